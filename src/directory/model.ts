@@ -1,0 +1,60 @@
+/**
+ * The records of the number directory as the files give them, after reading and before indexing
+ * (number-directory.md, "Resources and their fields"; the decisions on status and pseudo values).
+ * Readers of files produce them, the store keeps them, the index answers from them.
+ */
+
+/** Countries covered; US territories count as `US`. */
+export const countries = ["US", "CA"] as const
+export type Country = (typeof countries)[number]
+
+/** Assignment status of an exchange code. */
+export const exchangeStatuses = ["ASSIGNED", "UNASSIGNED", "RESERVED"] as const
+export type ExchangeStatus = (typeof exchangeStatuses)[number]
+
+/** Carrier types of the document; the bundled list knows ILEC, CLEC and WIRELESS. */
+export const carrierTypes = ["ILEC", "CLEC", "WIRELESS", "CAP", "IXC", "PCS"] as const
+export type CarrierType = (typeof carrierTypes)[number]
+
+/** The OCN that a US code shared by several carriers bears. Shown on exchanges, never a carrier of its own. */
+export const multipleCarriersOcn = "MULT"
+
+/** One NPA-NXX code. Empty cells of the files are null. */
+export interface CodeRecord {
+  readonly country: Country
+  /** Area code, 3 digits. */
+  readonly npa: string
+  /** Exchange code, 3 digits. */
+  readonly nxx: string
+  /** State, territory or province, two capital letters (`MP` for the file's `NN`), or null. */
+  readonly state: string | null
+  /** Operating Company Number, 4 alphanumeric characters, `MULT`, or null. */
+  readonly ocn: string | null
+  readonly company: string | null
+  readonly rateCenter: string | null
+  readonly status: ExchangeStatus
+}
+
+/** One line of the carrier type list. */
+export interface CarrierTypeRecord {
+  readonly ocn: string
+  readonly companyName: string | null
+  readonly commonName: string | null
+  readonly type: CarrierType | null
+  readonly country: Country
+}
+
+/** One area code of the NPA report. */
+export interface AreaCodeRecord {
+  readonly npa: string
+  readonly inService: boolean
+  /** `G` geographic, `N` not, null where the report leaves it empty. */
+  readonly use: "G" | "N" | null
+  readonly country: Country | null
+  /** State or province codes named by LOCATION, first one first; empty where the report names none. */
+  readonly locations: ReadonlyArray<string>
+}
+
+/** The kinds of file that can be ingested, each replacing its own set as a whole. */
+export const datasetKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT"] as const
+export type DatasetKind = (typeof datasetKinds)[number]

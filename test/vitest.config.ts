@@ -1,0 +1,25 @@
+import { defineConfig } from "vitest/config"
+
+/**
+ * One project per kind of test; the file's suffix decides: `.unit` (pure), `.sim` (simulated time and faults),
+ * `.it` (an adapter against its real server) and `.e2e` (the whole platform over HTTP or its command line).
+ */
+const kinds = ["unit", "sim", "it", "e2e"] as const
+const needsServers = (kind: (typeof kinds)[number]) => kind === "it" || kind === "e2e"
+
+export default defineConfig({
+  test: {
+    root: new URL("..", import.meta.url).pathname,
+    reporters: ["default", "./test/support/reporter.ts"],
+    projects: kinds.map((kind) => ({
+      test: {
+        name: kind,
+        root: new URL("..", import.meta.url).pathname,
+        include: [`test/**/*.${kind}.ts`],
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
+        ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})
+      }
+    }))
+  }
+})
