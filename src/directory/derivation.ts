@@ -35,45 +35,39 @@ const listOnlyCountry = countries.indexOf("US")
 
 const assignedStatus = exchangeStatuses.indexOf("ASSIGNED")
 
-type Votes = ReadonlyArray<readonly [candidate: number, votes: number]>
-
-/** Counts votes for interned strings. Neighbouring codes mostly vote alike, so a run of equal votes is one entry. */
+/**
+ * Counts votes for interned strings, 0 for none. Made once and emptied by `take`, because a quarter of a million votes in
+ * three thousand elections would otherwise leave more garbage than the index has bytes.
+ */
 const makeBallot = (strings: ReadonlyArray<string>) => {
-  const votes = new Map<number, number>()
-  let running = 0
-  let run = 0
-  const closeRun = () => {
-    if (running !== 0) votes.set(running, (votes.get(running) ?? 0) + run)
-    run = 0
-  }
+  const votes = new Uint32Array(strings.length)
+  let candidates: Array<number> = []
   return {
     add: (candidate: number) => {
-      if (candidate !== running) {
-        closeRun()
-        running = candidate
-      }
-      run++
+      if (candidate === 0) return
+      if (votes[candidate] === 0) candidates.push(candidate)
+      votes[candidate]!++
     },
-    /** Votes by candidate, the candidates in alphabetical order. */
-    result: (): Votes => {
-      closeRun()
-      const result = [...votes]
-      return result.length < 2 ? result : result.sort(([a], [b]) => (strings[a]! < strings[b]! ? -1 : 1))
+    /** Ends the vote: candidates in alphabetical order with their votes, and the winner, the first of equals. */
+    take: () => {
+      if (candidates.length > 1) candidates.sort((a, b) => (strings[a]! < strings[b]! ? -1 : 1))
+      const counts: Array<number> = []
+      let winner = 0
+      let most = 0
+      for (const candidate of candidates) {
+        const count = votes[candidate]!
+        counts.push(count)
+        votes[candidate] = 0
+        if (count > most) {
+          winner = candidate
+          most = count
+        }
+      }
+      const result = { winner, candidates, counts }
+      candidates = []
+      return result
     }
   }
-}
-
-/** The candidate with most votes, the alphabetically first of equals, 0 when there was no vote. */
-const winnerOf = (votes: Votes): number => {
-  let winner = 0
-  let most = 0
-  for (const [candidate, count] of votes) {
-    if (count > most) {
-      winner = candidate
-      most = count
-    }
-  }
-  return winner
 }
 
 const majorityCountry = (counts: ReadonlyArray<number>): number => {
@@ -95,16 +89,16 @@ export const deriveAreaCodes = ({ codes, locations, npas, strings }: Given): Are
     state: new Uint32Array(starts.length),
     country: new Uint8Array(starts.length)
   }
+  const states = makeBallot(strings)
   for (let area = 0; area < starts.length; area++) {
     const npa = npas[starts[area]!]!
-    const states = makeBallot(strings)
     const byCountry = countries.map(() => 0)
     for (let code = starts[area]!; code < areaCodes.firstCode[area + 1]!; code++) {
       states.add(codes.state[code]!)
       byCountry[codes.country[code]!]!++
     }
     areaCodes.npa[area] = npa
-    areaCodes.state[area] = winnerOf(states.result()) || (locations.get(npa) ?? 0)
+    areaCodes.state[area] = states.take().winner || (locations.get(npa) ?? 0)
     areaCodes.country[area] = majorityCountry(byCountry)
   }
   return areaCodes
@@ -114,34 +108,30 @@ export const deriveAreaCodes = ({ codes, locations, npas, strings }: Given): Are
 const carrierOcns = ({ codes, listed, numberOf, strings }: Given): Uint32Array => {
   const isCarrier = new Uint8Array(strings.length)
   for (const ocn of listed.keys()) isCarrier[ocn] = 1
-  for (const ocn of codes.ocn) isCarrier[ocn] = 1
+  for (let code = 0; code < codes.ocn.length; code++) isCarrier[codes.ocn[code]!] = 1
   isCarrier[0] = 0
   isCarrier[numberOf(multipleCarriersOcn)] = 0
   const ocns: Array<number> = []
-  isCarrier.forEach((carrier, ocn) => {
-    if (carrier === 1) ocns.push(ocn)
-  })
+  for (let ocn = 0; ocn < isCarrier.length; ocn++) if (isCarrier[ocn] === 1) ocns.push(ocn)
   return Uint32Array.from(ocns.sort((a, b) => (strings[a]! < strings[b]! ? -1 : 1)))
 }
 
 /** Rows of `codes` by carrier: those of carrier `c` are `rows[first[c]]` up to `rows[first[c + 1]]`. */
 const rowsByCarrier = ({ codes, strings }: Given, ocns: Uint32Array) => {
   const carrierOfOcn = new Int32Array(strings.length).fill(-1)
-  ocns.forEach((ocn, carrier) => {
-    carrierOfOcn[ocn] = carrier
-  })
+  for (let carrier = 0; carrier < ocns.length; carrier++) carrierOfOcn[ocns[carrier]!] = carrier
   const first = new Uint32Array(ocns.length + 1)
-  for (const ocn of codes.ocn) {
-    const carrier = carrierOfOcn[ocn]!
+  for (let code = 0; code < codes.ocn.length; code++) {
+    const carrier = carrierOfOcn[codes.ocn[code]!]!
     if (carrier !== -1) first[carrier + 1]!++
   }
   for (let carrier = 0; carrier < ocns.length; carrier++) first[carrier + 1]! += first[carrier]!
   const next = first.slice()
   const rows = new Uint32Array(first[ocns.length]!)
-  codes.ocn.forEach((ocn, code) => {
-    const carrier = carrierOfOcn[ocn]!
+  for (let code = 0; code < codes.ocn.length; code++) {
+    const carrier = carrierOfOcn[codes.ocn[code]!]!
     if (carrier !== -1) rows[next[carrier]!++] = code
-  })
+  }
   return { first, rows }
 }
 
@@ -163,11 +153,11 @@ export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
   }
   const stateNames: Array<number> = []
   const stateCounts: Array<number> = []
+  const states = makeBallot(strings)
+  const reportedStates = makeBallot(strings)
+  const assignedStates = makeBallot(strings)
+  const companies = makeBallot(strings)
   for (let carrier = 0; carrier < ocns.length; carrier++) {
-    const states = makeBallot(strings)
-    const reportedStates = makeBallot(strings)
-    const companies = makeBallot(strings)
-    const assignedStates = makeBallot(strings)
     const byCountry = countries.map(() => 0)
     for (let position = first[carrier]!; position < first[carrier + 1]!; position++) {
       const code = rows[position]!
@@ -181,15 +171,16 @@ export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
       }
     }
     const list = listed.get(ocns[carrier]!)
-    columns.company[carrier] = winnerOf(companies.result()) || (list?.company ?? 0)
+    const { winner: elected } = states.take()
+    const { winner: reported } = reportedStates.take()
+    columns.company[carrier] = companies.take().winner || (list?.company ?? 0)
     columns.commonName[carrier] = list?.commonName ?? 0
     columns.type[carrier] = list?.type ?? 0
-    columns.state[carrier] = winnerOf(states.result()) || winnerOf(reportedStates.result())
+    columns.state[carrier] = elected || reported
     columns.country[carrier] = first[carrier] === first[carrier + 1] ? listOnlyCountry : majorityCountry(byCountry)
-    for (const [state, exchanges] of assignedStates.result()) {
-      stateNames.push(state)
-      stateCounts.push(exchanges)
-    }
+    const { candidates, counts } = assignedStates.take()
+    stateNames.push(...candidates)
+    stateCounts.push(...counts)
     columns.firstState[carrier + 1] = stateNames.length
     if (carrier % carriersPerStep === carriersPerStep - 1) yield
   }
@@ -201,14 +192,16 @@ export const deriveCounts = ({ codes, strings }: Given, areaCodes: AreaCodeColum
   const byCountry = countries.map(() => 0)
   const byStatus = exchangeStatuses.map(() => 0)
   const states = makeBallot(strings)
-  for (const country of codes.country) byCountry[country]!++
-  for (const status of codes.status) byStatus[status]!++
-  for (const state of codes.state) states.add(state)
+  for (let code = 0; code < codes.nxx.length; code++) {
+    byCountry[codes.country[code]!]!++
+    byStatus[codes.status[code]!]!++
+    states.add(codes.state[code]!)
+  }
   return {
     total: codes.nxx.length,
     byCountry,
     byStatus,
     areaCodes: areaCodes.npa.length,
-    statesProvinces: states.result().length
+    statesProvinces: states.take().candidates.length
   }
 }

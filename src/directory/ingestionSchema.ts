@@ -48,7 +48,7 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
 }).annotate({ identifier: "IngestionSummary" })
 export type IngestionSummary = typeof IngestionSummary.Type
 
-/** Another file of a different country holds codes of this one: one of the two is not what it says. */
+/** A file of one country has codes that the other country's file has: one of the two is not what it says. */
 export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("ConflictingCodes", {
   source: Schema.String,
   kind: DatasetKind,
@@ -59,27 +59,32 @@ export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("Co
   message: Schema.String
 }) {}
 
-/** The database could not be reached, or went away meanwhile. What was stored before is unchanged. */
-export class IngestionInterrupted extends Schema.TaggedError<IngestionInterrupted>()("IngestionInterrupted", {
+/** What stopped an ingestion whose file was good. */
+export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseRefused", "WorkerEnded"] as const
+export type StopReason = (typeof stopReasons)[number]
+
+/** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. */
+export class IngestionStopped extends Schema.TaggedError<IngestionStopped>()("IngestionStopped", {
   source: Schema.String,
+  reason: Schema.Literals(stopReasons),
   /** One sentence for a person. */
   message: Schema.String
 }) {}
 
-/** Every way in which a file is not taken. The stored records are as they were. */
+/** Every way in which a file is not taken; readers go on with what was stored before. */
 export const IngestionError = Schema.Union([
   SourceUnreadable,
   NotRecognized,
   Refused,
   ConflictingCodes,
-  IngestionInterrupted
+  IngestionStopped
 ])
 export type IngestionError = typeof IngestionError.Type
 
 /** A file that was not taken, and why. The files after it are tried all the same. */
 export const IngestionFailure = Schema.TaggedStruct("Failed", {
   source: Schema.String,
-  code: Schema.String.annotate({ description: "What kind of fault it was", examples: ["NotRecognized"] }),
+  code: Schema.String.annotate({ description: "What kind of fault it was", examples: ["TooManyMalformed"] }),
   message: Schema.String
 }).annotate({ identifier: "IngestionFailure" })
 export type IngestionFailure = typeof IngestionFailure.Type

@@ -57,7 +57,7 @@ export const createDirectoryTables = Effect.gen(function* () {
   yield* sql`create index directory_ingestions_latest on directory_ingestions (kind, finished_at desc)`
   yield* sql`
     create table directory_generation (
-      only boolean primary key default true check (only),
+      singleton boolean primary key default true check (singleton),
       generation bigint not null
     )`
   yield* sql`insert into directory_generation (generation) values (0)`
