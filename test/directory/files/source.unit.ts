@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -104,6 +106,17 @@ describe("a path", () => {
       const endless = yield* unreadable("/dev/zero").pipe(limited({ packedBytes: 1_000_000 }))
       assert.strictEqual(endless.reason, "TooLarge")
     })
+  )
+
+  it.live("may be a pipe", () =>
+    Effect.gen(function* () {
+      const folder = yield* (yield* FileSystem.FileSystem).makeTempDirectoryScoped()
+      const pipe = join(folder, "pipe")
+      execFileSync("mkfifo", [pipe])
+      const written = writeFile(pipe, gzipSync(cnac))
+      assert.strictEqual((yield* readSource(pipe)).codes.length, 800)
+      yield* Effect.promise(() => written)
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
   it.live("of a gzip file that was cut anywhere or damaged fails", () =>
