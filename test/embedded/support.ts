@@ -7,7 +7,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Effect, Queue, Redacted, type Scope } from "effect"
 import pg from "pg"
-import { listProcesses, type ProcessInfo } from "../../src/embedded/processes.ts"
+import { listProcesses, type ProcessInfo, workingFolder } from "../../src/embedded/processes.ts"
 
 export const repository = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -106,6 +106,12 @@ const end = (child: ChildProcess, signal: NodeJS.Signals | undefined): Effect.Ef
 /** Processes in whose command line this text occurs. */
 export const processesWith = (text: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
   Effect.map(listProcesses, (all) => all.filter((info) => info.command.join(" ").includes(text)))
+
+/** Processes that work in this folder or below it, as far as this user may see. */
+export const processesIn = (path: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
+  Effect.flatMap(listProcesses, (all) =>
+    Effect.filter(all, (info) => Effect.map(workingFolder(info.pid), (place) => place?.startsWith(path) === true))
+  )
 
 /** Repeats a look until it holds; the test's own time limit bounds it. */
 export const eventually = <A, E, R>(
