@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted, Result, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import { ingestionLockKey } from "../../src/directory/ingest.ts"
+import { loadIndex } from "../../src/directory/load.ts"
+import { areaCodeByNpa } from "../../src/directory/rules.ts"
 import { TestDatabase } from "../support/database.ts"
 import {
   bundledPath,
@@ -18,7 +20,8 @@ import {
   until,
   usLines,
   workerIngestions,
-  writeLines
+  writeLines,
+  writeUtf8
 } from "./support.ts"
 
 /** Ingestion on a real database (decisions, "Number directory"), from small files to the moment things break. */
@@ -142,6 +145,50 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       assert.strictEqual(summary!.malformed.total, 1)
       assert.strictEqual(summary!.malformed.listed[0]!.line, 6)
       assert.include(summary!.malformed.listed[0]!.reason, "XX")
+    })
+  )
+
+  it.effect("keeps names as they are written, whatever characters they have", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const names = [
+        'Quoted "Company", Inc.',
+        "{braces}, \\back\\slashes",
+        "NULL",
+        "It's; drop table",
+        "Téléphone Ïle",
+        "%_$1"
+      ]
+      const lines = names.map(
+        (name, n) =>
+          `819,${300 + n},"In Service","${name.replaceAll('"', '""')}","QC","${name.replaceAll('"', '""')}","8051",`
+      )
+      const [header, date, ...others] = canadianLines("819")
+      const path = writeUtf8(folder, [
+        header!,
+        date!,
+        ...lines,
+        ...others.filter((line) => !/^819,30[0-5],/.test(line))
+      ])
+      assert.deepStrictEqual(failuresOf(yield* ingest([path])), [])
+      const rows = yield* sql<{ readonly company: string; readonly rate_center: string }>`
+        select company, rate_center from directory_codes where npa = '819' and nxx between '300' and '305' order by nxx`
+      assert.deepStrictEqual(
+        rows.map((row) => row.company),
+        names
+      )
+      assert.deepStrictEqual(
+        rows.map((row) => row.rate_center),
+        names
+      )
+      const { index } = yield* loadIndex
+      const area = Result.getOrThrow(areaCodeByNpa(index, "819", { limit: 6, offset: 100 }))
+      assert.deepStrictEqual(
+        area.exchanges.map((exchange) => exchange.company_name),
+        names
+      )
+      yield* sql`delete from directory_codes where npa = '819'`
     })
   )
 
@@ -348,6 +395,20 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       const [summary] = summariesOf(yield* Effect.provide(ingest([writeLines(folder, manhattan)]), worker))
       assert.strictEqual(summary?.read, 800)
       yield* until(Effect.map(workerSessions, (sessions) => sessions === 0))
+    })
+  )
+
+  it.effect("a worker that ends before its work is done is a clear error", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      // It cannot make a client of this, and has nothing left to do.
+      const lost = yield* Layer.build(Ingestions.layer({ databaseUrl: Redacted.make("no address at all") }))
+      const source = writeLines(folder, manhattan)
+      const events = yield* Effect.provide(ingest([source]), lost)
+      assert.deepStrictEqual(
+        failuresOf(events).map((failure) => [failure.code, failure.source]),
+        [["WorkerEnded", source]]
+      )
     })
   )
 

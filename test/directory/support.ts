@@ -71,12 +71,17 @@ export const temporaryFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
 
-/** Writes lines as the published files have them and tells the path. */
-export const writeLines = (folder: string, lines: ReadonlyArray<string>): string => {
+const write = (encoding: "latin1" | "utf8") => (folder: string, lines: ReadonlyArray<string>) => {
   const path = join(folder, `${randomUUID()}.txt`)
-  writeFileSync(path, lines.map((line) => `${line}\r\n`).join(""), "latin1")
+  writeFileSync(path, lines.map((line) => `${line}\r\n`).join(""), encoding)
   return path
 }
+
+/** Writes lines as the published files have them and tells the path. */
+export const writeLines = write("latin1")
+
+/** Writes lines with any characters and tells the path. */
+export const writeUtf8 = write("utf8")
 
 /** Ingests and answers every event. */
 export const ingest = Effect.fnUntraced(function* (
