@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { access, chmod, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
-import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
+import { basename, delimiter, isAbsolute, join } from "node:path"
 import { Effect } from "effect"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
@@ -225,7 +225,6 @@ const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
       ...(environment.npm_execpath === undefined ? [] : [environment.npm_execpath]),
-      join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
       ...(environment.PATH ?? "")
         .split(delimiter)
         .filter(isAbsolute)
