@@ -8,6 +8,7 @@ import { areaCodeByNpa } from "../../src/directory/rules.ts"
 import { TestDatabase } from "../support/database.ts"
 import {
   bundledPath,
+  bundledText,
   canadianLines,
   differenceOf,
   directoryDatabase,
@@ -29,6 +30,8 @@ import {
 const none = { added: 0, changed: 0, removed: 0 }
 const manhattan = usLines("212")
 const toronto = canadianLines("416")
+const listLines = bundledText("CARRIER_TYPES").split("\n").slice(0, -1)
+const reportLines = bundledText("NPA_REPORT").split("\r\n").slice(0, -1)
 
 /** How many other sessions the worker's connection is: 0 when nothing of it is left. */
 const workerSessions = Effect.gen(function* () {
@@ -264,6 +267,47 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
         before = page.at(-1)!.id
       }
       assert.deepStrictEqual(walked, all)
+    })
+  )
+
+  it.effect("the carrier type list and the NPA report replace their own records as a whole", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const list = listLines
+      const report = reportLines
+      yield* ingest([writeUtf8(folder, list), writeUtf8(folder, report)])
+      const before = yield* storedDigest
+      const otherList = list
+        .filter((line) => !line.startsWith("0004,"))
+        .map((line) => (line.startsWith("5562,") ? line.replace("Metro by T-Mobile", "Metro") : line))
+      const otherReport = report.map((line) =>
+        line.startsWith("902,") ? line.replace("NOVA SCOTIA - PRINCE EDWARD ISLAND", "PRINCE EDWARD ISLAND") : line
+      )
+      const events = yield* ingest([writeUtf8(folder, otherList), writeUtf8(folder, otherReport)])
+      assert.deepStrictEqual(
+        summariesOf(events).map(({ added, changed, kind, removed }) => ({ kind, added, changed, removed })),
+        [
+          { kind: "CARRIER_TYPES", added: 0, changed: 1, removed: 1 },
+          { kind: "NPA_REPORT", added: 0, changed: 1, removed: 0 }
+        ]
+      )
+      yield* ingest([writeUtf8(folder, list), writeUtf8(folder, report)])
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update directory_generation set generation = generation - 4`
+      assert.strictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("one run at a time: a second one waits for the first", () =>
+    Effect.gen(function* () {
+      const ingestions = yield* Ingestions
+      const folder = yield* temporaryFolder
+      const log: Array<string> = []
+      const run = (name: string, lines: ReadonlyArray<string>) =>
+        Stream.runForEach(ingestions.run([writeLines(folder, lines)]), () => Effect.sync(() => log.push(name)))
+      yield* Effect.all([run("first", manhattan), run("second", toronto)], { concurrency: 2 })
+      assert.deepStrictEqual(log, [...log].sort())
+      assert.deepStrictEqual([...new Set(log)], ["first", "second"])
     })
   )
 

@@ -44,10 +44,10 @@ export const until = <E, R>(condition: Effect.Effect<boolean, E, R>): Effect.Eff
 
 export const bundledPath = (kind: DatasetKind): string => bundledSources.find((source) => source.kind === kind)!.path
 
-const bundledLines = (kind: DatasetKind): ReadonlyArray<string> =>
-  gunzipSync(readFileSync(bundledPath(kind)))
-    .toString("latin1")
-    .split("\r\n")
+/** A bundled file as text. */
+export const bundledText = (kind: DatasetKind): string => gunzipSync(readFileSync(bundledPath(kind))).toString("utf8")
+
+const bundledLines = (kind: DatasetKind): ReadonlyArray<string> => bundledText(kind).split("\r\n")
 
 /** Header and lines of one area code of the bundled US file. */
 export const usLines = (npa: string): ReadonlyArray<string> => {
