@@ -1,10 +1,11 @@
 /**
- * The request rate as an actor of the engine's limiter lane (architecture, rule 15): one per organization, decided on arrival,
- * without facts of its own. Its state lives in memory only; what an organization is entitled to reaches it as facts, and the
- * count survives them. A restart or a move starts the window anew, as decisions say. Pure; needs no engine.
+ * The request rate as an actor of the engine's limiter lane (architecture, rule 15): decided on arrival, without facts, its
+ * state in memory only. Plan and custom limit are facts of the organization, which the lane reads and hands in with each
+ * command. A restart or a move starts the window anew, as decisions say. `initial`, `decide` and `keepUntil` are what a lane
+ * asks for; needs no engine.
  */
 import { Schema } from "effect"
-import { type PlatformPlan, platformPlans, requestsPerMinute } from "./plans.ts"
+import { InvalidArgument } from "./errors.ts"
 import * as Rules from "./rules.ts"
 
 /** Units that a request costs. */
@@ -26,13 +27,6 @@ export const LimiterCommand = Schema.Union([
 ])
 export type LimiterCommand = typeof LimiterCommand.Type
 
-/** What the log tells: the organization's plan, and its custom limit (null: none, the plan's holds again). */
-export const LimiterFact = Schema.Union([
-  Schema.TaggedStruct("PlanSet", { plan: Schema.Literals(platformPlans) }),
-  Schema.TaggedStruct("CustomLimitSet", { requestsPerMinute: Schema.NullOr(Limit) })
-])
-export type LimiterFact = typeof LimiterFact.Type
-
 const decisionFields = { cost: Cost, reset: Schema.Int, retryAfterSeconds: Schema.Int }
 
 /** The answer to `Take` and `Peek` as it travels to another machine. */
@@ -53,62 +47,48 @@ export const Decision = Schema.Union([
   })
 ])
 
-/** Every answer: a decision, or the units that a refund gave back. */
+/** Every answer: a decision, the units that a refund gave back, or what was wrong with the command. */
 export const LimiterReply = Schema.Union([
   Schema.TaggedStruct("Decided", { decision: Decision }),
-  Schema.TaggedStruct("Refunded", { refunded: Schema.Int })
+  Schema.TaggedStruct("Refunded", { refunded: Schema.Int }),
+  InvalidArgument
 ])
 export type LimiterReply = typeof LimiterReply.Type
 
+/** One actor's memory. `decide` replaces what is in it. */
 export interface LimiterState {
-  readonly plan: PlatformPlan
-  readonly customLimit: Rules.Limit | null
-  readonly window: Rules.WindowState
+  window: Rules.WindowState
 }
 
-/** An organization of which nothing is known yet: the free plan, nothing used. */
-export const initial = (): LimiterState => ({ plan: "free", customLimit: null, window: Rules.initial })
-
-/** The limit in force. */
-export const limitOf = (state: LimiterState): Rules.Limit => requestsPerMinute(state.plan, state.customLimit)
+/** An actor of which nothing is known yet: nothing used. */
+export const initial = (): LimiterState => ({ window: Rules.initial })
 
 /**
- * Answers `command` at `now` (Unix milliseconds). The state that comes back is the actor's next one; nothing is logged.
- * @throws InvalidArgument for a command that its schema would have refused.
+ * Answers `command` at `now` (Unix milliseconds) and counts in `state`. `limit` is the one in force now, from what the log says
+ * of the organization (`requestsPerMinute`): the count survives a change of it. Never throws; a command that its schema
+ * would have refused is answered with `InvalidArgument` and counts nothing.
  */
-export const decide = (
-  state: LimiterState,
-  command: LimiterCommand,
-  now: number
-): { readonly state: LimiterState; readonly reply: LimiterReply } => {
-  switch (command._tag) {
-    case "Take": {
-      const taken = Rules.take(state.window, command.limit ?? limitOf(state), command.cost, now)
-      return { state: withWindow(state, taken.state), reply: { _tag: "Decided", decision: taken.decision } }
+export const decide = (state: LimiterState, command: LimiterCommand, limit: Rules.Limit, now: number): LimiterReply => {
+  try {
+    switch (command._tag) {
+      case "Take": {
+        const taken = Rules.take(state.window, command.limit ?? limit, command.cost, now)
+        state.window = taken.state
+        return { _tag: "Decided", decision: taken.decision }
+      }
+      case "Peek":
+        return { _tag: "Decided", decision: Rules.peek(state.window, command.limit ?? limit, command.cost, now) }
+      case "Refund": {
+        const given = Rules.refund(state.window, command.receipt, now)
+        state.window = given.state
+        return { _tag: "Refunded", refunded: given.refunded }
+      }
     }
-    case "Peek": {
-      const decision = Rules.peek(state.window, command.limit ?? limitOf(state), command.cost, now)
-      return { state, reply: { _tag: "Decided", decision } }
-    }
-    case "Refund": {
-      const given = Rules.refund(state.window, command.receipt, now)
-      return { state: withWindow(state, given.state), reply: { _tag: "Refunded", refunded: given.refunded } }
-    }
+  } catch (error) {
+    if (error instanceof InvalidArgument) return error
+    throw error
   }
 }
 
-/** Applies what the log tells. The count stays, the new limit holds from the next decision. */
-export const evolve = (state: LimiterState, fact: LimiterFact): LimiterState => {
-  switch (fact._tag) {
-    case "PlanSet":
-      return { ...state, plan: fact.plan }
-    case "CustomLimitSet":
-      return { ...state, customLimit: fact.requestsPerMinute }
-  }
-}
-
-/** Unix milliseconds before which the actor may not be evicted: the end of a window in which something was counted, else 0. */
-export const heldUntilMillis = (state: LimiterState): number => (state.window.used === 0 ? 0 : state.window.endMillis)
-
-const withWindow = (state: LimiterState, window: Rules.WindowState): LimiterState =>
-  window === state.window ? state : { plan: state.plan, customLimit: state.customLimit, window }
+/** Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else 0. */
+export const keepUntil = (state: LimiterState): number => (state.window.used === 0 ? 0 : state.window.endMillis)

@@ -7,7 +7,10 @@ import { InvalidArgument } from "./errors.ts"
 import type { Decision, Limit, Receipt } from "./rules.ts"
 import * as Rules from "./rules.ts"
 
-/** Keys of one window where the options name no other number. */
+/**
+ * Keys of one window where the options name no other number. A map that doubles holds its caller up, 2-4 ms at this size; 25-75 ms
+ * were seen at a million keys.
+ */
 export const defaultMaxKeys = 100_000
 
 /** Highest `maxKeys`: half of what a JavaScript `Map` can hold. */
