@@ -1,0 +1,97 @@
+import type { Statement } from "effect/sql"
+import { type UnnestType, unnest } from "../postgres/compiler.ts"
+import type { Records } from "./files/reader.ts"
+import type { DatasetKind } from "./model.ts"
+
+/**
+ * How the records of each kind of file lie in the database: their table, which columns tell two records apart, and how
+ * a batch of them is sent. `ingest.ts` works from these alone, the same for every kind.
+ */
+export interface Dataset {
+  readonly table: string
+  /** Columns and their types, the key first; a staging table has the same ones. */
+  readonly columns: ReadonlyArray<readonly [name: string, type: string]>
+  /** Number of columns at the beginning that are the key. */
+  readonly keyLength: number
+  /** Rows of a kind of its own within the table, a condition on one of its columns; null for all rows. */
+  readonly country: "US" | "CA" | null
+}
+
+const codes = {
+  table: "directory_codes",
+  columns: [
+    ["npa", "text"],
+    ["nxx", "text"],
+    ["country", "text"],
+    ["state", "text"],
+    ["ocn", "text"],
+    ["company", "text"],
+    ["rate_center", "text"],
+    ["status", "text"]
+  ],
+  keyLength: 2
+} as const
+
+export const datasets: Readonly<Record<DatasetKind, Dataset>> = {
+  NANPA: { ...codes, country: "US" },
+  CNAC: { ...codes, country: "CA" },
+  CARRIER_TYPES: {
+    table: "directory_carrier_types",
+    columns: [
+      ["ocn", "text"],
+      ["company_name", "text"],
+      ["common_name", "text"],
+      ["type", "text"],
+      ["country", "text"]
+    ],
+    keyLength: 1,
+    country: null
+  },
+  NPA_REPORT: {
+    table: "directory_area_codes",
+    columns: [
+      ["npa", "text"],
+      ["in_service", "boolean"],
+      ["use", "text"],
+      ["country", "text"],
+      ["locations", "text[]"]
+    ],
+    keyLength: 1,
+    country: null
+  }
+}
+
+/** A query whose rows are the records of a batch, its columns in the order of the dataset's. */
+export const batchQuery = (
+  sql: (strings: TemplateStringsArray, ...values: ReadonlyArray<Statement.Fragment>) => Statement.Fragment,
+  batch: Records
+): Statement.Fragment => {
+  const text: UnnestType = "text"
+  switch (batch.kind) {
+    case "NANPA":
+    case "CNAC": {
+      const types = {
+        npa: text,
+        nxx: text,
+        country: text,
+        state: text,
+        ocn: text,
+        company: text,
+        rateCenter: text,
+        status: text
+      }
+      return sql`select * from ${unnest(batch.records, types)}`
+    }
+    case "CARRIER_TYPES": {
+      const types = { ocn: text, companyName: text, commonName: text, type: text, country: text }
+      return sql`select * from ${unnest(batch.records, types)}`
+    }
+    case "NPA_REPORT": {
+      const types = { npa: text, inService: "bool" as const, use: text, country: text, locations: text }
+      // Arrays of arrays would come out as one row an element.
+      const rows = batch.records.map((record) => ({ ...record, locations: record.locations.join(",") }))
+      return sql`
+        select npa, "inService", use, country, string_to_array(locations, ',') from ${unnest(rows, types)}`
+    }
+  }
+}

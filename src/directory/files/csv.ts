@@ -1,0 +1,40 @@
+/**
+ * Splits one line of a comma-separated file into its cells, strictly (RFC 4180). The published files have no
+ * line ends inside quotes, so a record never spans lines: an unclosed quote spoils its own line and nothing
+ * after it, which a general reader of such files cannot promise.
+ */
+
+/** Answers the trimmed cells of a line, or why it cannot be split. */
+export const splitCsv = (line: string): ReadonlyArray<string> | string => {
+  if (!line.includes('"')) return line.split(",").map((cell) => cell.trim())
+  const cells: Array<string> = []
+  let at = 0
+  for (;;) {
+    while (line[at] === " ") at++
+    if (line[at] === '"') {
+      let cell = ""
+      at++
+      for (;;) {
+        const quote = line.indexOf('"', at)
+        if (quote < 0) return "has a quote that is not closed"
+        cell += line.slice(at, quote)
+        at = quote + 1
+        if (line[at] !== '"') break
+        cell += '"'
+        at++
+      }
+      while (line[at] === " ") at++
+      if (at < line.length && line[at] !== ",") return "has text after a closing quote"
+      cells.push(cell.trim())
+    } else {
+      const comma = line.indexOf(",", at)
+      const end = comma < 0 ? line.length : comma
+      const cell = line.slice(at, end)
+      if (cell.includes('"')) return "has a quote inside a cell that does not begin with one"
+      cells.push(cell.trim())
+      at = end
+    }
+    if (at >= line.length) return cells
+    at++
+  }
+}

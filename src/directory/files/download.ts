@@ -1,0 +1,189 @@
+/**
+ * Brings a source to a file of this machine: a regular file is used where it lies; a download, a pipe or a device
+ * is copied to a temporary file, within the limits, before anything reads it. So a slow or broken transfer never
+ * holds a database transaction open, and a zip archive can be read from its end. Needs `FileSystem`, and
+ * `HttpClient` for addresses.
+ */
+import { Context, Effect, FileSystem, type PlatformError, type Scope, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { type SourceFault, SourceUnreadable } from "./errors.ts"
+import { type Limits, SourceLimits } from "./limits.ts"
+
+/** A regular file that can be read more than once. */
+export interface LocalFile {
+  readonly path: string
+  /** Bytes. */
+  readonly size: number
+  /** How messages call it. */
+  readonly source: string
+}
+
+const addressPattern = /^([a-z][a-z0-9+.-]*):\/\//i
+
+/** How messages and logs call a source: an address goes without its credentials, query and fragment. */
+export const sourceName = (source: string): string => {
+  if (!addressPattern.test(source)) return source
+  if (!URL.canParse(source)) return source.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/s, "")
+  const url = new URL(source)
+  return `${url.protocol}//${url.host}${url.pathname}`
+}
+
+const faultOfPlatform = (error: PlatformError.PlatformError): SourceFault => {
+  switch (error.reason._tag) {
+    case "NotFound":
+      return "NotFound"
+    case "TimedOut":
+      return "Timeout"
+    default:
+      return "NotReadable"
+  }
+}
+
+const sentenceOfPlatform = (error: PlatformError.PlatformError): string => {
+  switch (error.reason._tag) {
+    case "NotFound":
+      return "there is no such file"
+    case "PermissionDenied":
+      return "this user may not read it"
+    default:
+      return `it cannot be read (${error.reason._tag})`
+  }
+}
+
+const unreadable = (source: string, reason: SourceFault, sentence: string): SourceUnreadable =>
+  new SourceUnreadable({ source, reason, message: `${source}: ${sentence}` })
+
+const tooLarge = (source: string, limits: Limits): SourceUnreadable =>
+  unreadable(source, "TooLarge", `it is larger than ${limits.packedBytes} bytes`)
+
+/** Fails when more than the limit comes. */
+const bounded = <E>(
+  bytes: Stream.Stream<Uint8Array, E>,
+  source: string,
+  limits: Limits
+): Stream.Stream<Uint8Array, E | SourceUnreadable> =>
+  Stream.suspend(() => {
+    let total = 0
+    return Stream.mapEffect(bytes, (chunk) => {
+      total += chunk.byteLength
+      return total > limits.packedBytes ? Effect.fail(tooLarge(source, limits)) : Effect.succeed(chunk)
+    })
+  })
+
+/** Copies bytes to a temporary file that goes with the scope. */
+const copyToTemporaryFile = Effect.fnUntraced(function* (
+  bytes: Stream.Stream<Uint8Array, SourceUnreadable>,
+  source: string
+): Effect.fn.Return<LocalFile, SourceUnreadable, FileSystem.FileSystem | Scope.Scope> {
+  const fileSystem = yield* FileSystem.FileSystem
+  const asUnreadable = Effect.mapError((error: PlatformError.PlatformError | SourceUnreadable) =>
+    error._tag === "SourceUnreadable"
+      ? error
+      : unreadable(source, "NotReadable", `no temporary copy can be written (${error.reason._tag})`)
+  )
+  const path = yield* fileSystem.makeTempFileScoped({ prefix: "sluice-" }).pipe(asUnreadable)
+  yield* Stream.run(bytes, fileSystem.sink(path)).pipe(asUnreadable)
+  const { size } = yield* fileSystem.stat(path).pipe(asUnreadable)
+  return { path, size: Number(size), source }
+})
+
+const localFile = Effect.fnUntraced(function* (
+  path: string
+): Effect.fn.Return<LocalFile, SourceUnreadable, FileSystem.FileSystem | Scope.Scope> {
+  const fileSystem = yield* FileSystem.FileSystem
+  const limits = yield* SourceLimits
+  const asUnreadable = Effect.mapError((error: PlatformError.PlatformError) =>
+    unreadable(path, faultOfPlatform(error), sentenceOfPlatform(error))
+  )
+  const { size, type } = yield* fileSystem.stat(path).pipe(asUnreadable)
+  if (type === "Directory") return yield* unreadable(path, "NotAFile", "it is a directory, not a file")
+  if (type !== "File") {
+    const bytes = fileSystem
+      .stream(path)
+      .pipe(Stream.mapError((error) => unreadable(path, faultOfPlatform(error), sentenceOfPlatform(error))))
+    return yield* copyToTemporaryFile(bounded(bytes, path, limits), path)
+  }
+  if (Number(size) > limits.packedBytes) return yield* tooLarge(path, limits)
+  return { path, size: Number(size), source: path }
+})
+
+/** The innermost code of a failed connection (`ENOTFOUND`, `ECONNREFUSED`), which holds no part of the address. */
+const codeOf = (cause: unknown): string => {
+  let code = "no answer"
+  for (let at = cause; at instanceof Error; at = at.cause) {
+    if ("code" in at && typeof at.code === "string") code = at.code
+  }
+  return code
+}
+
+const request = (url: URL): HttpClientRequest.HttpClientRequest => {
+  const { password, username } = url
+  url.username = ""
+  url.password = ""
+  const plain = HttpClientRequest.get(url)
+  return username === "" && password === ""
+    ? plain
+    : HttpClientRequest.basicAuth(plain, decodeURIComponent(username), decodeURIComponent(password))
+}
+
+const downloaded = Effect.fnUntraced(function* (
+  address: string
+): Effect.fn.Return<LocalFile, SourceUnreadable, FileSystem.FileSystem | HttpClient.HttpClient | Scope.Scope> {
+  const source = sourceName(address)
+  const limits = yield* SourceLimits
+  const scheme = addressPattern.exec(address)?.[1]?.toLowerCase()
+  if (scheme !== "http" && scheme !== "https") {
+    return yield* unreadable(source, "UnsupportedAddress", "only http and https addresses are read")
+  }
+  if (!URL.canParse(address)) return yield* unreadable(source, "UnsupportedAddress", "it is no valid address")
+  const client = (yield* HttpClient.HttpClient).pipe(HttpClient.followRedirects(limits.redirects))
+  const timedOut = (what: string) => unreadable(source, "Timeout", what)
+
+  const transfer = Effect.gen(function* () {
+    const response = yield* client.execute(request(new URL(address))).pipe(
+      Effect.mapError((error) => unreadable(source, "Connection", `the server cannot be reached (${codeOf(error)})`)),
+      Effect.timeoutOrElse({
+        duration: limits.responseTimeoutMillis,
+        orElse: () => Effect.fail(timedOut(`the server did not answer within ${limits.responseTimeoutMillis} ms`))
+      })
+    )
+    if (response.status >= 300 && response.status < 400 && response.headers.location !== undefined) {
+      return yield* unreadable(source, "TooManyRedirects", `it redirects more than ${limits.redirects} times`)
+    }
+    if (response.status !== 200) {
+      return yield* unreadable(source, "HttpStatus", `the server answered with status ${response.status}`)
+    }
+    if (Number(response.headers["content-length"] ?? 0) > limits.packedBytes) return yield* tooLarge(source, limits)
+    const body = response.stream.pipe(
+      Stream.mapError((error) => unreadable(source, "Truncated", `the transfer broke off (${codeOf(error)})`)),
+      Stream.timeoutOrElse({
+        duration: limits.idleTimeoutMillis,
+        orElse: () => Stream.fail(timedOut(`the transfer stood still for ${limits.idleTimeoutMillis} ms`))
+      })
+    )
+    return yield* copyToTemporaryFile(bounded(body, source, limits), source)
+  })
+  return yield* transfer.pipe(
+    Effect.timeoutOrElse({
+      duration: limits.downloadTimeoutMillis,
+      orElse: () => Effect.fail(timedOut(`the transfer took longer than ${limits.downloadTimeoutMillis} ms`))
+    }),
+    // Redirects are counted here; and an address with a secret in its query belongs in no trace.
+    Effect.provideContext(
+      Context.make(FetchHttpClient.RequestInit, { redirect: "manual" }).pipe(
+        Context.add(HttpClient.TracerDisabledWhen, () => true)
+      )
+    )
+  )
+})
+
+/**
+ * Brings a path or an http(s) address to a local file. Temporary copies go when the scope closes.
+ *
+ * Fails with `SourceUnreadable`: not found, not readable, no file, HTTP status, too many redirects, connection,
+ * timeout, too large, broken off.
+ */
+export const localCopy = (
+  source: string
+): Effect.Effect<LocalFile, SourceUnreadable, FileSystem.FileSystem | HttpClient.HttpClient | Scope.Scope> =>
+  addressPattern.test(source) ? downloaded(source) : localFile(source)

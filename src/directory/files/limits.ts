@@ -1,0 +1,58 @@
+/**
+ * The bounds of reading files of the number directory: how large a source may be, packed and unpacked, how
+ * long a line, how many malformed lines are listed. One place, so that an operator can see what is refused and
+ * why. The bounds of a source are a reference, replaceable where one is read.
+ */
+import { Context } from "effect"
+
+/** Bytes of one line without its line end; the longest published line has 442. A longer one is malformed. */
+export const lineLimitBytes = 8_192
+
+/** Malformed lines that a summary lists with number and reason; all are counted. */
+export const listedMalformedLimit = 100
+
+/** Share of malformed lines above which a file is refused (decisions, "Number directory"). */
+export const malformedShareLimit = 0.01
+
+/** Records handed over at once. */
+export const batchRecords = 4_096
+
+/** Bytes read, unpacked and parsed at once: a few hundred lines, a millisecond or two of parsing. */
+export const chunkBytes = 65_536
+
+/** Bytes at the beginning of a file within which its header must be complete. */
+export const recognitionLimitBytes = 65_536
+
+/** Files in a zip archive that are looked at. */
+export const archiveEntryLimit = 256
+
+/** Different company and place names kept once in memory while one file is read. */
+export const internedNamesLimit = 65_536
+
+/** What a source may cost. */
+export interface Limits {
+  /** Bytes as they lie on disk or come over the network. */
+  readonly packedBytes: number
+  /** Bytes after unpacking, over all files of an archive together; the bound against zip bombs. */
+  readonly unpackedBytes: number
+  /** Redirects that a download follows. */
+  readonly redirects: number
+  /** Until the headers of an answer are there. */
+  readonly responseTimeoutMillis: number
+  /** Between two pieces of a body. */
+  readonly idleTimeoutMillis: number
+  /** A download as a whole. */
+  readonly downloadTimeoutMillis: number
+}
+
+/** The limits of {@link Limits} in force: 256 MiB packed, 512 MiB unpacked, 5 redirects, 30 s, 30 s, 15 min. */
+export const SourceLimits = Context.Reference<Limits>("sluice/directory/files/SourceLimits", {
+  defaultValue: () => ({
+    packedBytes: 256 * 1_024 * 1_024,
+    unpackedBytes: 512 * 1_024 * 1_024,
+    redirects: 5,
+    responseTimeoutMillis: 30_000,
+    idleTimeoutMillis: 30_000,
+    downloadTimeoutMillis: 15 * 60_000
+  })
+})

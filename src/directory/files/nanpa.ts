@@ -1,0 +1,164 @@
+/**
+ * Reads the NANPA central office code assignment file (`CoCodeAssignment_Utilized_AllStates_Public.txt`, before
+ * 2024 `allutlzd.txt`): tab-separated, space-padded, the company in quotes with its padding outside. The layouts
+ * of 9, 10 and 11 columns are read by column name; the publication date may be a header cell of its own or stand
+ * inside the last one.
+ */
+import type { CodeRecord, ExchangeStatus } from "../model.ts"
+import { quoted } from "./printable.ts"
+import {
+  areaCodesOf,
+  badOcn,
+  type Columns,
+  codeAt,
+  codeText,
+  cutAfter,
+  type DatasetReader,
+  dateOfCell,
+  isOcn,
+  makeColumns,
+  makeInterner,
+  takeFirst,
+  wrongFields
+} from "./reader.ts"
+import { stateOfCell, states } from "./regions.ts"
+
+const updatedPattern = /\s*File Updated:?\s*(\d{1,2}\/\d{1,2}\/\d{4})\s*/i
+const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"]
+
+/** The rate center of codes without one. */
+const noRateCenter = "XXXXXXXXXX"
+
+/** `AS` assigned, `UA` unavailable (decisions, "Number directory": any other is a malformed line). */
+const statusOfUse: ReadonlyMap<string, ExchangeStatus> = new Map([
+  ["AS", "ASSIGNED"],
+  ["UA", "RESERVED"]
+])
+
+/** The header's columns and publication date. */
+export interface NanpaHeader {
+  readonly columns: Columns
+  readonly publicationDate: string | null
+}
+
+/** Reads a header line; a text says what keeps it from being one, null that it is nothing like one. */
+export const nanpaHeader = (line: string): NanpaHeader | string | null => {
+  if (!line.includes("\t")) return null
+  const cells = line.replace(updatedPattern, "").split("\t")
+  while (cells.length > 0 && cells.at(-1)!.trim() === "") cells.pop()
+  const columns = makeColumns(cells)
+  if (columns.at("NPA-NXX") < 0) return null
+  const missing = columns.missing(required)
+  if (missing.length > 0) return `a NANPA file without the columns ${missing.join(", ")}`
+  if (columns.repeated !== null) return `a NANPA file that has the column ${quoted(columns.repeated)} twice`
+  const updated = updatedPattern.exec(line)
+  return { columns, publicationDate: updated === null ? null : dateOfCell(updated[1]!) }
+}
+
+/** The text of a cell without padding and quotes, or null when its quotes do not match. */
+const textOf = (cell: string): string | null => {
+  const text = cell.trim()
+  if (text.charCodeAt(0) !== 34) return text.includes('"') ? null : text
+  if (text.length < 2 || !text.endsWith('"')) return null
+  const inner = text.slice(1, -1).trim()
+  if (!inner.includes('"')) return inner
+  const single = inner.replaceAll('""', '"')
+  return single.split('"').length * 2 - 1 === inner.split('"').length ? single : null
+}
+
+const n11: ReadonlyArray<number> = [211, 311, 411, 511, 611, 711, 811, 911]
+
+/** Makes the reader for a file with this header. */
+export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): DatasetReader => {
+  const [stateAt, codeColumn, ocnAt, companyAt, rateCenterAt, useAt] = required.map(columns.at) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number
+  ]
+  const name = makeInterner()
+  const waiting: Array<CodeRecord> = []
+  const seen = new Uint8Array(1_000_000)
+  const recordsByAreaCode = new Uint16Array(1_000)
+  const seenStates = new Set<string>()
+  let lastAreaCode = -1
+  let length = -1
+  let lastLength = -1
+  let sameLength = true
+
+  const readLine = (line: string): string | null => {
+    if (length < 0) length = line.length
+    else if (lastLength !== length) sameLength = false
+    lastLength = line.length
+
+    const cells = line.split("\t")
+    if (cells.length !== columns.count) return wrongFields(cells.length, columns.count)
+    const code = cells[codeColumn]!.trim()
+    const npa = codeAt(code, 0)
+    const nxx = codeAt(code, 4)
+    if (npa < 0 || nxx < 0 || code.length !== 7 || code[3] !== "-") return `has the NPA-NXX ${quoted(code)}`
+    const state = stateOfCell.get(cells[stateAt]!.trim())
+    if (state === undefined) return `has the unknown state ${quoted(cells[stateAt]!.trim())}`
+    const status = statusOfUse.get(cells[useAt]!.trim())
+    if (status === undefined) return `has the unknown use ${quoted(cells[useAt]!.trim())}`
+    const ocn = cells[ocnAt]!.trim()
+    if (ocn !== "" && !isOcn(ocn)) return badOcn(ocn)
+    const company = textOf(cells[companyAt]!)
+    if (company === null) return `has a quote that does not match in the company ${quoted(cells[companyAt]!.trim())}`
+    const rateCenter = textOf(cells[rateCenterAt]!)
+    if (rateCenter === null) return `has a quote that does not match in the rate center`
+    const key = npa * 1_000 + nxx
+    if (seen[key] === 1) return `repeats ${code}`
+
+    seen[key] = 1
+    recordsByAreaCode[npa]!++
+    seenStates.add(state)
+    lastAreaCode = npa
+    waiting.push({
+      country: "US",
+      npa: codeText(npa),
+      nxx: codeText(nxx),
+      state,
+      ocn: ocn === "" ? null : name(ocn),
+      company: company === "" ? null : name(company),
+      rateCenter: rateCenter === "" || rateCenter === noRateCenter ? null : name(rateCenter),
+      status
+    })
+    return null
+  }
+
+  const listsServiceCodes = (npa: number): boolean => n11.every((code) => seen[npa * 1_000 + code] === 1)
+
+  /** Every known file lists the service codes (211 to 911) of each area code; one cut in the middle lacks the later ones. */
+  const endsInsideAreaCode = (): boolean => {
+    let others = 0
+    for (let npa = 200; npa < 1_000; npa++) {
+      if (recordsByAreaCode[npa] === 0 || npa === lastAreaCode) continue
+      if (!listsServiceCodes(npa)) return false
+      others++
+    }
+    return others > 0 && !listsServiceCodes(lastAreaCode)
+  }
+
+  return {
+    kind: "NANPA",
+    publicationDate,
+    columns: columns.count,
+    readLine,
+    waiting: () => waiting.length,
+    take: (atMost) => ({ kind: "NANPA", records: takeFirst(waiting, atMost) }),
+    shortfall: ({ malformed, terminated }) => {
+      if (!terminated && sameLength && lastLength < length) return "its last line is cut"
+      const lastState = cutAfter((state) => seenStates.has(state), states)
+      if (lastState !== null) return `it ends with the state ${lastState} and lacks all states after it`
+      if (malformed === 0 && endsInsideAreaCode()) return `it ends inside the area code ${codeText(lastAreaCode)}`
+      return null
+    },
+    coverage: () => ({
+      whole: states.every((state) => seenStates.has(state)),
+      areaCodes: areaCodesOf(recordsByAreaCode)
+    })
+  }
+}

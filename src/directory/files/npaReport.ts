@@ -1,0 +1,92 @@
+/**
+ * Reads the NANPA area code report (`npa_report.csv`): `File Date` and its date on the first line, the column
+ * names on the second, then one line for every number from 200 to 999, in service or not.
+ */
+import type { AreaCodeRecord } from "../model.ts"
+import { splitCsv } from "./csv.ts"
+import { quoted } from "./printable.ts"
+import {
+  type Columns,
+  codeAt,
+  codeText,
+  type DatasetReader,
+  dateOfCell,
+  makeColumns,
+  takeFirst,
+  wrongFields
+} from "./reader.ts"
+import { regionsOfLocation } from "./regions.ts"
+
+const required = ["NPA_ID", "USE", "LOCATION", "COUNTRY", "IN_SERVICE"]
+
+/** Numbers that the report lists, 200 to 999. */
+const numbersListed = 800
+
+/** The date of the first line; undefined when the line is no first line of a report. */
+export const npaReportDate = (line: string): string | null | undefined => {
+  const cells = splitCsv(line)
+  if (typeof cells === "string" || cells.length < 2 || cells[0]!.toLowerCase() !== "file date") return undefined
+  return dateOfCell(cells[1]!)
+}
+
+/** The columns of the second line; a text says what keeps it from being one. */
+export const npaReportHeader = (line: string): Columns | string => {
+  const cells = splitCsv(line)
+  if (typeof cells === "string") return `an NPA report whose line of column names ${cells}`
+  const columns = makeColumns(cells)
+  const missing = columns.missing(required)
+  if (missing.length > 0) return `an NPA report without the columns ${missing.join(", ")}`
+  if (columns.repeated !== null) return `an NPA report that has the column ${quoted(columns.repeated)} twice`
+  return columns
+}
+
+/** Makes the reader for a report with these columns. */
+export const makeNpaReportReader = (columns: Columns, publicationDate: string | null): DatasetReader => {
+  const [npaAt, useAt, locationAt, countryAt, inServiceAt] = required.map(columns.at) as [
+    number,
+    number,
+    number,
+    number,
+    number
+  ]
+  const waiting: Array<AreaCodeRecord> = []
+  const seen = new Uint8Array(1_000)
+  let records = 0
+
+  const readLine = (line: string): string | null => {
+    const cells = splitCsv(line)
+    if (typeof cells === "string") return cells
+    if (cells.length !== columns.count) return wrongFields(cells.length, columns.count)
+    const npaCell = cells[npaAt]!
+    const npa = npaCell.length === 3 ? codeAt(npaCell, 0) : -1
+    if (npa < 0) return `has the NPA ${quoted(npaCell)}`
+    const use = cells[useAt]!
+    if (use !== "G" && use !== "N" && use !== "") return `has the unknown use ${quoted(use)}`
+    const inService = cells[inServiceAt]!
+    if (inService !== "Y" && inService !== "N") return `has ${quoted(inService)} for in service, neither Y nor N`
+    const countryCell = cells[countryAt]!
+    const country = countryCell === "US" ? "US" : countryCell === "CANADA" ? "CA" : null
+    // The other countries of the plan are not covered; their places have no codes.
+    const locations = country === null && countryCell !== "" ? [] : regionsOfLocation(cells[locationAt]!)
+    if (locations === null) return `has the unknown location ${quoted(cells[locationAt]!)}`
+    if (seen[npa] === 1) return `repeats ${npaCell}`
+    seen[npa] = 1
+    records++
+    waiting.push({ npa: codeText(npa), inService: inService === "Y", use: use === "" ? null : use, country, locations })
+    return null
+  }
+
+  return {
+    kind: "NPA_REPORT",
+    publicationDate,
+    columns: columns.count,
+    readLine,
+    waiting: () => waiting.length,
+    take: (atMost) => ({ kind: "NPA_REPORT", records: takeFirst(waiting, atMost) }),
+    shortfall: ({ malformed }) =>
+      numbersListed - records > malformed
+        ? `it lists ${records} of the ${numbersListed} numbers from 200 to 999`
+        : null,
+    coverage: () => ({ whole: true, areaCodes: [] })
+  }
+}

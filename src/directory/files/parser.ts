@@ -1,0 +1,207 @@
+/**
+ * Reads one file from its bytes, synchronously and a chunk at a time: recognises it, hands its lines to the
+ * reader of its kind, counts what is malformed, and gives the verdict at the end. Knows no input and output, so
+ * that it runs wherever bytes arrive.
+ */
+import { createHash } from "node:crypto"
+import type { DatasetKind } from "../model.ts"
+import type { MalformedLines, Refusal } from "./errors.ts"
+import { listedMalformedLimit, malformedShareLimit, recognitionLimitBytes } from "./limits.ts"
+import { makeLineSplitter } from "./lines.ts"
+import { printableBytes } from "./printable.ts"
+import type { Coverage, DatasetReader, Records } from "./reader.ts"
+import { headerLines, recognize } from "./recognize.ts"
+
+/** What a file's header says about it. */
+export interface Header {
+  readonly kind: DatasetKind
+  /** `YYYY-MM-DD`, null where the layout has none. */
+  readonly publicationDate: string | null
+  readonly columns: number
+}
+
+/** What a file that was read as a whole amounts to. */
+export interface Result extends Header {
+  /** Data lines: without header, date row and blank lines. */
+  readonly lines: number
+  readonly records: number
+  readonly malformed: MalformedLines
+  readonly coverage: Coverage
+  /** Of the unpacked content, hexadecimal: equal for the same file however it was packed. */
+  readonly sha256: string
+  readonly unpackedBytes: number
+}
+
+export type Verdict =
+  | { readonly _tag: "Complete"; readonly result: Result }
+  | {
+      readonly _tag: "Refused"
+      readonly kind: DatasetKind
+      readonly reason: Refusal
+      readonly lines: number
+      readonly malformed: MalformedLines
+      /** A clause without its subject's name: "it ends …". */
+      readonly why: string
+    }
+  | Unrecognized
+
+/** Not a file of a known kind. */
+export interface Unrecognized {
+  readonly _tag: "NotRecognized"
+  readonly seen: string
+  /** What it is instead: "an HTML page", "empty". */
+  readonly looksLike: string
+}
+
+export interface FileParser {
+  /** Reads a chunk, which may be reused afterwards. */
+  readonly push: (chunk: Uint8Array) => void
+  /** The header once it is known, `NotRecognized` once that is known, null before. */
+  readonly recognition: () => (Header & { readonly _tag: "Header" }) | Unrecognized | null
+  /** Records read and not yet taken. */
+  readonly waiting: () => number
+  /** Takes the first waiting records; null when there are none. */
+  readonly take: (atMost: number) => Records | null
+  /** Data lines read. */
+  readonly lines: () => number
+  /** Ends the file. Afterwards the last records may be taken. */
+  readonly end: () => Verdict
+}
+
+const looksLike = (head: Uint8Array, why: string | null): string => {
+  if (head.length === 0) return "empty"
+  if (why !== null) return why
+  const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString("latin1")
+  if (/^\s*(?:\u00ef\u00bb\u00bf)?\s*<(?:!doctype|html|head|body|\?xml|!--)/i.test(text)) return "an HTML or XML page"
+  if (/^(?:\u00ff\u00fe|\u00fe\u00ff)/.test(text)) return "UTF-16 text"
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (/[\u0000-\u0008\u000e-\u001f]/.test(text)) return "binary data"
+  return "a text without the header of any of them"
+}
+
+const headBytes = 256
+
+/** Makes a parser for one file. */
+export const makeFileParser = (): FileParser => {
+  const hash = createHash("sha256")
+  const listed: Array<{ readonly line: number; readonly reason: string }> = []
+  const header: Array<{ readonly text: string; readonly number: number }> = []
+  let head: Buffer = Buffer.alloc(0)
+  let bytes = 0
+  let lines = 0
+  let malformed = 0
+  let lastLineMalformed = false
+  let reader: DatasetReader | null = null
+  let unrecognized: Unrecognized | null = null
+
+  const reject = (why: string | null): void => {
+    unrecognized = { _tag: "NotRecognized", seen: printableBytes(head), looksLike: looksLike(head, why) }
+  }
+
+  const countMalformed = (reason: string, line: number): void => {
+    malformed++
+    lastLineMalformed = true
+    if (listed.length < listedMalformedLimit) listed.push({ line, reason })
+  }
+
+  const readData = (dataset: DatasetReader, text: string, number: number): void => {
+    lines++
+    const reason = dataset.readLine(text)
+    if (reason === null) lastLineMalformed = false
+    else countMalformed(reason, number)
+  }
+
+  const tryHeader = (ended: boolean): void => {
+    const first = header[0]
+    if (first === undefined) return
+    const recognition = recognize(first.text, header[1]?.text, ended)
+    if (recognition._tag === "Unknown") reject(recognition.why)
+    if (recognition._tag !== "Recognized") return
+    reader = recognition.reader
+    for (const line of header.slice(recognition.dataFrom)) readData(reader, line.text, line.number)
+  }
+
+  const splitter = makeLineSplitter({
+    line: (text, number) => {
+      if (unrecognized !== null || text.trim() === "") return
+      if (reader !== null) {
+        readData(reader, text, number)
+        return
+      }
+      header.push({ text, number })
+      tryHeader(header.length >= headerLines)
+    },
+    malformed: (reason, number) => {
+      if (unrecognized !== null) return
+      if (reader === null) {
+        // The first of two header lines may already say what the file is.
+        tryHeader(true)
+        if (reader === null) {
+          if (unrecognized === null) reject(null)
+          return
+        }
+      }
+      lines++
+      countMalformed(reason, number)
+    }
+  })
+
+  return {
+    push: (chunk) => {
+      if (unrecognized !== null) return
+      if (head.length < headBytes) head = Buffer.concat([head, chunk.subarray(0, headBytes - head.length)])
+      bytes += chunk.byteLength
+      hash.update(chunk)
+      splitter.push(chunk)
+      if (reader === null && unrecognized === null && bytes > recognitionLimitBytes) reject(null)
+    },
+    recognition: () =>
+      unrecognized ??
+      (reader === null
+        ? null
+        : { _tag: "Header", kind: reader.kind, publicationDate: reader.publicationDate, columns: reader.columns }),
+    waiting: () => reader?.waiting() ?? 0,
+    take: (atMost) => (reader === null || reader.waiting() === 0 ? null : reader.take(atMost)),
+    lines: () => lines,
+    end: () => {
+      const { terminated } = splitter.end()
+      if (unrecognized === null && reader === null) {
+        tryHeader(true)
+        if (reader === null && unrecognized === null) reject(null)
+      }
+      if (unrecognized !== null || reader === null) return unrecognized!
+      const { columns, coverage, kind, publicationDate, shortfall } = reader
+      const malformedLines: MalformedLines = { total: malformed, listed }
+      const refuse = (reason: Refusal, why: string): Verdict => ({
+        _tag: "Refused",
+        kind,
+        reason,
+        lines,
+        malformed: malformedLines,
+        why
+      })
+      if (lines === 0) return refuse("NoRecords", "it has a header and no data lines")
+      if (!terminated && lastLineMalformed) return refuse("Truncated", "its last line is cut")
+      const missing = shortfall({ terminated, malformed })
+      if (missing !== null) return refuse("Truncated", missing)
+      if (malformed > lines * malformedShareLimit) {
+        const share = ((malformed / lines) * 100).toFixed(1)
+        return refuse("TooManyMalformed", `${malformed} of its ${lines} lines (${share} %) are malformed`)
+      }
+      return {
+        _tag: "Complete",
+        result: {
+          kind,
+          publicationDate,
+          columns,
+          lines,
+          records: lines - malformed,
+          malformed: malformedLines,
+          coverage: coverage(),
+          sha256: hash.digest("hex"),
+          unpackedBytes: bytes
+        }
+      }
+    }
+  }
+}

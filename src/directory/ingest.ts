@@ -1,0 +1,167 @@
+import { Clock, Effect, Ref } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { batchQuery, datasets } from "./datasets.ts"
+import { apply, compare, conflicts, type Difference, stagingTable } from "./difference.ts"
+import { type DirectoryFile, type FileSummary, readFile } from "./files/read.ts"
+import {
+  ConflictingCodes,
+  type IngestionError,
+  type IngestionPhase,
+  IngestionProgress,
+  IngestionStopped,
+  IngestionSummary,
+  type StopReason
+} from "./ingestionSchema.ts"
+
+/**
+ * Puts one file into the database (decisions, "Number directory": ingestion): its records stream into a temporary
+ * table, the database works out what they add, change and remove, and applies just that, with a line of history and a
+ * notice to every node, in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
+ */
+export interface IngestOptions {
+  /** Works out the difference and stores nothing. */
+  readonly dryRun: boolean
+  /** Told about every phase, and within one at most every `progressIntervalMillis`. */
+  readonly onProgress: (progress: IngestionProgress) => Effect.Effect<void>
+}
+
+/** Channel on which nodes hear that something was ingested. */
+export const directoryChannel = "sluice_directory"
+
+/** Least time between two reports of progress within a phase. */
+export const progressIntervalMillis = 100
+
+/** How long an ingestion waits for another one to end. */
+export const lockTimeoutMillis = 60_000
+
+/** Conflicting codes that an error names. */
+const conflictExamples = 5
+
+/** Key of the advisory lock under which an ingestion compares and stores: "sluicdir" in ASCII. */
+const lockKey = "8317151707346004338"
+
+/** Memory the server may use to compare, so that it need not write to disk. */
+const workMemory = "64MB"
+
+/** Ingests one file of an opened source. Interrupting it leaves nothing behind. */
+export const ingestFile = Effect.fn("directory.ingestFile")(function* (
+  file: DirectoryFile,
+  options: IngestOptions
+): Effect.fn.Return<IngestionSummary, IngestionError, SqlClient.SqlClient> {
+  const sql = yield* SqlClient.SqlClient
+  const startedAt = yield* Clock.currentTimeMillis
+  const dataset = datasets[file.kind]
+  const report = yield* makeReporter(file, options)
+  const { difference, summary } = yield* Effect.gen(function* () {
+    yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
+    yield* sql`set local lock_timeout = ${sql.literal(`${lockTimeoutMillis}`)}`
+    yield* sql`set local jit = off`
+    const summary = yield* stage(file, report)
+    yield* report("comparing", summary.records)
+    // Only from here on: files are read side by side, and compared with what the one before has stored.
+    yield* sql`select pg_advisory_xact_lock(${sql.literal(lockKey)})`
+    yield* refuseConflicts(file)
+    if (options.dryRun) return { summary, difference: yield* compare(dataset, summary.coverage) }
+    yield* report("storing", summary.records)
+    const difference = yield* apply(dataset, summary.coverage)
+    yield* remember(summary, difference, startedAt)
+    return { summary, difference }
+  }).pipe(
+    sql.withTransaction,
+    Effect.catchTag("SqlError", (error) => Effect.fail(stopped(file.name, error)))
+  )
+  return IngestionSummary.make({
+    source: summary.source,
+    kind: summary.kind,
+    publicationDate: summary.publicationDate,
+    sha256: summary.sha256,
+    read: summary.records,
+    ...difference,
+    malformed: summary.malformed,
+    durationMillis: (yield* Clock.currentTimeMillis) - startedAt,
+    dryRun: options.dryRun
+  })
+})
+
+type Reporter = (phase: IngestionPhase, rows: number) => Effect.Effect<void>
+
+/** Passes a report on when it begins a phase, or enough time has passed since the last one. */
+const makeReporter = Effect.fnUntraced(function* (file: DirectoryFile, options: IngestOptions) {
+  const last = yield* Ref.make<{ readonly phase: IngestionPhase; readonly at: number } | null>(null)
+  return Effect.fnUntraced(function* (phase: IngestionPhase, rows: number) {
+    const at = yield* Clock.currentTimeMillis
+    const before = yield* Ref.get(last)
+    if (before !== null && before.phase === phase && at - before.at < progressIntervalMillis) return
+    yield* Ref.set(last, { phase, at })
+    const { readBytes, totalBytes } = file.progress()
+    const fraction = phase === "reading" ? (totalBytes === 0 ? null : Math.min(1, readBytes / totalBytes)) : 1
+    yield* options.onProgress(IngestionProgress.make({ source: file.name, phase, rows, fraction }))
+  }) satisfies Reporter
+})
+
+/** Reads the file into the staging table. */
+const stage = Effect.fnUntraced(function* (file: DirectoryFile, report: Reporter) {
+  const sql = yield* SqlClient.SqlClient
+  const dataset = datasets[file.kind]
+  const table = sql(stagingTable(dataset))
+  const columns = sql.literal(dataset.columns.map(([name, type]) => `${name} ${type}`).join(", "))
+  yield* sql`create temporary table ${table} (${columns}) on commit drop`
+  yield* report("reading", 0)
+  let rows = 0
+  const summary = yield* readFile(file, ({ data }) => {
+    rows += data.records.length
+    return Effect.andThen(sql`insert into ${table} ${batchQuery(sql, data)}`, report("reading", rows))
+  })
+  // Without statistics the server would guess, and compare row by row.
+  yield* sql`analyze ${table}`
+  return summary
+})
+
+const refuseConflicts = Effect.fnUntraced(function* (file: DirectoryFile) {
+  const { count, examples } = yield* conflicts(datasets[file.kind], conflictExamples)
+  if (count === 0) return
+  const named = `${examples.join(", ")}${count > examples.length ? ", …" : ""}`
+  return yield* new ConflictingCodes({
+    source: file.name,
+    kind: file.kind,
+    count,
+    examples,
+    message: `${file.name} is refused: ${count} of its codes are stored as codes of the other country (${named})`
+  })
+})
+
+/** Writes history, raises the generation when records have changed, and tells every node once this is committed. */
+const remember = Effect.fnUntraced(function* (summary: FileSummary, difference: Difference, startedAt: number) {
+  const sql = yield* SqlClient.SqlClient
+  const { added, changed, removed } = difference
+  const finishedAt = yield* Clock.currentTimeMillis
+  yield* sql`
+    insert into directory_ingestions (
+      kind, source, publication_date, sha256, started_at, finished_at,
+      read, added, changed, removed, malformed, malformed_lines
+    ) values (
+      ${summary.kind}, ${summary.source}, ${summary.publicationDate}, ${summary.sha256}, ${new Date(startedAt)},
+      ${new Date(finishedAt)}, ${summary.records}, ${added}, ${changed}, ${removed}, ${summary.malformed.total},
+      ${JSON.stringify(summary.malformed.listed)}::jsonb
+    )`
+  if (added + changed + removed > 0) yield* sql`update directory_generation set generation = generation + 1`
+  yield* sql`select pg_notify(${directoryChannel}, ${summary.kind})`
+})
+
+const stopReasonOf = (error: SqlError.SqlError): readonly [StopReason, string] => {
+  switch (error.reason._tag) {
+    case "ConnectionError":
+      return ["DatabaseAway", "the connection to the database failed"]
+    case "LockTimeoutError":
+      return ["DatabaseBusy", `another ingestion has been running for ${lockTimeoutMillis / 1000} s`]
+    default:
+      return ["DatabaseRefused", `the database refused it: ${error.message}`]
+  }
+}
+
+/** A failure of the database as the error of an ingestion. */
+export const stopped = (source: string, error: SqlError.SqlError): IngestionStopped => {
+  const [reason, why] = stopReasonOf(error)
+  const message = `${source} was not ingested: ${why}. A file is stored as a whole or not at all; try again.`
+  return new IngestionStopped({ source, reason, message })
+}

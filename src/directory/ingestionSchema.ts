@@ -1,0 +1,110 @@
+import { Schema } from "effect"
+import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
+import { datasetKinds } from "./model.ts"
+
+/**
+ * What an ingestion reports while it runs, how it ends, and what is remembered of it (number-directory.md, "Health
+ * record" and "Statistics record"; decisions, "Number directory"). The command line, the admin API and the worker
+ * thread speak in these shapes. Times are ISO 8601 in UTC.
+ */
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+export const DatasetKind = Schema.Literals(datasetKinds).annotate({
+  description: "NANPA US codes, CNAC Canadian codes, CARRIER_TYPES the carrier type list, NPA_REPORT the NPA report"
+})
+
+/** What an ingestion is doing: `reading` the file, `comparing` it with what is stored, `storing` the difference. */
+export const ingestionPhases = ["reading", "comparing", "storing"] as const
+export type IngestionPhase = (typeof ingestionPhases)[number]
+
+/** A step of a running ingestion, a few times a second. */
+export const IngestionProgress = Schema.TaggedStruct("Progress", {
+  source: Schema.String,
+  phase: Schema.Literals(ingestionPhases),
+  rows: Count.annotate({ description: "Records read so far" }),
+  fraction: Schema.NullOr(Schema.Number).annotate({
+    description: "Share of the source that was read, 0 to 1; null where its size is not known"
+  })
+}).annotate({ identifier: "IngestionProgress" })
+export type IngestionProgress = typeof IngestionProgress.Type
+
+/** A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. */
+export const IngestionSummary = Schema.TaggedStruct("Ingested", {
+  source: Schema.String,
+  kind: DatasetKind,
+  publicationDate: Schema.NullOr(Schema.String).annotate({
+    description: "Date the file names as its own, YYYY-MM-DD",
+    examples: ["2026-07-06"]
+  }),
+  sha256: Schema.String,
+  read: Count,
+  added: Count,
+  changed: Count,
+  removed: Count,
+  malformed: MalformedLines,
+  durationMillis: Count,
+  dryRun: Schema.Boolean.annotate({ description: "The difference was computed and nothing was stored" })
+}).annotate({ identifier: "IngestionSummary" })
+export type IngestionSummary = typeof IngestionSummary.Type
+
+/** A file of one country has codes that the other country's file has: one of the two is not what it says. */
+export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("ConflictingCodes", {
+  source: Schema.String,
+  kind: DatasetKind,
+  count: Schema.Int,
+  /** Some of them, NPA-NXX. */
+  examples: Schema.Array(Schema.String),
+  /** One sentence for a person. */
+  message: Schema.String
+}) {}
+
+/** What stopped an ingestion whose file was good. */
+export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseRefused", "WorkerEnded"] as const
+export type StopReason = (typeof stopReasons)[number]
+
+/** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. */
+export class IngestionStopped extends Schema.TaggedError<IngestionStopped>()("IngestionStopped", {
+  source: Schema.String,
+  reason: Schema.Literals(stopReasons),
+  /** One sentence for a person. */
+  message: Schema.String
+}) {}
+
+/** Every way in which a file is not taken; readers go on with what was stored before. */
+export const IngestionError = Schema.Union([
+  SourceUnreadable,
+  NotRecognized,
+  Refused,
+  ConflictingCodes,
+  IngestionStopped
+])
+export type IngestionError = typeof IngestionError.Type
+
+/** A file that was not taken, and why. The files after it are tried all the same. */
+export const IngestionFailure = Schema.TaggedStruct("Failed", {
+  source: Schema.String,
+  code: Schema.String.annotate({ description: "What kind of fault it was", examples: ["TooManyMalformed"] }),
+  message: Schema.String
+}).annotate({ identifier: "IngestionFailure" })
+export type IngestionFailure = typeof IngestionFailure.Type
+
+export const IngestionEvent = Schema.Union([IngestionProgress, IngestionSummary, IngestionFailure])
+export type IngestionEvent = typeof IngestionEvent.Type
+
+/** One finished ingestion as history keeps it. */
+export const IngestionRecord = Schema.Struct({
+  id: Count,
+  kind: DatasetKind,
+  source: Schema.String,
+  publicationDate: Schema.NullOr(Schema.String),
+  sha256: Schema.String,
+  startedAt: Schema.String,
+  finishedAt: Schema.String,
+  read: Count,
+  added: Count,
+  changed: Count,
+  removed: Count,
+  malformed: Count
+}).annotate({ identifier: "IngestionRecord" })
+export type IngestionRecord = typeof IngestionRecord.Type

@@ -1,0 +1,110 @@
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import type { DirectoryIndex } from "./DirectoryIndex.ts"
+import * as IndexBuilder from "./IndexBuilder.ts"
+import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
+
+/**
+ * Reads the directory's tables into an index. Every column comes as its values with the codes that have them, one row a
+ * value: the database does the grouping, and next to nothing is thrown away in this process, whose event loop is never
+ * held for more than a few milliseconds. Needs `SqlClient`.
+ */
+
+/** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. */
+export interface DirectoryState {
+  /** Raised by every change of the records. */
+  readonly generation: number
+  /** Time of the last successful ingestion of each kind, a repeated one included. */
+  readonly lastUpdated: Readonly<Record<DatasetKind, string | null>>
+}
+
+/** Rows handled before other fibers get their turn. */
+const rowsPerTurn = 1_000
+
+/** Memory the server may use to group a column, so that it need not write to disk. */
+const workMemory = "32MB"
+
+const readState = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [current] = yield* sql<{ readonly generation: number }>`select generation from directory_generation`
+  const times = yield* sql<{ readonly kind: DatasetKind; readonly at: Date }>`
+    select kind, max(finished_at) as at from directory_ingestions group by kind`
+  const lastUpdated: Record<DatasetKind, string | null> = {
+    NANPA: null,
+    CNAC: null,
+    CARRIER_TYPES: null,
+    NPA_REPORT: null
+  }
+  for (const { at, kind } of times) lastUpdated[kind] = at.toISOString()
+  return { generation: Number(current?.generation ?? 0), lastUpdated } satisfies DirectoryState
+})
+
+/** Generation and times of the stored records. */
+export const loadState: Effect.Effect<DirectoryState, SqlError.SqlError, SqlClient.SqlClient> = readState
+
+const eachInTurns = <A>(rows: ReadonlyArray<A>, use: (row: A) => void): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (let start = 0; start < rows.length; start += rowsPerTurn) {
+      for (const row of rows.slice(start, start + rowsPerTurn)) use(row)
+      yield* Effect.yieldNow
+    }
+  })
+
+const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
+  const sql = yield* SqlClient.SqlClient
+  const groups = yield* sql<{ readonly country: Country; readonly status: ExchangeStatus; readonly codes: string }>`
+    select country, status, string_agg(npa || nxx, '') as codes from directory_codes group by country, status`
+  for (const { codes, country, status } of groups) {
+    builder.addCodes(country, status, codes)
+    yield* Effect.yieldNow
+  }
+  const columns = [
+    ["state", "state"],
+    ["ocn", "ocn"],
+    ["company", "company"],
+    ["rate_center", "rateCenter"]
+  ] as const
+  for (const [column, name] of columns) {
+    const values = yield* sql<{ readonly value: string; readonly codes: string }>`
+      select ${sql(column)} as value, string_agg(npa || nxx, '') as codes
+      from directory_codes where ${sql(column)} is not null group by ${sql(column)}`
+    yield* eachInTurns(values, ({ codes, value }) => builder.assign(name, value, codes))
+  }
+  const carrierTypes = yield* sql<CarrierTypeRecord>`
+    select ocn, company_name as "companyName", common_name as "commonName", type, country from directory_carrier_types`
+  yield* eachInTurns(carrierTypes, builder.addCarrierType)
+  const areaCodes = yield* sql<AreaCodeRecord>`
+    select npa, in_service as "inService", use, country, locations from directory_area_codes`
+  yield* eachInTurns(areaCodes, builder.addAreaCode)
+})
+
+const builtInTurns = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
+  const steps = builder.steps()
+  let step = steps.next()
+  while (step.done !== true) {
+    yield* Effect.yieldNow
+    step = steps.next()
+  }
+  return step.value
+})
+
+/** The index of the stored records with their state, both of one moment. */
+export const loadIndex: Effect.Effect<
+  { readonly index: DirectoryIndex; readonly state: DirectoryState },
+  SqlError.SqlError,
+  SqlClient.SqlClient
+> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const builder = IndexBuilder.make()
+  const state = yield* Effect.gen(function* () {
+    yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
+    yield* sql`set local jit = off`
+    yield* addRecords(builder)
+    return yield* readState
+  }).pipe(
+    sql.withTransaction,
+    // An ingestion that ends between two of these statements must not be seen by half.
+    Effect.provideService(SqlClient.BeginTransaction, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+  )
+  return { index: yield* builtInTurns(builder), state }
+}).pipe(Effect.withSpan("directory.loadIndex"))

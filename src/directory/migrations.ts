@@ -1,0 +1,64 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model.ts"
+
+/**
+ * Tables of the number directory: plain rows that an operator can query. The records as the files give them, one
+ * table a kind; what was ingested when, which is never deleted; and the generation, which every change of the records
+ * raises, so that a node knows whether its index is still the one of the database.
+ */
+export const createDirectoryTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const oneOf = (values: ReadonlyArray<string>) => sql.literal(values.map((value) => `'${value}'`).join(", "))
+  yield* sql`
+    create table directory_codes (
+      npa text not null check (npa ~ '^[0-9]{3}$'),
+      nxx text not null check (nxx ~ '^[0-9]{3}$'),
+      country text not null check (country in (${oneOf(countries)})),
+      state text,
+      ocn text,
+      company text,
+      rate_center text,
+      status text not null check (status in (${oneOf(exchangeStatuses)})),
+      primary key (npa, nxx)
+    )`
+  yield* sql`
+    create table directory_carrier_types (
+      ocn text primary key,
+      company_name text,
+      common_name text,
+      type text check (type in (${oneOf(carrierTypes)})),
+      country text not null check (country in (${oneOf(countries)}))
+    )`
+  yield* sql`
+    create table directory_area_codes (
+      npa text primary key check (npa ~ '^[0-9]{3}$'),
+      in_service boolean not null,
+      use text check (use in ('G', 'N')),
+      country text check (country in (${oneOf(countries)})),
+      locations text[] not null
+    )`
+  yield* sql`
+    create table directory_ingestions (
+      id bigint generated always as identity primary key,
+      kind text not null check (kind in (${oneOf(datasetKinds)})),
+      source text not null,
+      publication_date date,
+      sha256 text not null,
+      started_at timestamptz not null,
+      finished_at timestamptz not null,
+      read integer not null,
+      added integer not null,
+      changed integer not null,
+      removed integer not null,
+      malformed integer not null,
+      malformed_lines jsonb not null
+    )`
+  yield* sql`create index directory_ingestions_latest on directory_ingestions (kind, finished_at desc)`
+  yield* sql`
+    create table directory_generation (
+      singleton boolean primary key default true check (singleton),
+      generation bigint not null
+    )`
+  yield* sql`insert into directory_generation (generation) values (0)`
+})

@@ -1,0 +1,189 @@
+import { Data, Result } from "effect"
+import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
+import { countries, exchangeStatuses } from "./model.ts"
+import {
+  type AreaCode,
+  type Carrier,
+  type CarrierDetail,
+  type CarrierPage,
+  type Exchange,
+  pageLimitDefault,
+  pageLimitMaximum,
+  type Statistics
+} from "./schema.ts"
+
+/**
+ * What the directory answers to each question, as pure functions of an index (number-directory.md, "Endpoints";
+ * decisions, "Number directory"). They expect arguments that were validated: an impossible page is a defect of the
+ * caller, an unknown carrier or code is a `NotFound`. Needs no service.
+ */
+
+/** Which part of a list is wanted. */
+export interface PageQuery {
+  /** 1 to 100, default 50. */
+  readonly limit?: number | undefined
+  /** At least 0, default 0. */
+  readonly offset?: number | undefined
+}
+
+/** Filters of the carrier list. They combine, and ignore case; a value that occurs nowhere gives an empty list. */
+export interface CarrierQuery extends PageQuery {
+  readonly country?: string | undefined
+  readonly state?: string | undefined
+  readonly type?: string | undefined
+}
+
+/** Which exchanges of an area code are wanted. */
+export interface AreaCodeQuery extends PageQuery {
+  /** Exchange code, 3 digits; restricts the exchanges to that one. */
+  readonly nxx?: string | undefined
+}
+
+/** Times of the last successful ingestions, ISO 8601 in UTC, null before the first. */
+export interface IngestionTimes {
+  readonly NANPA: string | null
+  readonly CNAC: string | null
+}
+
+/** The directory has no such carrier, area code or exchange. Its message names what was asked for. */
+export class NotFound extends Data.TaggedError("NotFound")<{
+  readonly resource: "carrier" | "areaCode" | "exchange"
+  readonly message: string
+}> {}
+
+const checkedPage = (query: PageQuery): { readonly limit: number; readonly offset: number } => {
+  const { limit = pageLimitDefault, offset = 0 } = query
+  if (!Number.isInteger(limit) || limit < 1 || limit > pageLimitMaximum) {
+    throw new RangeError(`limit must be an integer from 1 to ${pageLimitMaximum}, not ${limit}`)
+  }
+  if (!Number.isInteger(offset) || offset < 0) throw new RangeError(`offset must be an integer from 0, not ${offset}`)
+  return { limit, offset }
+}
+
+const carrierAt = (index: DirectoryIndex, carrier: number): Carrier => {
+  const { carriers } = index
+  return {
+    ocn: index.strings[carriers.ocn[carrier]!]!,
+    company_name: stringAt(index, carriers.company[carrier]!),
+    common_name: stringAt(index, carriers.commonName[carrier]!),
+    carrier_type: carrierTypeAt(index, carrier),
+    state: stringAt(index, carriers.state[carrier]!),
+    country: countries[carriers.country[carrier]!]!
+  }
+}
+
+/** `GET /v1/carriers`: carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
+export const listCarriers = (index: DirectoryIndex, query: CarrierQuery = {}): CarrierPage => {
+  const { limit, offset } = checkedPage(query)
+  const country = query.country?.toUpperCase()
+  const state = query.state?.toUpperCase()
+  const type = query.type?.toUpperCase()
+  const carriers: Array<Carrier> = []
+  let total = 0
+  for (let carrier = 0; carrier < index.carriers.ocn.length; carrier++) {
+    if (country !== undefined && countries[index.carriers.country[carrier]!] !== country) continue
+    if (state !== undefined && stringAt(index, index.carriers.state[carrier]!) !== state) continue
+    if (type !== undefined && carrierTypeAt(index, carrier) !== type) continue
+    if (total >= offset && total < offset + limit) carriers.push(carrierAt(index, carrier))
+    total++
+  }
+  return { carriers, pagination: { limit, offset, total } }
+}
+
+const findCarrier = (index: DirectoryIndex, ocn: string): number => {
+  let low = 0
+  let high = index.carriers.ocn.length - 1
+  while (low <= high) {
+    const middle = (low + high) >>> 1
+    const found = index.strings[index.carriers.ocn[middle]!]!
+    if (found === ocn) return middle
+    if (found < ocn) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
+}
+
+/** `GET /v1/carrier/:ocn`, ignoring the OCN's case (number-directory.md, "Carrier (detail)"). */
+export const carrierByOcn = (index: DirectoryIndex, ocn: string): Result.Result<CarrierDetail, NotFound> => {
+  const carrier = findCarrier(index, ocn.toUpperCase())
+  if (carrier === -1) {
+    return Result.fail(new NotFound({ resource: "carrier", message: `No carrier found with OCN '${ocn}'` }))
+  }
+  const { assigned, firstState, stateCounts, stateNames } = index.carriers
+  const byState: Record<string, number> = {}
+  for (let entry = firstState[carrier]!; entry < firstState[carrier + 1]!; entry++) {
+    byState[index.strings[stateNames[entry]!]!] = stateCounts[entry]!
+  }
+  return Result.succeed({
+    ...carrierAt(index, carrier),
+    exchanges: { total: assigned[carrier]!, by_state: byState }
+  })
+}
+
+const exchangeAt = (index: DirectoryIndex, code: number): Exchange => ({
+  nxx: String(index.codes.nxx[code]!).padStart(3, "0"),
+  ocn: stringAt(index, index.codes.ocn[code]!),
+  company_name: stringAt(index, index.codes.company[code]!),
+  rate_center: stringAt(index, index.codes.rateCenter[code]!),
+  status: exchangeStatuses[index.codes.status[code]!]!
+})
+
+const digits = /^[0-9]{3}$/
+
+/**
+ * `GET /v1/npa/:npa` and `/v1/npa/:npa/nxx/:nxx`: the area code and a page of its exchanges, or the one exchange asked
+ * for (number-directory.md, "Area-code record").
+ */
+export const areaCodeByNpa = (
+  index: DirectoryIndex,
+  npa: string,
+  query: AreaCodeQuery = {}
+): Result.Result<AreaCode, NotFound> => {
+  const { limit, offset } = checkedPage(query)
+  const area = digits.test(npa) ? searchColumn(index.areaCodes.npa, Number(npa)) : -1
+  if (area === -1) {
+    return Result.fail(new NotFound({ resource: "areaCode", message: `No area code found with NPA '${npa}'` }))
+  }
+  const firstOfArea = index.areaCodes.firstCode[area]!
+  const endOfArea = index.areaCodes.firstCode[area + 1]!
+  let first = firstOfArea
+  let end = endOfArea
+  if (query.nxx !== undefined) {
+    first = digits.test(query.nxx) ? searchColumn(index.codes.nxx, Number(query.nxx), firstOfArea, endOfArea) : -1
+    if (first === -1) {
+      const message = `No exchange found with NXX '${query.nxx}' in area code '${npa}'`
+      return Result.fail(new NotFound({ resource: "exchange", message }))
+    }
+    end = first + 1
+  }
+  const exchanges: Array<Exchange> = []
+  const endOfPage = Math.min(end, first + offset + limit)
+  for (let code = first + offset; code < endOfPage; code++) exchanges.push(exchangeAt(index, code))
+  return Result.succeed({
+    npa,
+    state: stringAt(index, index.areaCodes.state[area]!),
+    country: countries[index.areaCodes.country[area]!]!,
+    total_exchanges: endOfArea - firstOfArea,
+    exchanges,
+    pagination: { limit, offset, total: end - first }
+  })
+}
+
+const position = <A>(values: ReadonlyArray<A>, counts: ReadonlyArray<number>, value: A): number =>
+  counts[values.indexOf(value)] ?? 0
+
+/** `GET /v1/stats` (number-directory.md, "Statistics record"); every key is there, also when its count is 0. */
+export const statistics = (index: DirectoryIndex, lastUpdated: IngestionTimes): Statistics => {
+  const { areaCodes, byCountry, byStatus, statesProvinces, total } = index.counts
+  return {
+    total_records: total,
+    by_country: { US: position(countries, byCountry, "US"), CA: position(countries, byCountry, "CA") },
+    by_status: {
+      ASSIGNED: position(exchangeStatuses, byStatus, "ASSIGNED"),
+      UNASSIGNED: position(exchangeStatuses, byStatus, "UNASSIGNED"),
+      RESERVED: position(exchangeStatuses, byStatus, "RESERVED")
+    },
+    last_updated: { NANPA: lastUpdated.NANPA, CNAC: lastUpdated.CNAC },
+    coverage: { area_codes: areaCodes, states_provinces: statesProvinces }
+  }
+}

@@ -1,0 +1,138 @@
+import { Schema } from "effect"
+import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
+
+/**
+ * What the number directory answers, field by field (number-directory.md, "Resources and their fields"), as schemas
+ * that the HTTP group, its documentation and the typed client share. Field names are those of the document. A field
+ * is null where the published files have nothing; the document shows plain strings there (decisions, "Number
+ * directory", which lists each case).
+ */
+
+/** Page size when a request names none (number-directory.md, "Limits"). */
+export const pageLimitDefault = 50
+
+/** Largest page size; more is an error, not clamped (number-directory.md, "Limits"). */
+export const pageLimitMaximum = 100
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+const described = (description: string, example: string) => Schema.String.annotate({ description, examples: [example] })
+
+const nullable = (description: string, example: string) =>
+  Schema.NullOr(Schema.String).annotate({ description, examples: [example] })
+
+export const Country = Schema.Literals(countries).annotate({
+  description: "US, which includes its territories, or CA",
+  examples: ["US"]
+})
+
+export const CarrierType = Schema.Literals(carrierTypes).annotate({
+  description:
+    "ILEC incumbent local exchange, CLEC competitive local exchange, WIRELESS mobile or cellular, CAP competitive access, IXC interexchange, PCS personal communications service",
+  examples: ["CLEC"]
+})
+
+export const ExchangeStatus = Schema.Literals(exchangeStatuses).annotate({
+  description: "Assignment status of the exchange code",
+  examples: ["ASSIGNED"]
+})
+
+export const Pagination = Schema.Struct({
+  limit: Count.annotate({ description: "Page size requested", examples: [pageLimitDefault] }),
+  offset: Count.annotate({ description: "Results skipped", examples: [0] }),
+  total: Count.annotate({ description: "Total matching records", examples: [187] })
+}).annotate({ identifier: "Pagination" })
+export type Pagination = typeof Pagination.Type
+
+const carrierFields = {
+  ocn: described("Operating Company Number, 4 alphanumeric characters", "9104"),
+  company_name: nullable("Full legal company name", "VERIZON NEW YORK, INC."),
+  common_name: nullable("Common or trade name, where the carrier type list has one", "Verizon"),
+  carrier_type: Schema.NullOr(CarrierType).annotate({
+    description: "Carrier type, null where the carrier type list has none",
+    examples: ["ILEC"]
+  }),
+  state: nullable("State or province where the carrier has most exchanges", "NY"),
+  country: Country
+}
+
+/** One carrier of a list (number-directory.md, "Carrier (list item)"). */
+export const Carrier = Schema.Struct(carrierFields).annotate({ identifier: "Carrier" })
+export type Carrier = typeof Carrier.Type
+
+/** One carrier with its exchanges counted (number-directory.md, "Carrier (detail)"). */
+export const CarrierDetail = Schema.Struct({
+  ...carrierFields,
+  exchanges: Schema.Struct({
+    total: Count.annotate({ description: "ASSIGNED exchanges of the carrier", examples: [2186] }),
+    by_state: Schema.Record(Schema.String, Count).annotate({
+      description: "ASSIGNED exchanges by state or province; those without one are in the total only",
+      examples: [{ CT: 4, NY: 2182 }]
+    })
+  })
+}).annotate({ identifier: "CarrierDetail" })
+export type CarrierDetail = typeof CarrierDetail.Type
+
+/** Answer of `GET /v1/carriers`, ordered by OCN. */
+export const CarrierPage = Schema.Struct({
+  carriers: Schema.Array(Carrier),
+  pagination: Pagination
+}).annotate({ identifier: "CarrierPage" })
+export type CarrierPage = typeof CarrierPage.Type
+
+/** One exchange code of an area code (number-directory.md, "Area-code record"). */
+export const Exchange = Schema.Struct({
+  nxx: described("Exchange code, 3 digits", "226"),
+  ocn: nullable("Operating Company Number; `MULT` where several carriers share the code", "9104"),
+  company_name: nullable("Company the code is assigned to", "VERIZON NEW YORK, INC."),
+  rate_center: nullable("Rate center", "NWYRCYZN01"),
+  status: ExchangeStatus
+}).annotate({ identifier: "Exchange" })
+export type Exchange = typeof Exchange.Type
+
+/** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (number-directory.md, "Area-code record"). */
+export const AreaCode = Schema.Struct({
+  npa: described("Area code, 3 digits", "212"),
+  state: nullable("State or province of most of its exchanges", "NY"),
+  country: Country,
+  total_exchanges: Count.annotate({ description: "Records of the area code, of every status", examples: [786] }),
+  exchanges: Schema.Array(Exchange),
+  pagination: Pagination
+}).annotate({ identifier: "AreaCode" })
+export type AreaCode = typeof AreaCode.Type
+
+const Timestamp = Schema.NullOr(Schema.String).annotate({
+  description: "ISO 8601 time in UTC, null before the first ingestion",
+  examples: ["2026-07-06T12:00:00.000Z"]
+})
+
+/** Answer of `/v1/stats` and `/stats` (number-directory.md, "Statistics record"). */
+export const Statistics = Schema.Struct({
+  total_records: Count.annotate({ description: "Total NPA-NXX records", examples: [236982] }),
+  by_country: Schema.Struct({ US: Count, CA: Count }).annotate({ description: "Records by country" }),
+  by_status: Schema.Struct({ ASSIGNED: Count, UNASSIGNED: Count, RESERVED: Count }).annotate({
+    description: "Records by assignment status"
+  }),
+  last_updated: Schema.Struct({ NANPA: Timestamp, CNAC: Timestamp }).annotate({
+    description: "Times of the last ingestion of US (NANPA) and Canadian (CNAC) codes"
+  }),
+  coverage: Schema.Struct({
+    area_codes: Count.annotate({ description: "Unique area codes", examples: [413] }),
+    states_provinces: Count.annotate({
+      description: "Distinct states and provinces of the records, territories included",
+      examples: [69]
+    })
+  })
+}).annotate({ identifier: "Statistics" })
+export type Statistics = typeof Statistics.Type
+
+/** Answer of `/v1/health` and `/health` (number-directory.md, "Health record"). */
+export const Health = Schema.Struct({
+  status: Schema.Literals(["healthy", "degraded", "unhealthy"]).annotate({
+    description: "healthy: all systems operational; degraded: some features may be impacted; unhealthy: critical issues"
+  }),
+  database: Schema.Literals(["connected", "error"]),
+  last_ingestion: Timestamp,
+  version: described("API version number", "0.1.0")
+}).annotate({ identifier: "Health" })
+export type Health = typeof Health.Type

@@ -1,0 +1,331 @@
+/**
+ * The embedded PostgreSQL: makes the cluster at the first start, starts the server on loopback with a generated
+ * password, keeps it running and finds it again. As root it runs as an unprivileged user, which PostgreSQL demands.
+ * Needs no service; the caller holds the data folder.
+ */
+import { execFile } from "node:child_process"
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { promisify } from "node:util"
+import { Effect, Redacted, type Scope, type SubscriptionRef } from "effect"
+import pg from "pg"
+import type { DataFolder } from "./dataFolder.ts"
+import { BinaryUnavailable, DataFolderUnusable, type EmbeddedError, reasonOf, ServerStartFailed } from "./errors.ts"
+import { endProcesses, findMarked, findPostgresWorkers, postgresMark } from "./orphans.ts"
+import { onFreePort, rememberedPort, rememberPort } from "./ports.ts"
+import { findPostgresBinaries, type PostgresBinaries } from "./postgresBinaries.ts"
+import { lookAt, workingFolder } from "./processes.ts"
+import { type ServerPlan, type ServerState, supervise } from "./supervisor.ts"
+
+export interface EmbeddedPostgres {
+  /** With user and password; the user is the cluster's superuser and owns the database. */
+  readonly url: Redacted.Redacted<string>
+  readonly port: number
+  /** Such as `18.4`. */
+  readonly version: string
+  readonly state: SubscriptionRef.SubscriptionRef<ServerState>
+}
+
+export interface EmbeddedPostgresOptions {
+  readonly folder: DataFolder
+  /** `SLUICE_POSTGRES_BIN`. */
+  readonly binaries?: string | undefined
+  readonly progress: (line: string) => Effect.Effect<void>
+  /** For tests: the package's folder, the ports to try, and children that outlive their parent. */
+  readonly packageFolder?: string | undefined
+  readonly pickPort?: Effect.Effect<number, string>
+  readonly endWithParent?: boolean
+}
+
+/** Name of the superuser and of the database. */
+const NAME = "sluice"
+
+/** `nobody` on every Linux: an account that owns nothing else. */
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+/**
+ * Fast shutdown rolls transactions back and writes a checkpoint. If that takes too long, immediate shutdown ends every
+ * process at once and the next start recovers from the log, with nothing committed lost.
+ */
+const STOP_SIGNALS = [
+  { signal: "SIGINT", waitMillis: 5_000 },
+  { signal: "SIGQUIT", waitMillis: 1_000 }
+] as const
+
+const run = promisify(execFile)
+
+interface Cluster {
+  readonly folder: DataFolder
+  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly binaries: PostgresBinaries
+  readonly password: Redacted.Redacted<string>
+}
+
+/** Starts PostgreSQL for this data folder and returns when it takes connections. */
+export const startPostgres = Effect.fnUntraced(function* (
+  options: EmbeddedPostgresOptions
+): Effect.fn.Return<EmbeddedPostgres, EmbeddedError, Scope.Scope> {
+  const { folder, progress } = options
+  const user = yield* chooseUser(folder)
+  yield* endOrphans(folder, progress)
+  const binaries = yield* findPostgresBinaries({
+    folder,
+    user,
+    override: options.binaries,
+    progress,
+    ...("packageFolder" in options ? { packageFolder: options.packageFolder } : {})
+  })
+  const password = yield* folder.secret("postgres-password")
+  const cluster = { folder, user, binaries, password }
+  yield* makeCluster(cluster, progress)
+  yield* progress(`Starting PostgreSQL ${binaries.version} …`)
+  const { value: server, port } = yield* onFreePort(
+    "PostgreSQL",
+    yield* rememberedPort(folder, "postgres"),
+    (candidate) => supervise(plan(cluster, candidate, options)),
+    options.pickPort
+  )
+  yield* rememberPort(folder, "postgres", port)
+  yield* makeDatabase(cluster, port)
+  return { url: urlOf(password, port, NAME), port, version: binaries.version, state: server.state }
+})
+
+const urlOf = (password: Redacted.Redacted<string>, port: number, database: string) =>
+  Redacted.make(`postgres://${NAME}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}/${database}`, {
+    label: "postgres-url"
+  })
+
+const clusterOf = (folder: DataFolder) => folder.file("postgres", "cluster")
+
+/** Root runs it as the cluster's owner, at first nobody; everybody else as themselves. */
+const chooseUser = Effect.fnUntraced(function* (folder: DataFolder) {
+  if (process.getuid?.() !== 0) return undefined
+  if (process.platform !== "linux") {
+    return yield* new BinaryUnavailable({
+      server: "PostgreSQL",
+      reason: "it does not run as root; start Sluice as an ordinary user, or set DATABASE_URL to a server"
+    })
+  }
+  const owner = yield* Effect.promise(() => stat(clusterOf(folder)).catch(() => undefined))
+  return owner === undefined || owner.uid === 0 ? NOBODY : { uid: owner.uid, gid: owner.gid }
+})
+
+const onFolder = <A>(folder: DataFolder, promise: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: promise,
+    catch: (cause) => new DataFolderUnusable({ folder: folder.path, reason: reasonOf(cause) })
+  })
+
+/**
+ * How PostgreSQL names its own folder. Another user than ours may not be able to reach it by its path, as every folder
+ * above would have to be open to them. But a process keeps the working folder it was started in, and Linux lets it name
+ * that: so the server runs inside the cluster and calls it by this name.
+ */
+const dataArgument = (folder: DataFolder, user: Cluster["user"], cluster = clusterOf(folder)) =>
+  user === undefined ? cluster : "/proc/self/cwd"
+
+const environment = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" }
+
+const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (line: string) => Effect.Effect<void>) {
+  const { folder, user, binaries, password } = cluster
+  const failed = (reason: string) =>
+    new ServerStartFailed({
+      server: "PostgreSQL",
+      reason,
+      portTaken: false,
+      logFile: folder.file("logs", "initdb.log")
+    })
+  const parent = folder.file("postgres")
+  const final = clusterOf(folder)
+  const made = yield* Effect.promise(() =>
+    readFile(folder.file("postgres", "cluster", "PG_VERSION"), "utf8").catch(() => "")
+  )
+  if (made !== "") {
+    if (Number.parseInt(made, 10) === binaries.major) return
+    return yield* failed(
+      `its data in ${final} was written by PostgreSQL ${made.trim()} and the program is ${binaries.version}; move the data with pg_dump and pg_restore, or use the older program (SLUICE_POSTGRES_BIN)`
+    )
+  }
+  yield* progress(`Making a database cluster for PostgreSQL ${binaries.version} …`)
+  // Made beside and moved: a first start that is killed half-way leaves no half a cluster.
+  const beside = folder.file("postgres", "cluster.new")
+  const passwordFile = folder.file("postgres", "password.tmp")
+  yield* onFolder(folder, async () => {
+    await mkdir(parent, { recursive: true, mode: 0o700 })
+    await rm(beside, { recursive: true, force: true })
+    await mkdir(beside, { mode: 0o700 })
+    await rm(passwordFile, { force: true })
+    await writeFile(passwordFile, Redacted.value(password), { mode: 0o600, flag: "wx" })
+    if (user !== undefined) {
+      for (const path of [parent, beside, passwordFile]) await chown(path, user.uid, user.gid)
+    }
+  })
+  const args = [
+    ["-D", dataArgument(folder, user, beside)],
+    ["-U", NAME],
+    ["-A", "scram-sha-256"],
+    ["--pwfile", "../password.tmp"],
+    ["-E", "UTF8"],
+    // The same order of texts on every machine, whatever its own locales.
+    ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
+  ].flat()
+  yield* Effect.tryPromise({
+    try: async () => {
+      const { stdout, stderr } = await run(binaries.initdb, args, { cwd: beside, env: environment, ...user })
+      await writeFile(folder.file("logs", "initdb.log"), `${stdout}${stderr}`, { mode: 0o600 })
+    },
+    catch: (cause) => {
+      const text = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : ""
+      return failed(/error: (.*)/.exec(text)?.[1] ?? reasonOf(cause).split("\n")[0]!)
+    }
+  }).pipe(Effect.ensuring(Effect.promise(() => rm(passwordFile, { force: true }))))
+  yield* onFolder(folder, () => rename(beside, final))
+})
+
+const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions): ServerPlan => {
+  const { folder, user, binaries, password } = cluster
+  const data = clusterOf(folder)
+  const logFile = folder.file("logs", "postgres.log")
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    // Sockets would need a folder with a short path; loopback with a password serves everybody alike.
+    "unix_socket_directories=",
+    "password_encryption=scram-sha-256",
+    "timezone=UTC",
+    "log_timezone=UTC",
+    "log_checkpoints=off",
+    // Values of statements are customers' data and secrets.
+    "log_parameter_max_length=0",
+    "log_parameter_max_length_on_error=0"
+  ].flatMap((setting) => ["-c", setting])
+  return {
+    server: "PostgreSQL",
+    command: {
+      program: binaries.postgres,
+      args: ["-D", dataArgument(folder, user), "-p", `${port}`, ...postgresMark(folder.token), ...settings],
+      folder: data,
+      environment,
+      user,
+      logFile,
+      stopSignals: STOP_SIGNALS,
+      ...(options.endWithParent === undefined ? {} : { endWithParent: options.endWithParent })
+    },
+    progress: options.progress,
+    prepare: endOrphans(folder, options.progress).pipe(Effect.andThen(clearStalePid(folder, logFile))),
+    ready: (pid) => ready(data, pid, port, password),
+    explain
+  }
+}
+
+/** The end of a failed start in PostgreSQL's own words, without what clients that came too early were told. */
+const explain: ServerPlan["explain"] = (log) => {
+  const lines = log.split("\n").flatMap((line) => {
+    const told = /(?:FATAL|PANIC): {2}(.*)/.exec(line)?.[1] ?? /(?:postgres|setpriv): (.*)/.exec(line)?.[1]
+    return told === undefined || /starting up|shutting down|password authentication/.test(told) ? [] : [told]
+  })
+  return { reason: lines.at(-1), portTaken: /could not bind .*Address already in use/.test(log) }
+}
+
+/** A query works. The pid file must name our process, as another server might listen on the port before ours. */
+const ready = (data: string, pid: number, port: number, password: Redacted.Redacted<string>) =>
+  Effect.tryPromise({
+    try: async () => {
+      const lines = (await readFile(`${data}/postmaster.pid`, "utf8")).split("\n")
+      if (Number(lines[0]) !== pid || lines[7]?.startsWith("ready") !== true) throw new Error("it is starting")
+      await withClient(port, password, "postgres", (client) => client.query("select 1"))
+    },
+    catch: (cause) => ({
+      reason:
+        codeOf(cause) === "28P01"
+          ? "its password is not the one in secrets/postgres-password"
+          : `no query succeeded (${reasonOf(cause)})`,
+      retry: codeOf(cause) !== "28P01"
+    })
+  })
+
+const codeOf = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined)
+
+const withClient = async <A>(
+  port: number,
+  password: Redacted.Redacted<string>,
+  database: string,
+  use: (client: pg.Client) => Promise<A>
+): Promise<A> => {
+  const client = new pg.Client({
+    host: "127.0.0.1",
+    port,
+    user: NAME,
+    password: Redacted.value(password),
+    database,
+    connectionTimeoutMillis: 5_000
+  })
+  // A server that is stopped under the client must not end this process.
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    return await use(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+const makeDatabase = ({ folder, password }: Cluster, port: number) =>
+  Effect.tryPromise({
+    try: () =>
+      withClient(port, password, "postgres", async (client) => {
+        const found = await client.query("select 1 from pg_database where datname = $1", [NAME])
+        if (found.rowCount === 0) await client.query(`create database ${NAME}`)
+      }),
+    catch: (cause) =>
+      new ServerStartFailed({
+        server: "PostgreSQL",
+        reason: `its database cannot be made (${reasonOf(cause)})`,
+        portTaken: false,
+        logFile: folder.file("logs", "postgres.log")
+      })
+  })
+
+/** Ends servers of this folder that a killed platform left, and the helpers that a killed server left. */
+const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {
+  const servers = yield* findMarked(postgresMark(folder.token))
+  if (servers.length > 0) yield* progress("Stopping a PostgreSQL that an earlier run left behind …")
+  yield* endProcesses(servers, [...STOP_SIGNALS, { signal: "SIGKILL", waitMillis: 2_000 }])
+  // They notice by themselves that their server is gone, unless one is stuck.
+  yield* endProcesses(yield* findPostgresWorkers(folder.token), [
+    { signal: undefined, waitMillis: 2_000 },
+    { signal: "SIGQUIT", waitMillis: 1_000 },
+    { signal: "SIGKILL", waitMillis: 2_000 }
+  ])
+})
+
+/** PostgreSQL writes its start within this time of the process's own. */
+const PID_FILE_TOLERANCE_SECONDS = 120
+
+/**
+ * After a kill, PostgreSQL's pid file stays. It removes a stale one itself, except where another program of the same
+ * user has got that number since: then it refuses to start for ever. So the file goes if the process it names is
+ * provably another one. A PostgreSQL that may be working on this folder, started by hand, is left alone.
+ */
+const clearStalePid = (folder: DataFolder, logFile: string) =>
+  Effect.gen(function* () {
+    const file = folder.file("postgres", "cluster", "postmaster.pid")
+    const lines = (yield* Effect.promise(() => readFile(file, "utf8").catch(() => ""))).split("\n")
+    const pid = Number(lines[0])
+    if (!Number.isSafeInteger(pid) || pid <= 0) return
+    const found = yield* lookAt(pid)
+    if (found === undefined) return
+    const isPostgres = /(^|\/)postgres( |:|$)/.test(found.command[0] ?? "")
+    const startedSeconds = Number(lines[2])
+    const sameStart =
+      found.startedAtSeconds === undefined ||
+      Math.abs(found.startedAtSeconds - startedSeconds) < PID_FILE_TOLERANCE_SECONDS
+    const place = yield* workingFolder(pid)
+    if (isPostgres && sameStart && (place === undefined || place === clusterOf(folder))) {
+      return yield* new ServerStartFailed({
+        server: "PostgreSQL",
+        reason: `process ${pid}, which Sluice did not start, is a PostgreSQL that works on ${clusterOf(folder)}`,
+        portTaken: false,
+        logFile
+      })
+    }
+    yield* Effect.promise(() => rm(file, { force: true }))
+  })

@@ -1,0 +1,59 @@
+/**
+ * Keeps a file that a child process writes to within bounds, as the child itself does not: what it has is copied to
+ * `<file>.1` and the file emptied. The child opened it for appending, so it goes on at the new end; lines written
+ * between the two steps are lost. Needs no service.
+ */
+import { copyFile, open, stat, truncate } from "node:fs/promises"
+import { Effect, Schedule } from "effect"
+
+/** Size at which a log is turned over. With the copy, a server keeps twice that. */
+export const LOG_MAX_BYTES = 4 * 1024 * 1024
+
+const LOG_CHECK_MILLIS = 5_000
+
+/** Turns the log over if it is too large. Never fails: a full disk must not stop a server. */
+export const boundLog = (file: string, maxBytes = LOG_MAX_BYTES): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    try {
+      if ((await stat(file)).size <= maxBytes) return
+      await copyFile(file, `${file}.1`)
+    } catch {
+      // Not there yet, or no room for the copy: emptying it is the more important half.
+    }
+    await truncate(file, 0).catch(() => {})
+  })
+
+/** Bounds the log for as long as it runs. */
+export const keepBounded = (file: string): Effect.Effect<void> =>
+  boundLog(file).pipe(Effect.repeat(Schedule.spaced(LOG_CHECK_MILLIS)), Effect.asVoid)
+
+/** The log's size, to read later what was added since; 0 if there is none. */
+export const logSize = (file: string): Effect.Effect<number> =>
+  Effect.promise(() =>
+    stat(file).then(
+      (stats) => stats.size,
+      () => 0
+    )
+  )
+
+/** Most bytes of a log that are read to explain a failure. */
+const LOG_EXCERPT_BYTES = 64 * 1024
+
+/** What was written since the log had that size, its end if that is long. */
+export const logSince = (file: string, size: number): Effect.Effect<string> =>
+  Effect.promise(async () => {
+    try {
+      const handle = await open(file, "r")
+      try {
+        const end = (await handle.stat()).size
+        const from = Math.max(end < size ? 0 : size, end - LOG_EXCERPT_BYTES)
+        const buffer = Buffer.alloc(end - from)
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
+        return buffer.toString("utf8", 0, bytesRead)
+      } finally {
+        await handle.close()
+      }
+    } catch {
+      return ""
+    }
+  })

@@ -1,0 +1,62 @@
+/**
+ * An exclusive lock between processes that the kernel holds and drops with the process, however that ends. Node offers
+ * no such lock itself, but its SQLite takes one (`fcntl` on Unix, `LockFileEx` on Windows) for an exclusive
+ * transaction, which is all that is used of it: the file stays empty. Compared with a file that names a pid there is
+ * nothing stale to judge after a kill, no race between two who both judge it stale, and it also holds between
+ * containers on one volume, where the other's pids cannot be seen. Needs no service.
+ *
+ * The lock is lost when this process opens and closes the file in any other way: nobody else may touch it.
+ */
+import { Data, Effect, type Scope } from "effect"
+
+/** Another process, or another scope of this one, holds the lock. */
+export class FileHeld extends Data.TaggedError("FileHeld")<{ readonly file: string }> {}
+
+/** The file cannot be locked at all. */
+export class FileNotLockable extends Data.TaggedError("FileNotLockable")<{
+  readonly file: string
+  readonly reason: string
+}> {}
+
+/** SQLite's result code for a lock that is taken. */
+const SQLITE_BUSY = 5
+
+const loadSqlite = (): typeof import("node:sqlite") | undefined => {
+  // Older releases announce at the first load that the module may change, which is of no use to who runs the platform.
+  const announce = process.emitWarning
+  process.emitWarning = () => {}
+  try {
+    return process.getBuiltinModule("node:sqlite")
+  } finally {
+    process.emitWarning = announce
+  }
+}
+
+const lock = (file: string): Disposable => {
+  const sqlite = loadSqlite()
+  if (sqlite === undefined)
+    throw new FileNotLockable({ file, reason: "this build of Node has no SQLite, which holds the folder's lock" })
+  const database = new sqlite.DatabaseSync(file, { timeout: 0 })
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+  } catch (cause) {
+    database.close()
+    throw cause
+  }
+  return { [Symbol.dispose]: () => database.close() }
+}
+
+/** Takes the lock until the scope closes; fails at once if it is taken. */
+export const holdFile = (file: string): Effect.Effect<void, FileHeld | FileNotLockable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => lock(file),
+      catch: (cause) => {
+        if (cause instanceof FileNotLockable) return cause
+        if (cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY) return new FileHeld({ file })
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        return new FileNotLockable({ file, reason: `its lock cannot be taken (${reason})` })
+      }
+    }),
+    (held) => Effect.sync(() => held[Symbol.dispose]())
+  ).pipe(Effect.asVoid)

