@@ -4,6 +4,8 @@
  * holds a database transaction open, and a zip archive can be read from its end. Needs `FileSystem`, and
  * `HttpClient` for addresses.
  */
+import { createReadStream } from "node:fs"
+import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Context, Effect, FileSystem, type PlatformError, type Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { type SourceFault, SourceUnreadable } from "./errors.ts"
@@ -53,6 +55,15 @@ const sentenceOfPlatform = (error: PlatformError.PlatformError): string => {
 const unreadable = (source: string, reason: SourceFault, sentence: string): SourceUnreadable =>
   new SourceUnreadable({ source, reason, message: `${source}: ${sentence}` })
 
+/** The innermost code of a failure (`ENOTFOUND`, `ECONNREFUSED`); unlike its text it holds no part of an address. */
+const codeOf = (cause: unknown): string => {
+  let code = "unknown error"
+  for (let at = cause; at instanceof Error; at = at.cause) {
+    if ("code" in at && typeof at.code === "string") code = at.code
+  }
+  return code
+}
+
 const tooLarge = (source: string, limits: Limits): SourceUnreadable =>
   unreadable(source, "TooLarge", `it is larger than ${limits.packedBytes} bytes`)
 
@@ -98,23 +109,16 @@ const localFile = Effect.fnUntraced(function* (
   const { size, type } = yield* fileSystem.stat(path).pipe(asUnreadable)
   if (type === "Directory") return yield* unreadable(path, "NotAFile", "it is a directory, not a file")
   if (type !== "File") {
-    const bytes = fileSystem
-      .stream(path)
-      .pipe(Stream.mapError((error) => unreadable(path, faultOfPlatform(error), sentenceOfPlatform(error))))
+    // Not through FileSystem, which reads at positions; a pipe has none.
+    const bytes = NodeStream.fromReadable<Uint8Array, SourceUnreadable>({
+      evaluate: () => createReadStream(path),
+      onError: (error) => unreadable(path, "NotReadable", `it cannot be read (${codeOf(error)})`)
+    })
     return yield* copyToTemporaryFile(bounded(bytes, path, limits), path)
   }
   if (Number(size) > limits.packedBytes) return yield* tooLarge(path, limits)
   return { path, size: Number(size), source: path }
 })
-
-/** The innermost code of a failed connection (`ENOTFOUND`, `ECONNREFUSED`), which holds no part of the address. */
-const codeOf = (cause: unknown): string => {
-  let code = "no answer"
-  for (let at = cause; at instanceof Error; at = at.cause) {
-    if ("code" in at && typeof at.code === "string") code = at.code
-  }
-  return code
-}
 
 const request = (url: URL): HttpClientRequest.HttpClientRequest => {
   const { password, username } = url

@@ -68,16 +68,12 @@ const recognition = Effect.fnUntraced(function* (
       return parser.recognition() === null
     })
   )
+  // A short file may be known only by its end.
+  if (parser.recognition() === null) parser.end()
   const known = parser.recognition()
-  if (known?._tag === "Header") {
-    return { ...file, kind: known.kind, publicationDate: known.publicationDate, columns: known.columns }
-  }
-  const verdict = known ?? parser.end()
-  if (verdict._tag === "NotRecognized") return notRecognized(file.name, verdict)
-  const ended = parser.recognition()
-  return ended?._tag === "Header"
-    ? { ...file, ...ended }
-    : notRecognized(file.name, { _tag: "NotRecognized", seen: "", looksLike: "empty" })
+  if (known === null) return yield* Effect.die(new Error("A file that has ended is either recognised or not"))
+  if (known._tag === "NotRecognized") return notRecognized(file.name, known)
+  return { ...file, kind: known.kind, publicationDate: known.publicationDate, columns: known.columns }
 })
 
 /**

@@ -75,7 +75,7 @@ export const makeColumns = (cells: ReadonlyArray<string>): Columns => {
 /** Hands out the first `atMost` of `list` and keeps the rest. */
 export const takeFirst = <A>(list: Array<A>, atMost: number): ReadonlyArray<A> => list.splice(0, atMost)
 
-const newerThan = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
+const copyOf = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
 /**
  * Answers one string for equal strings. It is a copy, because a piece of a text keeps the whole text in memory
@@ -86,7 +86,7 @@ export const makeInterner = (): ((text: string) => string) => {
   return (text) => {
     const seen = known.get(text)
     if (seen !== undefined) return seen
-    const copy = newerThan(text)
+    const copy = copyOf(text)
     if (known.size < internedNamesLimit) known.set(copy, copy)
     return copy
   }

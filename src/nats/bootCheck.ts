@@ -1,0 +1,141 @@
+/**
+ * What a NATS server has to be before the engine rests on it: new enough, with JetStream, with room for a frame, and not
+ * visibly acknowledging before it has synced (architecture, rule 14). Needs no service.
+ */
+import { type JetStreamApiError, jetstreamManager } from "@nats-io/jetstream"
+import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
+import { Effect, Option, Schedule, Schema } from "effect"
+import { NatsPayloadTooSmall, NatsTooOld, NatsUnreachable, NatsWeakSync, NatsWithoutJetStream } from "./errors.ts"
+import { isOldNats } from "./version.ts"
+
+/** A frame of at most 512 KiB and its headers (architecture, rule 8), rounded up generously. */
+export const NEEDED_PAYLOAD_BYTES = 576 * 1024
+
+/**
+ * What is known of when a server syncs: `always` before it acknowledges, `interval` some time after, `unknown` where it
+ * does not let us see. A server shows it in its JetStream status, which belongs to the system account; nats.conf shows
+ * how to export that to the platform's account, and the embedded server does so.
+ */
+export type SyncSetting = "always" | "interval" | "unknown"
+
+export interface ServerFacts {
+  readonly version: string
+  readonly name: string
+  readonly maxPayloadBytes: number
+  readonly sync: SyncSetting
+}
+
+const STATUS_SUBJECT = "$SYS.REQ.SERVER.PING.JSZ"
+
+/** In a cluster every server answers; how many there are is not known, so this long is listened after each answer. */
+const STATUS_STALL_MILLIS = 200
+const STATUS_WAIT_MILLIS = 1_000
+
+/** A cluster that has just started takes some seconds to elect who answers for JetStream. */
+const JETSTREAM_WAIT_MILLIS = 10_000
+const JETSTREAM_TRY_MILLIS = 2_000
+
+const Status = Schema.fromJsonString(
+  Schema.Struct({
+    server: Schema.Struct({ name: Schema.String, ver: Schema.String }),
+    data: Schema.Struct({
+      disabled: Schema.optionalKey(Schema.Boolean),
+      config: Schema.optionalKey(
+        Schema.Struct({
+          sync_always: Schema.optionalKey(Schema.Boolean),
+          /** Nanoseconds. */
+          sync_interval: Schema.optionalKey(Schema.Finite)
+        })
+      )
+    })
+  })
+)
+
+/** Checks the server, or all servers of the cluster as far as they can be seen. */
+export const checkServer = Effect.fnUntraced(function* (
+  client: Client,
+  servers: string,
+  weakSync: "refuse" | "accept"
+): Effect.fn.Return<
+  ServerFacts,
+  NatsTooOld | NatsWithoutJetStream | NatsWeakSync | NatsPayloadTooSmall | NatsUnreachable
+> {
+  const info = client.info
+  if (info === undefined) return yield* new NatsUnreachable({ servers, reason: "the connection was lost" })
+  if (isOldNats(info.version)) return yield* new NatsTooOld({ server: info.server_name, version: info.version })
+  if (info.jetstream !== true) {
+    return yield* new NatsWithoutJetStream({ servers, reason: "the server runs without a jetstream block" })
+  }
+  if (info.max_payload < NEEDED_PAYLOAD_BYTES) {
+    return yield* new NatsPayloadTooSmall({
+      servers,
+      maxPayloadBytes: info.max_payload,
+      neededBytes: NEEDED_PAYLOAD_BYTES
+    })
+  }
+  yield* checkJetStream(client, servers)
+  const statuses = yield* askStatuses(client, (info.connect_urls?.length ?? 1) > 1)
+  const using = statuses.filter((status) => status.data.disabled !== true && status.data.config !== undefined)
+  for (const { server, data } of using) {
+    if (isOldNats(server.ver)) return yield* new NatsTooOld({ server: server.name, version: server.ver })
+    if (data.config?.sync_always === true || weakSync === "accept") continue
+    const intervalSeconds = Math.round((data.config?.sync_interval ?? 0) / 1e9)
+    return yield* new NatsWeakSync({ server: server.name, intervalSeconds })
+  }
+  const sync =
+    using.length === 0
+      ? "unknown"
+      : using.every(({ data }) => data.config?.sync_always === true)
+        ? "always"
+        : "interval"
+  return { version: info.version, name: info.server_name, maxPayloadBytes: info.max_payload, sync }
+})
+
+/** JetStream answers for this account. */
+const checkJetStream = (client: Client, servers: string) =>
+  Effect.tryPromise({
+    try: async () => {
+      const manager = await jetstreamManager(client, { checkAPI: false, timeout: JETSTREAM_TRY_MILLIS })
+      await manager.getAccountInfo()
+    },
+    catch: (cause) => jetStreamFailure(cause)
+  }).pipe(
+    Effect.retry({
+      schedule: Schedule.spaced("250 millis").pipe(Schedule.upTo({ duration: JETSTREAM_WAIT_MILLIS })),
+      while: (failure) => failure.passing
+    }),
+    Effect.mapError(({ reason }) => new NatsWithoutJetStream({ servers, reason }))
+  )
+
+const jetStreamFailure = (cause: unknown): { readonly reason: string; readonly passing: boolean } => {
+  const name = cause instanceof Error ? cause.name : ""
+  if (name === "JetStreamNotEnabled") return { reason: "it is not enabled for this user's account", passing: false }
+  if (name === "PermissionViolationError") {
+    return { reason: "this user may not publish to $JS.API.> and subscribe to its inbox", passing: false }
+  }
+  if (name === "JetStreamApiError") {
+    const { code, message } = cause as JetStreamApiError
+    return { reason: message, passing: code >= 500 }
+  }
+  return { reason: "its API does not answer (has the cluster a leader?)", passing: true }
+}
+
+/** The statuses that the servers show; none where the account may not ask. */
+const askStatuses = (client: Client, cluster: boolean) =>
+  Effect.tryPromise(async () => {
+    const answers: Array<Msg> = []
+    const iterator = await client.requestMany(
+      STATUS_SUBJECT,
+      "",
+      cluster
+        ? { strategy: "stall", stall: STATUS_STALL_MILLIS, maxWait: STATUS_WAIT_MILLIS }
+        : { strategy: "count", maxMessages: 1, maxWait: STATUS_WAIT_MILLIS }
+    )
+    for await (const answer of iterator) answers.push(answer)
+    return answers
+  }).pipe(
+    Effect.catch(() => Effect.succeed<ReadonlyArray<Msg>>([])),
+    Effect.map((answers) =>
+      answers.flatMap((answer) => Option.toArray(Schema.decodeUnknownOption(Status)(answer.string())))
+    )
+  )

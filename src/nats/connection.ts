@@ -1,0 +1,223 @@
+/**
+ * The connection to NATS that everything else shares: made and checked at boot, kept for ever, its state visible. A
+ * server that goes away is reconnected to without end, and only a fault that waiting cannot mend stops the boot. Needs
+ * no service.
+ */
+import {
+  type NatsConnection as Client,
+  connect,
+  type NodeConnectionOptions,
+  type Status
+} from "@nats-io/transport-node"
+import { Clock, Context, Effect, Layer, PubSub, Redacted, Schedule, type Scope, Stream, SubscriptionRef } from "effect"
+import { type NatsAddress, parseNatsAddress } from "./address.ts"
+import { checkServer, type ServerFacts } from "./bootCheck.ts"
+import { NatsAuthenticationFailed, type NatsBootError, NatsUnreachable } from "./errors.ts"
+
+export interface NatsConnectionOptions {
+  /** NATS_URL: see `parseNatsAddress`. */
+  readonly url: Redacted.Redacted<string>
+  /** Shown by the server's monitoring; default `sluice`. */
+  readonly name?: string
+  /** How long a boot waits for a server that is not there yet; default 10 s. */
+  readonly connectTimeoutMillis?: number
+  /** Whether a server that visibly acknowledges before it syncs is used; default `refuse`. */
+  readonly weakSync?: "refuse" | "accept"
+}
+
+export type NatsStatus =
+  | { readonly _tag: "Connected"; readonly server: string; readonly sinceMillis: number }
+  | { readonly _tag: "Disconnected"; readonly sinceMillis: number }
+
+/** The connection works again. What was published and not acknowledged before may be lost and has to be sent again. */
+export interface Reconnected {
+  readonly server: string
+  readonly atMillis: number
+}
+
+export class NatsConnection extends Context.Service<
+  NatsConnection,
+  {
+    readonly client: Client
+    /** The server as the boot found it. */
+    readonly server: ServerFacts
+    readonly status: Effect.Effect<NatsStatus>
+    /** The status now and every later one. */
+    readonly statusChanges: Stream.Stream<NatsStatus>
+    /** Each reconnection from the subscription on. A subscriber that lags gets the latest 16. */
+    readonly reconnects: Stream.Stream<Reconnected>
+  }
+>()("sluice/nats/NatsConnection") {
+  static readonly layer = (options: NatsConnectionOptions): Layer.Layer<NatsConnection, NatsBootError> =>
+    Layer.effect(NatsConnection, connectNats(options))
+}
+
+const CONNECT_TIMEOUT_MILLIS = 10_000
+const CONNECT_PAUSE_MILLIS = 100
+
+/** One attempt: reaching the server, TLS and authentication. */
+const DIAL_TIMEOUT_MILLIS = 5_000
+
+/** What is buffered and in flight may be written at the end for this long. */
+const DRAIN_TIMEOUT_MILLIS = 2_000
+
+const RECONNECTS_KEPT = 16
+
+/** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
+const clientOptions = (address: NatsAddress, name: string): NodeConnectionOptions => ({
+  servers: [...address.servers],
+  name,
+  timeout: DIAL_TIMEOUT_MILLIS,
+  reconnect: true,
+  reconnectTimeWait: 50,
+  reconnectJitter: 50,
+  reconnectJitterTLS: 50,
+  maxReconnectAttempts: -1,
+  // Credentials may be refused for a moment while a cluster's servers are reloaded one by one.
+  ignoreAuthErrorAbort: true,
+  pingInterval: 1_000,
+  // A third less CPU for each publish.
+  noAsyncTraces: true,
+  // The first connection is waited for here and not in the client (`waitOnFirstConnect`), which would wait for ever and
+  // could not be interrupted.
+  waitOnFirstConnect: false,
+  // Without a certificate of its own: an authority that Node does not know comes with NODE_EXTRA_CA_CERTS.
+  ...(address.tls ? { tls: {} } : {}),
+  ...(address.credentials._tag === "User"
+    ? { user: address.credentials.user, pass: Redacted.value(address.credentials.password) }
+    : {}),
+  ...(address.credentials._tag === "Token" ? { token: Redacted.value(address.credentials.token) } : {})
+})
+
+/** Connects, checks the server and keeps the connection until the scope closes. */
+export const connectNats = Effect.fnUntraced(function* (
+  options: NatsConnectionOptions
+): Effect.fn.Return<NatsConnection["Service"], NatsBootError, Scope.Scope> {
+  const address = yield* Effect.fromResult(parseNatsAddress(options.url))
+  const servers = address.servers.join(", ")
+  const client = yield* firstConnection(
+    address,
+    options.name ?? "sluice",
+    options.connectTimeoutMillis ?? CONNECT_TIMEOUT_MILLIS
+  )
+  // From here on, so that a connection lost during the checks is seen.
+  const reports = client.status()
+  const server = yield* checkServer(client, servers, options.weakSync ?? "refuse")
+  if (server.sync === "unknown") {
+    yield* Effect.logWarning(
+      `NATS at ${servers} does not show whether it syncs before it acknowledges: make sure that it runs with "sync_interval: always" (nats.conf shows how to let Sluice see it)`
+    )
+  } else if (server.sync === "interval") {
+    yield* Effect.logWarning(
+      `NATS at ${servers} acknowledges before it syncs, which was accepted: a power failure loses data`
+    )
+  }
+  const sinceMillis = yield* Clock.currentTimeMillis
+  const status = yield* SubscriptionRef.make<NatsStatus>({
+    _tag: "Connected",
+    server: client.getServer(),
+    sinceMillis
+  })
+  const reconnects = yield* PubSub.sliding<Reconnected>(RECONNECTS_KEPT)
+  yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
+  yield* Effect.forkScoped(watch(reports, servers, status, reconnects))
+  return NatsConnection.of({
+    client,
+    server,
+    status: SubscriptionRef.get(status),
+    statusChanges: SubscriptionRef.changes(status),
+    reconnects: Stream.fromPubSub(reconnects)
+  })
+})
+
+type FirstFailure = { readonly error: NatsUnreachable | NatsAuthenticationFailed; readonly passing: boolean }
+
+const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name: string, timeoutMillis: number) {
+  const servers = address.servers.join(", ")
+  // An attempt cannot be called off: a connection that comes after all is over is closed when it comes.
+  let over = false
+  let opened: Client | undefined
+  yield* Effect.addFinalizer(() => {
+    over = true
+    return opened === undefined ? Effect.void : close(opened)
+  })
+  const attempt = Effect.callback<Client, FirstFailure>((resume) => {
+    connect(clientOptions(address, name)).then(
+      (client) => {
+        if (over) return void client.close()
+        opened = client
+        resume(Effect.succeed(client))
+      },
+      (cause: unknown) => resume(Effect.fail(firstFailure(servers, cause)))
+    )
+  })
+  return yield* attempt.pipe(
+    Effect.retry({
+      schedule: Schedule.spaced(CONNECT_PAUSE_MILLIS).pipe(Schedule.upTo({ duration: timeoutMillis })),
+      while: (failure) => failure.passing
+    }),
+    Effect.mapError(({ error }) => error),
+    // A server that takes a connection and says nothing.
+    Effect.timeoutOrElse({
+      duration: timeoutMillis + DIAL_TIMEOUT_MILLIS,
+      orElse: () => new NatsUnreachable({ servers, reason: "it does not answer" })
+    })
+  )
+})
+
+const firstFailure = (servers: string, cause: unknown): FirstFailure => {
+  const { name, message, code }: NodeJS.ErrnoException = cause instanceof Error ? cause : new Error(String(cause))
+  if (name === "AuthorizationError" || name === "UserAuthenticationExpiredError") {
+    return { error: new NatsAuthenticationFailed({ servers }), passing: false }
+  }
+  const unreachable = (reason: string, passing: boolean) => ({
+    error: new NatsUnreachable({ servers, reason }),
+    passing
+  })
+  if (/does not support 'tls'/.test(message)) {
+    return unreachable("it offers no TLS, which tls:// demands", false)
+  }
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return unreachable("its name is not known", true)
+  if (code !== undefined && /^(CERT_|DEPTH_|UNABLE_|SELF_|ERR_TLS_)/.test(code)) {
+    return unreachable(`its certificate is not trusted (${message})`, false)
+  }
+  return unreachable(name === "TimeoutError" ? "it does not answer" : message, true)
+}
+
+const close = (client: Client): Effect.Effect<void> =>
+  Effect.promise(() => client.drain().catch(() => {})).pipe(
+    Effect.timeoutOption(DRAIN_TIMEOUT_MILLIS),
+    Effect.andThen(Effect.promise(() => client.close().catch(() => {})))
+  )
+
+/** Turns the client's reports into the state that others read. */
+const watch = (
+  reports: AsyncIterable<Status>,
+  servers: string,
+  status: SubscriptionRef.SubscriptionRef<NatsStatus>,
+  reconnects: PubSub.PubSub<Reconnected>
+) =>
+  Stream.fromAsyncIterable<Status, never>(reports, (cause) => {
+    throw cause
+  }).pipe(
+    Stream.runForEach((report) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        switch (report.type) {
+          case "disconnect":
+          case "close":
+            if (SubscriptionRef.getUnsafe(status)._tag === "Disconnected") return
+            yield* SubscriptionRef.set(status, { _tag: "Disconnected", sinceMillis: now })
+            return yield* Effect.logWarning(`The connection to NATS at ${servers} was lost; reconnecting`)
+          case "reconnect":
+            yield* SubscriptionRef.set(status, { _tag: "Connected", server: report.server, sinceMillis: now })
+            yield* PubSub.publish(reconnects, { server: report.server, atMillis: now })
+            return yield* Effect.logInfo(`Connected to NATS at ${report.server} again`)
+          case "error":
+            return yield* Effect.logWarning(`NATS reported an error: ${report.error.message}`)
+          case "slowConsumer":
+            return yield* Effect.logWarning("A subscription to NATS does not keep up")
+        }
+      })
+    )
+  )
