@@ -40,6 +40,9 @@ const retryAfterMillis = 1_000
 
 const noCells: ReadonlyArray<Cell> = []
 
+/** Stands for a command that only reads the durable state. */
+export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
+
 /** An `evolve` or `wakeAt` threw: the partition restarts with that entry refused; everything else of the drain was put back. */
 export class EvolveFailed extends Error {
   readonly entry: Entry
@@ -118,9 +121,9 @@ export class Drain {
     return this.builder.count > 0 || this.tookSignals
   }
 
-  /** The actors with drafts, for the simulator's own tests. */
-  get drafts(): ReadonlyArray<Cell> {
-    return this.changed
+  /** Whether the running drain has changed an actor. */
+  hasDraftOf(cell: Cell): boolean {
+    return cell.draftOf === this.stamp
   }
 
   /** The state as this drain sees it. */
@@ -196,7 +199,7 @@ export class Drain {
   }
 
   private fill(held: boolean): void {
-    const { mailbox, nanos, signals, timers } = this.deps
+    const { mailbox, memory, nanos, signals, timers } = this.deps
     const deadline = nanos() + BigInt(maximumDrainMillis) * 1_000_000n
     if (!held) {
       for (let fired = 0; fired < maximumTimersPerDrain && this.hasRoom(); fired++) {
@@ -207,7 +210,9 @@ export class Drain {
       }
       while (this.hasRoom()) {
         const entry = signals.first
-        if (entry === undefined || entry.organization.loading > 0) break
+        if (entry === undefined) break
+        entry.organization = memory.organization(entry.organization.name) ?? entry.organization
+        if (entry.organization.loading > 0) break
         signals.take()
         if (!this.decide(entry)) {
           signals.putBack(entry)
@@ -260,6 +265,7 @@ export class Drain {
       if (entry.wakeAt !== undefined && (cell.wakeAt !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)) {
         return true
       }
+      if (entry.command === peekCommand) return this.answerNow(entry, Exit.succeed(cell.state))
       const touches = entry.wakeAt === undefined ? options.touches : options.wakeTouches
       if (touches !== undefined) {
         const subject = entry.wakeAt === undefined ? entry.command : this.stateOf(cell)
@@ -445,6 +451,14 @@ export class Drain {
       this.immediate.push(entry.resume)
       this.immediateExits.push(exit)
     }
+    return true
+  }
+
+  /** For what rests on the durable state alone, whatever this drain has decided. */
+  private answerNow(entry: Entry, exit: Exit.Exit<unknown, unknown>): true {
+    this.decidedCount++
+    this.immediate.push(entry.resume!)
+    this.immediateExits.push(exit)
     return true
   }
 

@@ -21,7 +21,7 @@ export class Placement extends Context.Service<
     /**
      * Runs `serve(partition)` in a fiber of its own for each of the partitions 0 to `partitions - 1` for as long as this process owns it, and
      * interrupts it when the partition is lost. Returns when the first assignment is made (one machine: all partitions, at once, after
-     * the lock is taken). Fibers and locks end with the scope. `serve` never ends by itself while the partition is healthy or can be
+     * the lock is taken) and `serve` has begun to run for it (fork with `startImmediately`). Fibers and locks end with the scope. `serve` never ends by itself while the partition is healthy or can be
      * healed: the engine's supervisor loop is inside it.
      *
      * One machine with a lock: when the lock is held elsewhere, `PlacementRefused`. When the lock's connection is lost later, `owns` answers
@@ -45,7 +45,7 @@ export const layerLocal: Layer.Layer<Placement> = Layer.succeed(
     place: (partitions, serve) =>
       Effect.forEach(
         Array.from({ length: partitions }, (_, partition) => partition),
-        (partition) => Effect.forkScoped(serve(partition)),
+        (partition) => Effect.forkScoped(serve(partition), { startImmediately: true }),
         { discard: true }
       ),
     owns: () => Effect.succeed(true)

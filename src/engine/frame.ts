@@ -75,7 +75,7 @@ export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
   left.length === right.length && Buffer.compare(left, right) === 0
 
 /** The head after a frame. */
-export const headAfter = (sequence: number, bytes: Uint8Array, frame: Omit<Frame, "records">): Head => ({
+export const headAfter = (sequence: number, bytes: Uint8Array, frame: Omit<FrameHeader, "previousHash">): Head => ({
   sequence,
   hash: hashOf(bytes),
   epoch: frame.epoch,

@@ -44,7 +44,8 @@ export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
 
 /** Something to be decided: a command of a caller, an external signal, or a timer. */
 export class Entry {
-  readonly organization: Organization
+  /** Looked up again when a signal is decided: its organization may have left memory meanwhile. */
+  organization: Organization
   readonly actor: AnyActor
   readonly actorIndex: number
   readonly key: string
@@ -86,6 +87,8 @@ export class Cell {
   readonly key: string
   /** Whether `state` is known; false while it waits for its checkpoint row. */
   loaded = false
+  /** Why its checkpoint row cannot be read; commands for it fail with this. */
+  broken: string | undefined = undefined
   /** The durable state: everything in it is in the log. Never changed in place. */
   state: unknown = undefined
   /** The state as the running drain has changed it; only meaningful while `draftOf` is that drain's number. */

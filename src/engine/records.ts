@@ -91,3 +91,17 @@ export const decodeFact = (
     })
   }
 }
+
+/** A record as JSON, as parked records keep it. */
+export const encodeRecord = (registry: Registry, record: LogRecord): string => {
+  if (record._tag === "Event") return JSON.stringify(record)
+  const actor = registry.actors[registry.actorIndex(record.kind)]!
+  return JSON.stringify({ ...record, version: actor.version, fact: actor.encodeFact(record.fact) })
+}
+
+/** Reads what `encodeRecord` wrote. Throws `FrameInvalid` when the kind is unknown or the fact cannot be decoded. */
+export const decodeRecord = (registry: Registry, text: string): LogRecord => {
+  const { version, ...record } = JSON.parse(text) as LogRecord & { readonly version?: number }
+  if (record._tag === "Event") return record
+  return { ...record, fact: decodeFact(registry, record.sequence, { ...record, version: version ?? 1 }, record.fact) }
+}

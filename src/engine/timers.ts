@@ -88,10 +88,10 @@ export class Timers {
   }
 
   /** Starts anew from the timers of the actors in memory; evicted actors' are read again from the checkpoints. */
-  rebuild(inMemory: Iterable<TimerRow>): void {
+  rebuild(inMemory: Iterable<TimerRow>, more: boolean): void {
     this.heap = []
     this.readUpTo = undefined
-    this.more = true
+    this.more = more
     for (const row of inMemory) this.add(row, row.wakeAt)
   }
 }
