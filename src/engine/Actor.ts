@@ -138,7 +138,7 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
 }
 
 /** An actor's definition. `at`, `facts` name one of its actors inside a decision. */
-export interface Actor<in out Command, in out Fact, in out State, in out Reply, in out Rejection>
+export interface Actor<in out Command, in out Fact, in out State, out Reply, out Rejection>
   extends ActorOfState<State> {
   readonly _tag: "Actor"
   readonly kind: string

@@ -8,8 +8,9 @@ import { Journal, JournalGap, type Log, type PublishAnswer, type PublishRequest,
 /** Bytes after which a log in memory is full, unless told otherwise: 1 GiB. */
 export const defaultMaximumBytes = 1024 * 1024 * 1024
 
-/** Frames in one batch of `read`. */
+/** The most frames and bytes in one batch of `read`. */
 const readBatchFrames = 256
+const readBatchBytes = 8 * 1024 * 1024
 
 /** What a partition's log holds. Tests and simulations may change it, as a failing disk would. */
 export interface MemoryLog {
@@ -74,21 +75,25 @@ export const openLog = (store: JournalStore, partition: number): Log => {
           if (at > through) return Effect.undefined
           const end = Math.min(through, at + readBatchFrames - 1)
           const batch: Array<StoredFrame> = []
-          for (let sequence = at; sequence <= end; sequence++) {
+          let bytes = 0
+          let sequence = at
+          for (; sequence <= end; sequence++) {
             const frame = frameAt(sequence)
             if (frame === undefined) {
               return Effect.fail(
                 new JournalGap({ partition, sequence, message: `frame ${sequence} is not in the log` })
               )
             }
+            bytes += frame.bytes.length
+            if (batch.length > 0 && bytes > readBatchBytes) break
             batch.push(frame)
           }
-          return Effect.succeed([batch as ReadonlyArray<StoredFrame>, end + 1] as const)
+          return Effect.succeed([batch as ReadonlyArray<StoredFrame>, sequence] as const)
         })
       ),
     purgeBelow: (sequence) =>
       Effect.sync(() => {
-        if (!(sequence >= 2 && sequence <= lastSequenceOf(log)))
+        if (!Number.isSafeInteger(sequence) || sequence < 2 || sequence > lastSequenceOf(log))
           throw new Error(`purge below ${sequence} would empty or move the log`)
         const removed = log.frames.splice(0, Math.max(0, sequence - log.firstSequence))
         log.firstSequence += removed.length
