@@ -2,7 +2,7 @@
  * One partition of this process: the memory that outlives its recoveries, its place in the log, and the synchronous part of its loop. The
  * fibers around it are in `serve.ts` (loop), `recovery.ts`, `checkpointing.ts`, `loading.ts`, `signalFeed.ts`, `reacting.ts` and `supervise.ts`.
  */
-import { type Clock, Exit } from "effect"
+import { type Clock, Duration, Effect, Exit } from "effect"
 import type { CheckpointRecord, Checkpoints, LogPosition } from "./Checkpoints.ts"
 import type { Cursors } from "./Cursors.ts"
 import { type Snapshot, snapshot } from "./checkpointing.ts"
@@ -126,6 +126,11 @@ export class Partition {
   }
 
   nanos = (): bigint => this.parts.clock.monotonicTimeNanosUnsafe()
+
+  /** A pause that ends early when there is news, such as that the partition is closing. */
+  pause(millis: number): Effect.Effect<void> {
+    return Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
+  }
 
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
@@ -361,6 +366,7 @@ export class Partition {
         if (this.poisoned.size >= maximumPoisoned) this.poisoned.clear()
         this.poisoned.add(name)
       }
+      this.setStatus({ _tag: "Starting", reason: "a fact could not be applied" })
       entry.fail(new CommandFailed({ kind: entry.actor.kind, reason: error.message }))
     }
     this.restartReason = describe(error)

@@ -2,7 +2,7 @@
  * The loop of a serving partition: decide a drain, append its frame, then let the state advance and the replies go (architecture, rules 2, 5,
  * 6, 7). Ends with why it cannot go on.
  */
-import { Duration, Effect } from "effect"
+import { Effect } from "effect"
 import { type AppendOutcome, append } from "./append.ts"
 import { OutcomeUnknown, PartitionMoved, Unavailable } from "./errors.ts"
 import { headAfter, identityOf } from "./frame.ts"
@@ -67,7 +67,7 @@ const waitForWork = (partition: Partition): Effect.Effect<void> => {
   const millis = heldFor > 0 ? Math.max(heldFor, untilTimer) : untilTimer
   if (millis === Number.POSITIVE_INFINITY && heldFor <= 0) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(heldFor > 0 ? heldFor : millis)), maximumSleepMillis)
-  return Effect.raceFirst(partition.wakeup.wait, Effect.sleep(Duration.millis(bounded)))
+  return partition.pause(bounded)
 }
 
 /** The longest sleep towards a timer: the system's clock may be set meanwhile. */
@@ -140,6 +140,8 @@ const notCommitted = (
   const { drain, id } = partition
   switch (outcome._tag) {
     case "Fenced": {
+      // before the callers hear of it: who asks again at once must not find a partition that seems to serve
+      partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
       const error = outcome.certain ? new PartitionMoved({ partition: id }) : new OutcomeUnknown({ partition: id })
       drain.abandon(error)
       partition.failImmediate(new PartitionMoved({ partition: id }))
@@ -147,6 +149,7 @@ const notCommitted = (
       return { _tag: "Fenced", reason: outcome.branch }
     }
     case "Unknown": {
+      partition.setStatus({ _tag: "Starting", reason: "its log does not answer" })
       drain.abandon(new OutcomeUnknown({ partition: id }))
       partition.failImmediate(new Unavailable({ partition: id, reason: "its log does not answer", retryAfterMillis }))
       return { _tag: "Restart", reason: "the outcome of an append was not known in time" }
@@ -172,6 +175,7 @@ const confirm = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Re
   const state = yield* Effect.option(partition.log!.state)
   if (state._tag === "Some") {
     if (state.value.lastSequence !== partition.head.sequence) {
+      partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
       partition.failImmediate(new PartitionMoved({ partition: partition.id }))
       return {
         _tag: "Fenced",
@@ -203,7 +207,7 @@ const waitForClock = Effect.fnUntraced(function* (partition: Partition) {
   partition.failImmediate(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   while (partition.currentTime() === undefined && !partition.closing) {
-    yield* Effect.sleep(Duration.millis(clockPollMillis))
+    yield* partition.pause(clockPollMillis)
   }
   if (!partition.closing) partition.setStatus({ _tag: "Serving" })
 })

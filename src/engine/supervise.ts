@@ -83,13 +83,13 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
       if (error instanceof RecoveryRefused) {
         refusals++
         if (refusals >= refusalsUntilStop) return yield* stop(partition, error.message)
-        yield* Effect.sleep(Duration.millis(refusalPauseMillis))
+        yield* partition.pause(refusalPauseMillis)
         continue
       }
       refusals = 0
       yield* Effect.logWarning(`partition ${partition.id} could not go on and recovers`, cause)
     }
-    yield* Effect.sleep(Duration.millis(yield* Random.nextIntBetween(Math.ceil(pauseMillis / 2), pauseMillis)))
+    yield* partition.pause(yield* Random.nextIntBetween(Math.ceil(pauseMillis / 2), pauseMillis))
     pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
   }
 })
@@ -106,7 +106,7 @@ const life = (partition: Partition) =>
           reason: `the clock is more than a minute behind the last frame; set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
         })
         if (partition.closing) return { _tag: "Closed" } as LifeEnd
-        yield* Effect.sleep(Duration.millis(ownershipPollMillis))
+        yield* partition.pause(ownershipPollMillis)
       }
       if (!partition.parts.sabotage.has("no-claim-frame")) yield* claim(partition)
       else partition.confirmedAt = partition.nanos()
@@ -161,7 +161,7 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
       _tag: "NotOwned",
       reason: owns._tag === "Some" ? "another process owns it" : "whether it is owned here cannot be said now"
     })
-    yield* Effect.sleep(Duration.millis(ownershipPollMillis))
+    yield* partition.pause(ownershipPollMillis)
   }
 })
 
@@ -170,5 +170,5 @@ const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) 
   partition.setStatus({ _tag: "Stopped", reason })
   partition.failWaiting(partition.notServing())
   yield* Effect.logError(`partition ${partition.id} has stopped: ${reason}`)
-  while (!partition.closing) yield* Effect.sleep(Duration.millis(ownershipPollMillis))
+  while (!partition.closing) yield* partition.pause(ownershipPollMillis)
 })
