@@ -41,6 +41,13 @@ export const errorCodes = {
   wrongLastSequenceUnknown: 10164
 } as const
 
+/** Refusals that waiting does not mend: every 4xx, and these. */
+const terminal = new Set<number>([errorCodes.storageExceeded, errorCodes.replicasWithoutCluster])
+
+/** Whether the same call would be refused again until an operator changes something. */
+export const isTerminal = (error: ApiRefused): boolean =>
+  terminal.has(error.errorCode) || (error.code >= 400 && error.code < 500)
+
 /** A stream's settings as the API has them; durations in nanoseconds, 0 or -1 for none. */
 export interface StreamConfig {
   readonly name: string

@@ -4,7 +4,14 @@
  */
 import { Effect } from "effect"
 import { JournalRefused, JournalUnavailable } from "../engine/Journal.ts"
-import { type ApiRefused, errorCodes, type JetStreamApi, type StreamConfig, type StreamInfo } from "./jetStreamApi.ts"
+import {
+  type ApiRefused,
+  errorCodes,
+  isTerminal,
+  type JetStreamApi,
+  type StreamConfig,
+  type StreamInfo
+} from "./jetStreamApi.ts"
 import type { RequestFailed } from "./requests.ts"
 
 /** Bytes after which a log takes no more frames, unless told otherwise: 4 GiB. */
@@ -132,15 +139,12 @@ export const weaknessOf = (found: StreamConfig, wanted: StreamConfig): string | 
   return undefined
 }
 
-/** Refusals that waiting does not mend: every 4xx, and these. */
-const terminal = new Set<number>([errorCodes.storageExceeded, errorCodes.replicasWithoutCluster])
-
 const openFailure = (
   partition: number,
   wanted: StreamConfig,
   error: RequestFailed | ApiRefused
 ): JournalRefused | JournalUnavailable => {
-  if (error._tag === "ApiRefused" && (terminal.has(error.errorCode) || (error.code >= 400 && error.code < 500))) {
+  if (error._tag === "ApiRefused" && isTerminal(error)) {
     const advice =
       error.errorCode === errorCodes.storageExceeded
         ? `; each log sets aside ${wanted.max_bytes} bytes: allow the server more (max_file_store in nats.conf) or the logs less`

@@ -2,7 +2,9 @@
 import { Effect, Layer } from "effect"
 import { Journal } from "../../src/engine/Journal.ts"
 import * as JournalMemory from "../../src/engine/JournalMemory.ts"
+import * as SignalsMemory from "../../src/engine/SignalsMemory.ts"
 import { JournalHarness, journalContract } from "./contracts/journal.ts"
+import { SignalsHarness, signalsContract } from "./contracts/signals.ts"
 
 journalContract(
   "memory",
@@ -18,5 +20,13 @@ journalContract(
           (journal) => journal
         )
     })
+  })
+)
+
+signalsContract(
+  "memory",
+  Layer.sync(SignalsHarness, () => {
+    const store = SignalsMemory.makeStore(8)
+    return SignalsHarness.of({ partitions: 8, connect: Effect.sync(() => SignalsMemory.make(store)) })
   })
 )
