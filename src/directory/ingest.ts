@@ -38,7 +38,7 @@ export const lockTimeoutMillis = 60_000
 const conflictExamples = 5
 
 /** Key of the advisory lock under which an ingestion compares and stores: "sluicdir" in ASCII. */
-const lockKey = "8317151707346004338"
+export const ingestionLockKey = "8317151707346004338"
 
 /** Memory the server may use to compare, so that it need not write to disk. */
 const workMemory = "64MB"
@@ -59,7 +59,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     const summary = yield* stage(file, report)
     yield* report("comparing", summary.records)
     // Only from here on: files are read side by side, and compared with what the one before has stored.
-    yield* sql`select pg_advisory_xact_lock(${sql.literal(lockKey)})`
+    yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`
     yield* refuseConflicts(file)
     if (options.dryRun) return { summary, difference: yield* compare(dataset, summary.coverage) }
     yield* report("storing", summary.records)

@@ -14,8 +14,11 @@ export const DatasetKind = Schema.Literals(datasetKinds).annotate({
   description: "NANPA US codes, CNAC Canadian codes, CARRIER_TYPES the carrier type list, NPA_REPORT the NPA report"
 })
 
-/** What an ingestion is doing: `reading` the file, `comparing` it with what is stored, `storing` the difference. */
-export const ingestionPhases = ["reading", "comparing", "storing"] as const
+/**
+ * What an ingestion is doing: `opening` the source (a download, recognising), `reading` a file of it, `comparing` the
+ * records with what is stored, `storing` the difference.
+ */
+export const ingestionPhases = ["opening", "reading", "comparing", "storing"] as const
 export type IngestionPhase = (typeof ingestionPhases)[number]
 
 /** A step of a running ingestion, a few times a second. */
@@ -89,7 +92,14 @@ export const IngestionFailure = Schema.TaggedStruct("Failed", {
 }).annotate({ identifier: "IngestionFailure" })
 export type IngestionFailure = typeof IngestionFailure.Type
 
-export const IngestionEvent = Schema.Union([IngestionProgress, IngestionSummary, IngestionFailure])
+/** A file of an archive that is none of the known kinds. */
+export const IngestionSkipped = Schema.TaggedStruct("Skipped", {
+  source: Schema.String,
+  reason: Schema.String
+}).annotate({ identifier: "IngestionSkipped" })
+export type IngestionSkipped = typeof IngestionSkipped.Type
+
+export const IngestionEvent = Schema.Union([IngestionProgress, IngestionSummary, IngestionSkipped, IngestionFailure])
 export type IngestionEvent = typeof IngestionEvent.Type
 
 /** One finished ingestion as history keeps it. */

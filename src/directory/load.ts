@@ -78,7 +78,8 @@ const addRecords = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuild
   yield* eachInTurns(areaCodes, builder.addAreaCode)
 })
 
-const builtInTurns = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
+/** Builds an index and lets other fibers have their turns meanwhile. */
+export const buildInTurns = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
   const steps = builder.steps()
   let step = steps.next()
   while (step.done !== true) {
@@ -106,5 +107,5 @@ export const loadIndex: Effect.Effect<
     // An ingestion that ends between two of these statements must not be seen by half.
     Effect.provideService(SqlClient.BeginTransaction, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   )
-  return { index: yield* builtInTurns(builder), state }
+  return { index: yield* buildInTurns(builder), state }
 }).pipe(Effect.withSpan("directory.loadIndex"))

@@ -187,3 +187,8 @@ export const statistics = (index: DirectoryIndex, lastUpdated: IngestionTimes): 
     coverage: { area_codes: areaCodes, states_provinces: statesProvinces }
   }
 }
+
+/** Time of the latest of all ingestions, null before the first (number-directory.md, "Health record"). */
+export const lastIngestion = (times: Readonly<Record<string, string | null>>): string | null =>
+  // Times in this form sort as text.
+  Object.values(times).reduce((latest, time) => (latest === null || (time ?? "") > latest ? time : latest), null)

@@ -40,14 +40,14 @@ export const ExchangeStatus = Schema.Literals(exchangeStatuses).annotate({
 export const Pagination = Schema.Struct({
   limit: Count.annotate({ description: "Page size requested", examples: [pageLimitDefault] }),
   offset: Count.annotate({ description: "Results skipped", examples: [0] }),
-  total: Count.annotate({ description: "Total matching records", examples: [187] })
+  total: Count.annotate({ description: "Total matching records", examples: [118] })
 }).annotate({ identifier: "Pagination" })
 export type Pagination = typeof Pagination.Type
 
 const carrierFields = {
   ocn: described("Operating Company Number, 4 alphanumeric characters", "9104"),
   company_name: nullable("Full legal company name", "VERIZON NEW YORK, INC."),
-  common_name: nullable("Common or trade name, where the carrier type list has one", "Verizon"),
+  common_name: nullable("Common or trade name, where the carrier type list has one", "Metro by T-Mobile"),
   carrier_type: Schema.NullOr(CarrierType).annotate({
     description: "Carrier type, null where the carrier type list has none",
     examples: ["ILEC"]
@@ -64,10 +64,10 @@ export type Carrier = typeof Carrier.Type
 export const CarrierDetail = Schema.Struct({
   ...carrierFields,
   exchanges: Schema.Struct({
-    total: Count.annotate({ description: "ASSIGNED exchanges of the carrier", examples: [2186] }),
+    total: Count.annotate({ description: "ASSIGNED exchanges of the carrier", examples: [2901] }),
     by_state: Schema.Record(Schema.String, Count).annotate({
       description: "ASSIGNED exchanges by state or province; those without one are in the total only",
-      examples: [{ CT: 4, NY: 2182 }]
+      examples: [{ CT: 15, NY: 2886 }]
     })
   })
 }).annotate({ identifier: "CarrierDetail" })
@@ -95,7 +95,7 @@ export const AreaCode = Schema.Struct({
   npa: described("Area code, 3 digits", "212"),
   state: nullable("State or province of most of its exchanges", "NY"),
   country: Country,
-  total_exchanges: Count.annotate({ description: "Records of the area code, of every status", examples: [786] }),
+  total_exchanges: Count.annotate({ description: "Records of the area code, of every status", examples: [800] }),
   exchanges: Schema.Array(Exchange),
   pagination: Pagination
 }).annotate({ identifier: "AreaCode" })

@@ -3,11 +3,13 @@
  * password, keeps it running and finds it again. As root it runs as an unprivileged user, which PostgreSQL demands.
  * Needs no service; the caller holds the data folder.
  */
-import { execFile } from "node:child_process"
-import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
-import { promisify } from "node:util"
+import { randomBytes } from "node:crypto"
+import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { Effect, Redacted, type Scope, type SubscriptionRef } from "effect"
 import pg from "pg"
+import { logSince, logSize } from "./boundedLog.ts"
+import { startChild } from "./childProcess.ts"
 import type { DataFolder } from "./dataFolder.ts"
 import { BinaryUnavailable, DataFolderUnusable, type EmbeddedError, reasonOf, ServerStartFailed } from "./errors.ts"
 import { endProcesses, findMarked, findPostgresWorkers, postgresMark } from "./orphans.ts"
@@ -50,8 +52,6 @@ const STOP_SIGNALS = [
   { signal: "SIGINT", waitMillis: 5_000 },
   { signal: "SIGQUIT", waitMillis: 1_000 }
 ] as const
-
-const run = promisify(execFile)
 
 interface Cluster {
   readonly folder: DataFolder
@@ -120,25 +120,16 @@ const onFolder = <A>(folder: DataFolder, promise: () => Promise<A>) =>
  * above would have to be open to them. But a process keeps the working folder it was started in, and Linux lets it name
  * that: so the server runs inside the cluster and calls it by this name.
  */
-const dataArgument = (folder: DataFolder, user: Cluster["user"], cluster = clusterOf(folder)) =>
-  user === undefined ? cluster : "/proc/self/cwd"
+const dataArgument = (cluster: string, user: Cluster["user"]) => (user === undefined ? cluster : "/proc/self/cwd")
 
 const environment = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" }
 
 const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (line: string) => Effect.Effect<void>) {
   const { folder, user, binaries, password } = cluster
-  const failed = (reason: string) =>
-    new ServerStartFailed({
-      server: "PostgreSQL",
-      reason,
-      portTaken: false,
-      logFile: folder.file("logs", "initdb.log")
-    })
-  const parent = folder.file("postgres")
+  const logFile = folder.file("logs", "initdb.log")
+  const failed = (reason: string) => new ServerStartFailed({ server: "PostgreSQL", reason, portTaken: false, logFile })
   const final = clusterOf(folder)
-  const made = yield* Effect.promise(() =>
-    readFile(folder.file("postgres", "cluster", "PG_VERSION"), "utf8").catch(() => "")
-  )
+  const made = yield* Effect.promise(() => readFile(join(final, "PG_VERSION"), "utf8").catch(() => ""))
   if (made !== "") {
     if (Number.parseInt(made, 10) === binaries.major) return
     return yield* failed(
@@ -146,38 +137,49 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
     )
   }
   yield* progress(`Making a database cluster for PostgreSQL ${binaries.version} …`)
-  // Made beside and moved: a first start that is killed half-way leaves no half a cluster.
-  const beside = folder.file("postgres", "cluster.new")
-  const passwordFile = folder.file("postgres", "password.tmp")
+  // Made beside and moved: a first start that is killed half-way leaves no half a cluster. Each time under another name:
+  // an initdb that outlived such a start must not write into the next one's.
+  const parent = folder.file("postgres")
+  const beside = join(parent, `cluster-${randomBytes(6).toString("hex")}.new`)
+  const passwordFile = join(parent, "password.tmp")
+  const forget = () => rm(passwordFile, { force: true })
   yield* onFolder(folder, async () => {
     await mkdir(parent, { recursive: true, mode: 0o700 })
-    await rm(beside, { recursive: true, force: true })
+    for (const name of await readdir(parent)) {
+      if (name.endsWith(".new")) await rm(join(parent, name), { recursive: true, force: true })
+    }
+    await forget()
     await mkdir(beside, { mode: 0o700 })
-    await rm(passwordFile, { force: true })
     await writeFile(passwordFile, Redacted.value(password), { mode: 0o600, flag: "wx" })
     if (user !== undefined) {
       for (const path of [parent, beside, passwordFile]) await chown(path, user.uid, user.gid)
     }
   })
-  const args = [
-    ["-D", dataArgument(folder, user, beside)],
-    ["-U", NAME],
-    ["-A", "scram-sha-256"],
-    ["--pwfile", "../password.tmp"],
-    ["-E", "UTF8"],
-    // The same order of texts on every machine, whatever its own locales.
-    ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
-  ].flat()
-  yield* Effect.tryPromise({
-    try: async () => {
-      const { stdout, stderr } = await run(binaries.initdb, args, { cwd: beside, env: environment, ...user })
-      await writeFile(folder.file("logs", "initdb.log"), `${stdout}${stderr}`, { mode: 0o600 })
-    },
-    catch: (cause) => {
-      const text = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : ""
-      return failed(/error: (.*)/.exec(text)?.[1] ?? reasonOf(cause).split("\n")[0]!)
+  yield* Effect.gen(function* () {
+    const mark = yield* logSize(logFile)
+    const child = yield* startChild({
+      program: binaries.initdb,
+      args: [
+        ["-D", dataArgument(beside, user)],
+        ["-U", NAME],
+        ["-A", "scram-sha-256"],
+        ["--pwfile", "../password.tmp"],
+        ["-E", "UTF8"],
+        // The same order of texts on every machine, whatever its own locales.
+        ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
+      ].flat(),
+      folder: beside,
+      environment,
+      user,
+      logFile,
+      stopSignals: [{ signal: "SIGTERM", waitMillis: 2_000 }]
+    }).pipe(Effect.mapError(failed))
+    const how = yield* child.ended
+    if (how !== "exit code 0") {
+      const log = yield* logSince(logFile, mark)
+      return yield* failed(/error: (.*)/.exec(log)?.[1] ?? `initdb ended with ${how}`)
     }
-  }).pipe(Effect.ensuring(Effect.promise(() => rm(passwordFile, { force: true }))))
+  }).pipe(Effect.scoped, Effect.ensuring(Effect.promise(forget)))
   yield* onFolder(folder, () => rename(beside, final))
 })
 
@@ -201,7 +203,7 @@ const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions):
     server: "PostgreSQL",
     command: {
       program: binaries.postgres,
-      args: ["-D", dataArgument(folder, user), "-p", `${port}`, ...postgresMark(folder.token), ...settings],
+      args: ["-D", dataArgument(data, user), "-p", `${port}`, ...postgresMark(folder.token), ...settings],
       folder: data,
       environment,
       user,

@@ -38,7 +38,8 @@ const lock = (file: string): Disposable => {
     throw new FileNotLockable({ file, reason: "this build of Node has no SQLite, which holds the folder's lock" })
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+    // Nothing is ever written; a journal file would only be left behind by a kill.
+    database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
   } catch (cause) {
     database.close()
     throw cause

@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
+import { access, chmod, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
 import { Effect } from "effect"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
@@ -161,7 +161,7 @@ const install = Effect.fnUntraced(function* (
 ) {
   const npm = yield* findNpm(environment)
   const home = environment.HOME
-  const homeIsUsable = home !== undefined && (yield* Effect.promise(() => isFolder(home)))
+  const homeIsUsable = home !== undefined && (yield* Effect.promise(() => isWritable(home)))
   const args = [
     ...npm.args,
     "ci",
@@ -173,9 +173,7 @@ const install = Effect.fnUntraced(function* (
     "--fetch-retry-mintimeout=1000",
     "--fetch-timeout=60000",
     "--prefix",
-    folder,
-    // npm fails where it cannot write its cache.
-    ...(homeIsUsable ? [] : ["--cache", join(folder, "npm-cache")])
+    folder
   ]
   yield* Effect.tryPromise({
     try: async () => {
@@ -189,7 +187,8 @@ const install = Effect.fnUntraced(function* (
       args,
       {
         cwd: folder,
-        env: npmEnvironment(environment),
+        // npm fails where it cannot read its settings or write its cache in the home folder.
+        env: { ...npmEnvironment(environment), ...(homeIsUsable ? {} : { HOME: folder }) },
         timeout: INSTALL_TIMEOUT_MILLIS,
         maxBuffer: 4 * 1024 * 1024
       },
@@ -204,9 +203,9 @@ const install = Effect.fnUntraced(function* (
   }
 })
 
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isDirectory(),
+const isWritable = (path: string): Promise<boolean> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
     () => false
   )
 
@@ -217,8 +216,7 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
       ([name]) =>
         !/^npm_(package|lifecycle)_/.test(name) &&
         !/^npm_config_(local_prefix|prefix|global|workspaces?|omit|include|package_lock_only|dry_run)$/i.test(name) &&
-        name !== "INIT_CWD" &&
-        name !== "NODE_OPTIONS"
+        name !== "INIT_CWD"
     )
   )
 

@@ -113,8 +113,8 @@ export const findPostgresBinaries = Effect.fnUntraced(function* (
   const withLinks = yield* Effect.option(tryVersion(bin, user))
   if (withLinks._tag === "Some") return yield* binariesIn(bin, withLinks.value)
 
-  yield* options.progress("Copying PostgreSQL's programs to where they can run …")
-  const copy = yield* user === undefined ? copyToFolder(source, folder) : copyForUser(source, folder)
+  const copying = options.progress("Copying PostgreSQL's programs to where they can run …")
+  const copy = yield* user === undefined ? copyToFolder(source, folder, copying) : copyForUser(source, folder, copying)
   const copiedBin = join(copy, "native", "bin")
   const version = yield* tryVersion(copiedBin, user).pipe(
     Effect.mapError((reason) => unavailable(`the programs of ${packageName} do not run here: ${reason}`))
@@ -145,27 +145,33 @@ const copyPackage = async (source: string, target: string): Promise<void> => {
     // For compiling against, not for running.
     filter: (path) => !path.endsWith(".a") && !path.endsWith("pkgconfig")
   })
+  // The package's own modes may forbid what follows, and its reader may be another user.
+  await makeReadable(target)
   await makeLinks(target)
 }
 
-/** A copy in the data folder, kept for later starts. Two that make it at once both end with a whole one. */
-const copyToFolder = (source: string, folder: DataFolder) =>
-  Effect.tryPromise({
+/** A copy in the data folder, kept for later starts. */
+const copyToFolder = Effect.fnUntraced(function* (source: string, folder: DataFolder, copying: Effect.Effect<void>) {
+  const failed = (cause: unknown) => unavailable(`its programs cannot be copied to ${folder.path}: ${reasonOf(cause)}`)
+  const { name, version } = yield* Effect.tryPromise({
+    try: async () => packageOf(await readFile(join(source, "package.json"), "utf8")),
+    catch: failed
+  })
+  const target = folder.file(`${name.replaceAll(/[^a-z0-9-]+/g, "-").replace(/^-/, "")}-${version}`)
+  if (yield* Effect.promise(() => isThere(target))) return target
+  yield* copying
+  yield* Effect.tryPromise({
     try: async () => {
-      const { name, version } = packageOf(await readFile(join(source, "package.json"), "utf8"))
-      const target = folder.file(`${name.replaceAll(/[^a-z0-9-]+/g, "-").replace(/^-/, "")}-${version}`)
-      if (await isThere(target)) return target
-      const beside = `${target}.${process.pid}.tmp`
+      // A start that is killed while it copies leaves this, and no half a copy under the final name.
+      const beside = `${target}.tmp`
       await rm(beside, { recursive: true, force: true })
       await copyPackage(source, beside)
-      await rename(beside, target).catch(async (cause) => {
-        await rm(beside, { recursive: true, force: true })
-        if (!(await isThere(target))) throw cause
-      })
-      return target
+      await rename(beside, target)
     },
-    catch: (cause) => unavailable(`its programs cannot be copied to ${folder.path}: ${reasonOf(cause)}`)
+    catch: failed
   })
+  return target
+})
 
 const packageOf = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ name: Schema.String, version: Schema.String }))
@@ -175,29 +181,32 @@ const packageOf = Schema.decodeUnknownSync(
  * As root, for another user: neither the checkout nor the data folder need be reachable for that user, so the copy goes
  * where every user may look. It belongs to root and goes with the scope; one that a killed process left goes before.
  */
-const copyForUser = (source: string, folder: DataFolder) =>
+const copyForUser = (source: string, folder: DataFolder, copying: Effect.Effect<void>) =>
   Effect.acquireRelease(
-    Effect.tryPromise({
-      try: async () => {
-        let failure: unknown
-        for (const place of ["/var/cache", "/var/tmp", tmpdir()]) {
-          const target = join(place, `${folder.token}-postgres`)
-          try {
-            await removeOwn(target)
-            // Not `recursive`: what somebody else put there is not written into.
-            await mkdir(target, { mode: 0o755 })
-          } catch (cause) {
-            failure = cause
-            continue
+    Effect.andThen(
+      copying,
+      Effect.tryPromise({
+        try: async () => {
+          let failure: unknown
+          for (const place of ["/var/cache", "/var/tmp", tmpdir()]) {
+            const target = join(place, `${folder.token}-postgres`)
+            try {
+              await removeOwn(target)
+              // Not `recursive`: what somebody else put there is not written into.
+              await mkdir(target, { mode: 0o755 })
+            } catch (cause) {
+              failure = cause
+              continue
+            }
+            await copyPackage(source, target)
+            return target
           }
-          await copyPackage(source, target)
-          await makeReadable(target)
-          return target
-        }
-        throw failure
-      },
-      catch: (cause) => unavailable(`its programs cannot be copied to where its user can read them: ${reasonOf(cause)}`)
-    }),
+          throw failure
+        },
+        catch: (cause) =>
+          unavailable(`its programs cannot be copied to where its user can read them: ${reasonOf(cause)}`)
+      })
+    ),
     (target) => Effect.promise(() => removeOwn(target).catch(() => {}))
   )
 

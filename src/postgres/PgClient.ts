@@ -13,6 +13,9 @@ import * as Dedicated from "./dedicated.ts"
 import { refusedStatement } from "./errors.ts"
 import * as Pool from "./pool.ts"
 
+export { type UnnestType, unnest } from "./compiler.ts"
+export type { PgConfig } from "./config.ts"
+
 export interface PgClient extends SqlClient.SqlClient {
   /** Any value as one `json` or `jsonb` parameter. */
   readonly json: (value: unknown) => Statement.Fragment

@@ -46,6 +46,7 @@ export type UnnestType =
  * Rows as one array parameter per column, for `INSERT INTO t (a, b) SELECT a, b FROM ${unnest(rows, { a: "text", b:
  * "int4" })}`. The text does not depend on the number of rows, so that it is prepared once, and no limit of parameters
  * is met. The columns of the resulting relation `batch` are named and ordered as in `types`; an empty batch has no rows.
+ * A null is SQL's null in a column of any type, `json` included.
  */
 export const unnest = <Columns extends Readonly<Record<string, UnnestType>>>(
   rows: ReadonlyArray<{ readonly [Column in keyof Columns]: unknown }>,
@@ -56,10 +57,13 @@ export const unnest = <Columns extends Readonly<Record<string, UnnestType>>>(
   for (const [index, name] of names.entries()) {
     const type = types[name]!
     const isJson = type === "json" || type === "jsonb"
-    const column = rows.map((row) => (isJson ? JSON.stringify(row[name]) : row[name]))
+    const column = rows.map((row) => (isJson ? jsonText(row[name]) : row[name]))
     if (index > 0) segments.push(Statement.literal(","))
     segments.push(Statement.parameter(column), Statement.literal(`::${type}[]`))
   }
   segments.push(Statement.literal(`) AS batch(${names.map(escapeIdentifier).join(",")})`))
   return Statement.fragment(segments)
 }
+
+const jsonText = (value: unknown): string | null =>
+  value === null || value === undefined ? null : (JSON.stringify(value) ?? null)

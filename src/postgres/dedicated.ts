@@ -28,8 +28,13 @@ const open = (resolved: ResolvedConfig, purpose: string) =>
     })
     const connection = new PgConnection(client, new StatementNames())
     client.connect((error: Error | null) => {
-      if (error === null || error === undefined) resume(Effect.succeed(connection))
-      else resume(Effect.fail(toSqlError(error, "connect")))
+      if (error === null || error === undefined) {
+        resume(Effect.succeed(connection))
+        return
+      }
+      // The driver leaves the socket open when it is the one to refuse, and the server would wait a minute.
+      connection.destroy(error.message)
+      resume(Effect.fail(toSqlError(error, "connect")))
     })
     return Effect.sync(() => connection.destroy("The connection is no longer wanted"))
   })

@@ -1,0 +1,15 @@
+/** `sluice config`: the effective configuration and where each value comes from, secrets redacted. */
+import { Console, Effect } from "effect"
+import { Command } from "effect/cli"
+import { describeConfig } from "../config.ts"
+import { json, resolved, settingFlags } from "./flags.ts"
+import { printJson } from "./output.ts"
+
+export const config = Command.make(
+  "config",
+  { ...settingFlags, json },
+  Effect.fn(function* (flags) {
+    const { lines } = yield* resolved(flags)
+    yield* flags.json ? printJson(lines) : Console.log(describeConfig(lines))
+  })
+).pipe(Command.withDescription("Print the effective configuration, secrets redacted"))

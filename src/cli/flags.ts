@@ -1,0 +1,48 @@
+/** The configuration's flags: every setting has one, shared by all commands, read with the environment and checked at once. */
+import { Console, Effect, Option } from "effect"
+import { Flag } from "effect/cli"
+import { type Config, type Resolved, resolveConfig, settings } from "../config.ts"
+import { explained } from "./output.ts"
+
+type SettingFlags = { readonly [K in keyof typeof settings]: Flag.Flag<Option.Option<string>> }
+
+/** One optional text flag a setting. Secrets have none: a command line is seen by everybody on the machine. */
+export const settingFlags = Object.fromEntries(
+  Object.entries(settings)
+    .filter(([, setting]) => !setting.secret)
+    .map(([name, setting]) => [
+      name,
+      Flag.String(setting.flag).pipe(
+        Flag.withDescription(
+          `${setting.description}${setting.fallback === undefined ? "" : ` (default ${setting.fallback})`}; ${setting.env}`
+        ),
+        Flag.optional
+      )
+    ])
+) as unknown as SettingFlags
+
+/** `--json`: machine-readable output. */
+export const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON"), Flag.withDefault(false))
+
+export type GivenFlags = { readonly [K in keyof typeof settings]?: Option.Option<string> }
+
+/** The effective configuration with the origin of each value. */
+export const resolved = (flags: GivenFlags) =>
+  explained(
+    Effect.gen(function* () {
+      const given = Object.fromEntries(
+        Object.entries(flags).flatMap(([name, value]) =>
+          Option.isOption(value) && Option.isSome(value) ? [[name, String(value.value)]] : []
+        )
+      )
+      const result: Resolved = yield* Effect.fromResult(resolveConfig(process.env, given))
+      for (const name of result.unknown) {
+        yield* Console.error(`sluice: the environment variable ${name} is unknown and ignored`)
+      }
+      return result
+    })
+  )
+
+/** The effective configuration. */
+export const configuration = (flags: GivenFlags): Effect.Effect<Config, Effect.Error<ReturnType<typeof resolved>>> =>
+  Effect.map(resolved(flags), ({ config }) => config)

@@ -1,0 +1,154 @@
+/**
+ * `sluice ingest <file-or-URL>…`: reads published numbering files into the directory of the platform, whichever kind
+ * each is. Shows a progress bar on a terminal and plain lines elsewhere, and ends with a summary a file.
+ */
+import { resolve } from "node:path"
+import { Clock, Console, Data, Effect, Stream } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { AdminClient } from "../admin/AdminClient.ts"
+import type {
+  IngestionEvent,
+  IngestionProgress,
+  IngestionRecord,
+  IngestionSummary
+} from "../directory/ingestionSchema.ts"
+import { withAdmin } from "./admin.ts"
+import { json, settingFlags } from "./flags.ts"
+import { printJson, printTable } from "./output.ts"
+
+/** Cells of the progress bar. */
+const barWidth = 24
+/** How often a plain line may come. */
+const plainLineMillis = 1_000
+/** Malformed lines that are printed; the summary counts all. */
+const shownMalformed = 10
+
+/** At least one file was not taken; what was said of it stands above. */
+export class IngestionRefused extends Data.TaggedError("IngestionRefused")<{
+  readonly refused: number
+  readonly of: number
+}> {
+  override get message(): string {
+    return this.of === 1
+      ? "The file was not taken; the stored data is as it was."
+      : `${this.refused} of ${this.of} files were not taken; their stored data is as it was.`
+  }
+}
+
+const number = (value: number) => value.toLocaleString("en-US")
+
+const progressText = ({ phase, rows, fraction }: IngestionProgress, bar: boolean): string => {
+  const share = fraction === null ? "" : `${String(Math.floor(fraction * 100)).padStart(3)} % `
+  const filled = Math.round((fraction ?? 0) * barWidth)
+  const cells = bar && fraction !== null ? `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}] ` : ""
+  return `${cells}${share}${phase}, ${number(rows)} records`
+}
+
+const summaryText = (summary: IngestionSummary): string => {
+  const { malformed } = summary
+  const lines = [
+    `${summary.source}`,
+    `  ${summary.kind}${summary.publicationDate === null ? "" : `, published ${summary.publicationDate}`}`,
+    `  read ${number(summary.read)}, added ${number(summary.added)}, changed ${number(summary.changed)}, removed ${number(summary.removed)}, malformed ${number(malformed.total)}, ${(summary.durationMillis / 1000).toFixed(1)} s`,
+    ...malformed.listed.slice(0, shownMalformed).map(({ line, reason }) => `  line ${line}: ${reason}`),
+    ...(malformed.total > shownMalformed
+      ? [`  and ${number(malformed.total - shownMalformed)} more malformed lines`]
+      : []),
+    ...(summary.dryRun ? ["  dry run: nothing was stored"] : [])
+  ]
+  return lines.join("\n")
+}
+
+/** Shows a step: drawn over the one before on a terminal, a line now and then elsewhere. */
+const makeReporter = (terminal: boolean) => {
+  let lastLineAt = 0
+  let lastPhase = ""
+  return {
+    progress: Effect.fnUntraced(function* (event: IngestionProgress) {
+      if (terminal) {
+        yield* Effect.sync(() => process.stderr.write(`\r\u001b[2K${progressText(event, true)}`))
+        return
+      }
+      const now = yield* Clock.currentTimeMillis
+      const phase = `${event.source} ${event.phase}`
+      if (phase === lastPhase && now - lastLineAt < plainLineMillis) return
+      lastLineAt = now
+      lastPhase = phase
+      yield* Console.error(`${event.source}: ${progressText(event, false)}`)
+    }),
+    clear: Effect.sync(() => {
+      if (terminal) process.stderr.write("\r\u001b[2K")
+    })
+  }
+}
+
+const listed = (records: ReadonlyArray<IngestionRecord>) =>
+  printTable(
+    ["WHEN (UTC)", "KIND", "PUBLISHED", "READ", "ADDED", "CHANGED", "REMOVED", "MALFORMED", "SOURCE"],
+    records.map((record) => [
+      record.finishedAt.replace("T", " ").slice(0, 16),
+      record.kind,
+      record.publicationDate ?? "-",
+      ...[record.read, record.added, record.changed, record.removed, record.malformed].map(number),
+      record.source
+    ]),
+    "Nothing was ingested yet."
+  )
+
+export const ingest = Command.make(
+  "ingest",
+  {
+    sources: Argument.String("file-or-URL").pipe(
+      Argument.withDescription(
+        "Published numbering files: NANPA or CNAC codes, carrier types, the NPA report; gz and zip too"
+      ),
+      Argument.variadic()
+    ),
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Show the difference and store nothing"),
+      Flag.withDefault(false)
+    ),
+    list: Flag.Boolean("list").pipe(
+      Flag.withDescription("List what was ingested when, with the publication date"),
+      Flag.withDefault(false)
+    ),
+    json,
+    dataDir: settingFlags.dataDir
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        if (flags.list || flags.sources.length === 0) {
+          const { data } = yield* client.ingestions.list({ query: {} })
+          return yield* flags.json ? printJson(data) : listed(data)
+        }
+        // A running platform has another working folder.
+        const sources = flags.sources.map((source) => (/^https?:\/\//i.test(source) ? source : resolve(source)))
+        const [first, ...others] = sources
+        const events = yield* client.ingestions.run({
+          payload: { sources: [first!, ...others], dryRun: flags.dryRun }
+        })
+        const reporter = makeReporter(process.stderr.isTTY === true && !flags.json)
+        let refused = 0
+        yield* Stream.runForEach(events, (event: IngestionEvent) => {
+          if (event._tag === "Progress") return flags.json ? Effect.void : reporter.progress(event)
+          if (event._tag === "Failed") refused++
+          return Effect.andThen(
+            reporter.clear,
+            flags.json
+              ? printJson(event)
+              : event._tag === "Ingested"
+                ? Console.log(summaryText(event))
+                : Console.error(
+                    event._tag === "Failed"
+                      ? `${event.source}\n  not taken: ${event.message}`
+                      : `${event.source}\n  skipped: ${event.reason}`
+                  )
+          )
+        })
+        if (refused > 0) return yield* new IngestionRefused({ refused, of: sources.length })
+      })
+    )
+).pipe(Command.withDescription("Read published numbering files into the directory"))

@@ -1,0 +1,96 @@
+/** `sluice orgs create | list | show` (decisions, "Tenancy, keys, scopes"). */
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { AdminClient } from "../admin/AdminClient.ts"
+import { type Organization, platformPlans, risks, sendPlans } from "../platform/model.ts"
+import { everyPage, withAdmin } from "./admin.ts"
+import { json, settingFlags } from "./flags.ts"
+import { printJson, printTable, shownTime } from "./output.ts"
+
+const dataDir = { dataDir: settingFlags.dataDir }
+
+const show = (organization: Organization) =>
+  [
+    ["id", organization.id],
+    ["name", organization.name],
+    ["email", organization.email ?? "-"],
+    ["plan", organization.plan],
+    ["send plan", organization.sendPlan],
+    ["risk", organization.risk],
+    ["created", shownTime(organization.createdAt)]
+  ]
+    .map(([field, value]) => `${field!.padEnd(10)}${value}`)
+    .join("\n")
+
+const create = Command.make(
+  "create",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("Name of the organization")),
+    email: Flag.String("email").pipe(Flag.withDescription("Contact for notifications"), Flag.optional),
+    plan: Flag.Literals("plan", platformPlans).pipe(
+      Flag.withDescription("Platform plan, sets the request rate"),
+      Flag.withDefault("free" as const)
+    ),
+    sendPlan: Flag.Literals("send-plan", sendPlans).pipe(
+      Flag.withDescription("Send plan, sets the email limits"),
+      Flag.withDefault("hobby" as const)
+    ),
+    risk: Flag.Literals("risk", risks).pipe(
+      Flag.withDescription("Risk at sign-up; higher has tighter probation caps"),
+      Flag.withDefault("standard" as const)
+    ),
+    json,
+    ...dataDir
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const { body: organization } = yield* client.organizations.create({
+          headers: {},
+          payload: {
+            name: flags.name,
+            email: Option.getOrNull(flags.email),
+            plan: flags.plan,
+            sendPlan: flags.sendPlan,
+            risk: flags.risk
+          }
+        })
+        yield* flags.json ? printJson({ id: organization.id }) : Console.log(show(organization))
+      })
+    )
+).pipe(Command.withDescription("Make an organization"))
+
+const list = Command.make("list", { json, ...dataDir }, (flags) =>
+  withAdmin(
+    flags,
+    Effect.gen(function* () {
+      const client = yield* AdminClient
+      const organizations = yield* everyPage((query) => client.organizations.list({ query }))
+      yield* flags.json
+        ? printJson(organizations)
+        : printTable(
+            ["ID", "NAME", "PLAN", "SEND PLAN", "CREATED"],
+            organizations.map((o) => [o.id, o.name, o.plan, o.sendPlan, shownTime(o.createdAt)]),
+            "No organizations yet. Make one: sluice orgs create <name>"
+          )
+    })
+  )
+).pipe(Command.withDescription("List organizations, newest first"))
+
+const showOne = Command.make("show", { id: Argument.String("id"), json, ...dataDir }, (flags) =>
+  withAdmin(
+    flags,
+    Effect.gen(function* () {
+      const client = yield* AdminClient
+      const organization = yield* client.organizations.get({ params: { id: flags.id } })
+      yield* flags.json ? printJson(organization) : Console.log(show(organization))
+    })
+  )
+).pipe(Command.withDescription("Show one organization"))
+
+export const orgs = Command.make("orgs").pipe(
+  Command.withDescription("Make and look at organizations"),
+  Command.withSubcommands([create, list, showOne])
+)

@@ -1,0 +1,306 @@
+/**
+ * Everything that can be configured, in one table: each setting has an environment variable, a flag, a default and a
+ * schema. `resolveConfig` checks all of them at once and reports every fault together, so that a boot fails once and
+ * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
+ */
+import { Data, Redacted, Result, Schema } from "effect"
+
+/** One setting: where it comes from, what it means and how its text becomes a value. */
+interface Setting<A> {
+  readonly env: string
+  readonly flag: string
+  readonly description: string
+  /** The text assumed when neither flag nor environment gives one; undefined where the setting may be absent. */
+  readonly fallback: string | undefined
+  readonly secret: boolean
+  /** What the text must be, in words, for the fault's sentence. */
+  readonly expected: string
+  readonly parse: (text: string) => Result.Result<A, string>
+}
+
+const setting =
+  <A>(expected: string, parse: (text: string) => A | undefined) =>
+  (options: { readonly env: string; readonly description: string; readonly fallback?: string }): Setting<A> => ({
+    env: options.env,
+    flag: options.env
+      .replace(/^SLUICE_/, "")
+      .toLowerCase()
+      .replaceAll("_", "-"),
+    description: options.description,
+    fallback: options.fallback,
+    secret: false,
+    expected,
+    parse: (text) => {
+      const value = parse(text)
+      return value === undefined ? Result.fail(expected) : Result.succeed(value)
+    }
+  })
+
+const secret = <A>(of: Setting<A>): Setting<Redacted.Redacted<A>> => ({
+  ...of,
+  secret: true,
+  parse: (text) => Result.map(of.parse(text), (value) => Redacted.make(value))
+})
+
+const text = setting("a text that is not empty", (value) => (value === "" ? undefined : value))
+
+const integer = (minimum: number, maximum: number) =>
+  setting(`a whole number from ${minimum} to ${maximum}`, (value) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    return number >= minimum && number <= maximum ? number : undefined
+  })
+
+const oneOf = <const Choices extends ReadonlyArray<string>>(choices: Choices) =>
+  setting(`one of ${choices.join(", ")}`, (value): Choices[number] | undefined =>
+    choices.includes(value) ? value : undefined
+  )
+
+const url = (...protocols: ReadonlyArray<string>) =>
+  setting(`an address such as ${protocols[0]}//host`, (value) => {
+    const parsed = URL.parse(value)
+    return parsed !== null && protocols.includes(parsed.protocol) && parsed.host !== "" ? value : undefined
+  })
+
+/** An API key as the platform makes them; the demo key may be given a value of this form. */
+const apiKey = setting("a key such as sk_live_… with at least 22 letters and digits after the prefix", (value) =>
+  /^sk_(live|test)_[A-Za-z0-9]{22,128}$/.test(value) ? value : undefined
+)
+
+const adminKey = setting("a key such as adm_… with at least 22 letters and digits after the prefix", (value) =>
+  /^adm_[A-Za-z0-9]{22,128}$/.test(value) ? value : undefined
+)
+
+/** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
+export const settings = {
+  host: text({ env: "SLUICE_HOST", fallback: "127.0.0.1", description: "Address the API listens on" }),
+  port: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_PORT",
+    fallback: "8080",
+    description: "Port the API listens on; 0 takes a free one"
+  }),
+  publicUrl: url(
+    "https:",
+    "http:"
+  )({
+    env: "SLUICE_PUBLIC_URL",
+    description: "Address under which clients reach the API, used in links; default: the address it listens on"
+  }),
+  dataDir: text({
+    env: "SLUICE_DATA_DIR",
+    fallback: ".sluice",
+    description: "Folder of the embedded servers' data and of the running platform's whereabouts"
+  }),
+  databaseUrl: secret(
+    url(
+      "postgres:",
+      "postgresql:"
+    )({ env: "DATABASE_URL", description: "An external PostgreSQL to use instead of the embedded one" })
+  ),
+  databasePool: integer(
+    2,
+    500
+  )({
+    env: "SLUICE_DATABASE_POOL",
+    fallback: "10",
+    description: "Most connections to PostgreSQL at once"
+  }),
+  natsUrl: secret(
+    url(
+      "nats:",
+      "tls:",
+      "ws:",
+      "wss:"
+    )({ env: "NATS_URL", description: "An external NATS to use instead of the embedded one" })
+  ),
+  natsWeakSync: oneOf(["refuse", "accept"])({
+    env: "SLUICE_NATS_WEAK_SYNC",
+    fallback: "refuse",
+    description: "What to do with a NATS server that acknowledges before it has synced to disk"
+  }),
+  adminHost: text({
+    env: "SLUICE_ADMIN_HOST",
+    fallback: "127.0.0.1",
+    description: "Address the admin API listens on"
+  }),
+  adminPort: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_ADMIN_PORT",
+    fallback: "0",
+    description: "Port the admin API listens on; 0 takes a free one"
+  }),
+  adminKey: secret(
+    adminKey({
+      env: "SLUICE_ADMIN_KEY",
+      description: "Credential of the admin API; default: made at random when servers are embedded, else the API is off"
+    })
+  ),
+  demo: oneOf(["on", "off"])({
+    env: "SLUICE_DEMO",
+    description: "Whether a first start makes the organization demo; default: on, off when NODE_ENV is production"
+  }),
+  demoKey: secret(
+    apiKey({ env: "SLUICE_DEMO_KEY", description: "Value of the demo organization's key; default: random" })
+  ),
+  nodeEnv: text({ env: "NODE_ENV", fallback: "development", description: "production switches the demo off" }),
+  logLevel: oneOf(["trace", "debug", "info", "warn", "error", "none"])({
+    env: "SLUICE_LOG_LEVEL",
+    fallback: "info",
+    description: "Least level that is logged"
+  }),
+  logFormat: oneOf(["pretty", "json"])({
+    env: "SLUICE_LOG_FORMAT",
+    description: "How log lines look; default: pretty on a terminal, json elsewhere"
+  }),
+  accessLog: oneOf(["on", "off"])({
+    env: "SLUICE_ACCESS_LOG",
+    fallback: "off",
+    description: "Whether every request is logged; failed ones always are"
+  }),
+  maxBodyBytes: integer(
+    1024,
+    16_777_216
+  )({
+    env: "SLUICE_MAX_BODY_BYTES",
+    fallback: "262144",
+    description: "Largest request body in bytes"
+  }),
+  otlpEndpoint: url(
+    "http:",
+    "https:"
+  )({
+    env: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    description: "Base address of an OTLP collector for traces, metrics and logs"
+  }),
+  otlpHeaders: secret(
+    text({ env: "OTEL_EXPORTER_OTLP_HEADERS", description: "Headers for the collector, as name=value,name=value" })
+  ),
+  postgresBin: text({
+    env: "SLUICE_POSTGRES_BIN",
+    description: "Folder with initdb and postgres for the embedded server; default: the installed package's"
+  }),
+  natsServer: text({
+    env: "SLUICE_NATS_SERVER",
+    description: "The nats-server program for the embedded server; default: from the path or the installed package"
+  })
+} as const
+
+type Settings = typeof settings
+type ValueOf<S> = S extends Setting<infer A> ? A : never
+type Defaulted =
+  | "host"
+  | "port"
+  | "dataDir"
+  | "databasePool"
+  | "natsWeakSync"
+  | "adminHost"
+  | "adminPort"
+  | "nodeEnv"
+  | "logLevel"
+  | "accessLog"
+  | "maxBodyBytes"
+
+/** The validated configuration. A setting without default and value is undefined. */
+export type Config = {
+  readonly [K in keyof Settings]: K extends Defaulted ? ValueOf<Settings[K]> : ValueOf<Settings[K]> | undefined
+}
+
+/** Where an effective value came from. */
+export type Source = "flag" | "environment" | "default"
+
+/** One line of `sluice config`. */
+export interface ConfigLine {
+  readonly name: string
+  readonly env: string
+  readonly value: string
+  readonly source: Source
+}
+
+/** Every fault of the given configuration, one sentence each. */
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly faults: ReadonlyArray<string> }> {
+  override get message(): string {
+    return `The configuration has ${this.faults.length === 1 ? "a fault" : `${this.faults.length} faults`}:\n${this.faults.map((fault) => `  - ${fault}`).join("\n")}`
+  }
+}
+
+export interface Resolved {
+  readonly config: Config
+  readonly lines: ReadonlyArray<ConfigLine>
+  /** Variables that begin like ours and are not: most likely a typing error. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+const settingEntries = Object.entries(settings) as ReadonlyArray<[keyof Settings, Setting<unknown>]>
+
+/** The text of a secret never leaves this module; only whether it is set. */
+const shown = (entry: Setting<unknown>, value: string): string => {
+  if (!entry.secret) return value
+  const parsed = URL.parse(value)
+  // An address is worth seeing without its password.
+  return parsed !== null && /^[a-z]+:\/\//.test(value) && parsed.host !== ""
+    ? `${parsed.protocol}//${parsed.username === "" ? "" : "<redacted>@"}${parsed.host}${parsed.pathname}`
+    : "<redacted>"
+}
+
+/**
+ * Validates flags over environment over defaults. Empty environment variables count as absent, as most process
+ * managers cannot unset one. Fails with every fault at once; a secret's text is not part of a fault.
+ */
+export const resolveConfig = (
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Partial<Record<keyof Settings, string | undefined>>> = {}
+): Result.Result<Resolved, InvalidConfig> => {
+  const faults: Array<string> = []
+  const lines: Array<ConfigLine> = []
+  const config: Record<string, unknown> = {}
+  for (const [name, entry] of settingEntries) {
+    const fromFlag = flags[name]
+    const fromEnvironment = environment[entry.env] === "" ? undefined : environment[entry.env]
+    const source: Source = fromFlag !== undefined ? "flag" : fromEnvironment !== undefined ? "environment" : "default"
+    const value = fromFlag ?? fromEnvironment ?? entry.fallback
+    if (value === undefined) {
+      config[name] = undefined
+      lines.push({ name, env: entry.env, value: "", source })
+      continue
+    }
+    lines.push({ name, env: entry.env, value: shown(entry, value), source })
+    const parsed = entry.parse(value)
+    if (Result.isSuccess(parsed)) config[name] = parsed.success
+    else {
+      const origin = source === "flag" ? `--${entry.flag}` : entry.env
+      faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
+    }
+  }
+  if (faults.length > 0) return Result.fail(new InvalidConfig({ faults }))
+  const known = new Set(settingEntries.map(([, entry]) => entry.env))
+  return Result.succeed({
+    // Every key of the table was set above, with the type its schema gave.
+    config: config as unknown as Config,
+    lines,
+    unknown: Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
+  })
+}
+
+/** Whether a first start makes the demo organization (decisions: off by choice or in production). */
+export const demoWanted = (config: Config): boolean =>
+  config.demo === undefined ? config.nodeEnv !== "production" : config.demo === "on"
+
+/** A table of the effective values with their origin, aligned for a terminal. */
+export const describeConfig = (lines: ReadonlyArray<ConfigLine>): string => {
+  const width = Math.max(...lines.map((line) => line.env.length))
+  return lines
+    .map((line) => `${line.env.padEnd(width)}  ${line.value === "" ? "-" : line.value}  (${line.source})`)
+    .join("\n")
+}
+
+/** The lines as `--json` prints them. */
+export const ConfigLineSchema = Schema.Struct({
+  name: Schema.String,
+  env: Schema.String,
+  value: Schema.String,
+  source: Schema.Literals(["flag", "environment", "default"])
+})

@@ -1,0 +1,240 @@
+import { Clock, Context, Effect, Layer, Queue, Schedule, Schema, type Scope, Semaphore, Stream } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { connectionError } from "../postgres/errors.ts"
+import { Notifications } from "../postgres/Notifications.ts"
+import type { DirectoryIndex } from "./DirectoryIndex.ts"
+import * as EncodedAnswers from "./EncodedAnswers.ts"
+import { bundledSources } from "./files/bundled.ts"
+import type { NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
+import { openSource, layer as readersLayer, readFile } from "./files/read.ts"
+import type { Records } from "./files/reader.ts"
+import * as IndexBuilder from "./IndexBuilder.ts"
+import { directoryChannel } from "./ingest.ts"
+import { buildInTurns, type DirectoryState, loadIndex, loadState } from "./load.ts"
+import { type AreaCodeRecord, type CarrierTypeRecord, type CodeRecord, type Country, countries } from "./model.ts"
+import * as rules from "./rules.ts"
+import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.ts"
+
+/**
+ * The number directory (number-directory.md): carriers, area codes and statistics, answered from an index in memory
+ * that is replaced as a whole whenever an ingestion has ended anywhere, and goes on answering while the database is
+ * away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
+ */
+
+/** One index with what belongs to it. A request that takes several answers takes them from one snapshot. */
+export interface DirectorySnapshot {
+  readonly index: DirectoryIndex
+  /** The answers as bytes of JSON, kept while they are asked for. */
+  readonly answers: EncodedAnswers.EncodedAnswers
+  readonly state: DirectoryState
+}
+
+/** No index has been loaded yet: the database has not answered since the start. */
+export class DirectoryUnavailable extends Schema.TaggedError<DirectoryUnavailable>()("DirectoryUnavailable", {
+  message: Schema.String
+}) {}
+
+/** Records of the directory, of whichever kinds there are. */
+export interface DirectoryRecords {
+  readonly codes?: Iterable<CodeRecord> | undefined
+  readonly carrierTypes?: Iterable<CarrierTypeRecord> | undefined
+  readonly areaCodes?: Iterable<AreaCodeRecord> | undefined
+}
+
+export class Directory extends Context.Service<
+  Directory,
+  {
+    /** The current index. Later calls may give a newer one. */
+    readonly snapshot: Effect.Effect<DirectorySnapshot, DirectoryUnavailable>
+    /** Whether there is an index. */
+    readonly ready: Effect.Effect<boolean>
+    /** Carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
+    readonly carriers: (query?: rules.CarrierQuery) => Effect.Effect<CarrierPage, DirectoryUnavailable>
+    /** One carrier with its exchanges counted (number-directory.md, "GET /v1/carrier/:ocn"). */
+    readonly carrier: (ocn: string) => Effect.Effect<CarrierDetail, rules.NotFound | DirectoryUnavailable>
+    /** An area code with a page of its exchanges, or one (number-directory.md, "GET /v1/npa/:npa"). */
+    readonly areaCode: (
+      npa: string,
+      query?: rules.AreaCodeQuery
+    ) => Effect.Effect<AreaCode, rules.NotFound | DirectoryUnavailable>
+    /** Counts and times (number-directory.md, "GET /v1/stats"). */
+    readonly statistics: Effect.Effect<Statistics, DirectoryUnavailable>
+    /** Time of the last successful ingestion of any kind, ISO 8601, null before the first. */
+    readonly lastIngestion: Effect.Effect<string | null, DirectoryUnavailable>
+    /** Returns when the index is that of the records now stored. Ingestions bring it about by themselves, soon after. */
+    readonly refresh: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("sluice/directory/Directory") {
+  /** On PostgreSQL. Is there at once; `ready` tells when the first index is loaded, which a background fiber sees to. */
+  static readonly layer: Layer.Layer<Directory, never, SqlClient.SqlClient | Notifications> = Layer.effect(
+    Directory,
+    Effect.suspend(() => makeStored)
+  )
+
+  /** From the given records, without a server. Fails with `InvalidRecord` when an NPA-NXX is not digits. */
+  static readonly layerMemory = (records: DirectoryRecords): Layer.Layer<Directory, IndexBuilder.InvalidRecord> =>
+    Layer.effect(Directory, fromRecords(records))
+
+  /** From files, without a server: paths or addresses, by default the bundled snapshot. */
+  static readonly layerFiles = (
+    sources: ReadonlyArray<string> = bundledSources.map((source) => source.path)
+  ): Layer.Layer<Directory, SourceUnreadable | NotRecognized | Refused> => Layer.effect(Directory, fromFiles(sources))
+}
+
+/** Longest pause between two attempts to load. */
+const retryMaxMillis = 5_000
+
+/** Loading takes half a second; after this time it is given up and tried again. */
+const loadTimeoutMillis = 30_000
+
+/** First pause after a failed attempt to load. */
+const retryMinMillis = 100
+
+/** The questions, over whatever the current snapshot is. */
+const makeService = (
+  current: () => DirectorySnapshot | undefined,
+  refresh: Effect.Effect<void, SqlError.SqlError>
+): Directory["Service"] => {
+  const snapshot = Effect.suspend(() => {
+    const found = current()
+    return found === undefined
+      ? Effect.fail(new DirectoryUnavailable({ message: "The number directory is not loaded yet" }))
+      : Effect.succeed(found)
+  })
+  return Directory.of({
+    snapshot,
+    ready: Effect.sync(() => current() !== undefined),
+    carriers: (query) => Effect.map(snapshot, ({ index }) => rules.listCarriers(index, query)),
+    carrier: (ocn) => Effect.flatMap(snapshot, ({ index }) => Effect.fromResult(rules.carrierByOcn(index, ocn))),
+    areaCode: (npa, query) =>
+      Effect.flatMap(snapshot, ({ index }) => Effect.fromResult(rules.areaCodeByNpa(index, npa, query))),
+    statistics: Effect.map(snapshot, ({ index, state }) => rules.statistics(index, state.lastUpdated)),
+    lastIngestion: Effect.map(snapshot, ({ state }) => rules.lastIngestion(state.lastUpdated)),
+    refresh
+  })
+}
+
+const snapshotOf = (index: DirectoryIndex, state: DirectoryState): DirectorySnapshot => ({
+  index,
+  answers: EncodedAnswers.make(index),
+  state
+})
+
+const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient | Notifications | Scope.Scope> =
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const notifications = yield* Notifications
+    const loading = yield* Semaphore.make(1)
+    let current: DirectorySnapshot | undefined
+
+    const load = Effect.gen(function* () {
+      const startedAt = yield* Clock.currentTimeMillis
+      const { index, state } = yield* loadIndex
+      current = snapshotOf(index, state)
+      yield* Effect.logInfo("Number directory loaded").pipe(
+        Effect.annotateLogs({
+          generation: state.generation,
+          records: index.counts.total,
+          carriers: index.carriers.ocn.length,
+          durationMillis: (yield* Clock.currentTimeMillis) - startedAt
+        })
+      )
+    })
+
+    // One at a time: what was asked for while an index is loaded is answered by the load after it.
+    const refresh = loading.withPermit(
+      Effect.gen(function* () {
+        if (current === undefined) return yield* load
+        const state = yield* loadState
+        if (state.generation !== current.state.generation) return yield* load
+        // The records are the same, so the kept answers are: only the times may have moved.
+        current = { ...current, state }
+      }).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql),
+        // A database that has fallen silent must not keep the next attempt waiting.
+        Effect.timeoutOrElse({
+          duration: loadTimeoutMillis,
+          orElse: () => Effect.fail(connectionError(`No answer within ${loadTimeoutMillis} ms`, "directory.load"))
+        })
+      )
+    )
+
+    const wanted = yield* Queue.make<void>({ capacity: 1, strategy: "sliding" })
+    const want = () => Queue.offer(wanted, undefined)
+    yield* want()
+    // A gap, after which something may have been missed, is looked into like any message.
+    yield* notifications.listen(directoryChannel).pipe(Stream.runForEach(want), Effect.forkScoped)
+    let failing = false
+    const untilLoaded = refresh.pipe(
+      Effect.tapError((error) => {
+        // Once per outage for people, every attempt for who searches.
+        const log = failing ? Effect.logDebug : Effect.logWarning
+        failing = true
+        return log("Number directory could not be loaded; trying again").pipe(
+          Effect.annotateLogs({ reason: error.reason._tag })
+        )
+      }),
+      Effect.tap(() =>
+        Effect.sync(() => {
+          failing = false
+        })
+      ),
+      Effect.retry(
+        Schedule.min([Schedule.exponential(retryMinMillis), Schedule.spaced(retryMaxMillis)]).pipe(Schedule.jittered)
+      )
+    )
+    yield* Queue.take(wanted).pipe(
+      Effect.andThen(untilLoaded),
+      // A fault in what is stored must not end the fiber: the next ingestion may mend it.
+      Effect.catchDefect((defect) => Effect.logError("Number directory cannot be loaded", defect)),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    return makeService(() => current, refresh)
+  })
+
+/** The service over one index for good; what it holds counts as ingested now. */
+const fromBuilder = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
+  const index = yield* buildInTurns(builder)
+  const now = new Date(yield* Clock.currentTimeMillis).toISOString()
+  const has = (country: Country) => (index.counts.byCountry[countries.indexOf(country)] === 0 ? null : now)
+  const lastUpdated = { NANPA: has("US"), CNAC: has("CA"), CARRIER_TYPES: null, NPA_REPORT: null }
+  const snapshot = snapshotOf(index, { generation: 1, lastUpdated })
+  return makeService(() => snapshot, Effect.void)
+})
+
+const fromRecords = Effect.fnUntraced(function* (records: DirectoryRecords) {
+  const builder = IndexBuilder.make()
+  yield* Effect.try({
+    try: () => {
+      for (const record of records.codes ?? []) builder.addCode(record)
+      for (const record of records.carrierTypes ?? []) builder.addCarrierType(record)
+      for (const record of records.areaCodes ?? []) builder.addAreaCode(record)
+    },
+    catch: (cause) => {
+      if (cause instanceof IndexBuilder.InvalidRecord) return cause
+      // An iterable of the caller's may throw whatever it likes; that is the caller's defect.
+      throw cause
+    }
+  })
+  return yield* fromBuilder(builder)
+})
+
+const addBatch = (builder: IndexBuilder.IndexBuilder, batch: Records) => {
+  if (batch.kind === "CARRIER_TYPES") for (const record of batch.records) builder.addCarrierType(record)
+  else if (batch.kind === "NPA_REPORT") for (const record of batch.records) builder.addAreaCode(record)
+  else for (const record of batch.records) builder.addCode(record)
+}
+
+const fromFiles = Effect.fnUntraced(
+  function* (sources: ReadonlyArray<string>) {
+    const builder = IndexBuilder.make()
+    for (const source of sources) {
+      const { files } = yield* openSource(source)
+      for (const file of files) yield* readFile(file, ({ data }) => Effect.sync(() => addBatch(builder, data)))
+    }
+    return yield* fromBuilder(builder)
+  },
+  Effect.scoped,
+  Effect.provide(readersLayer)
+)

@@ -1,0 +1,181 @@
+import { Worker as WorkerThread } from "node:worker_threads"
+import * as NodeWorker from "@effect/platform-node/NodeWorker"
+import { Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Worker } from "effect/workers"
+import { bundledSources } from "./files/bundled.ts"
+import { sourceName } from "./files/download.ts"
+import { layer as readersLayer } from "./files/read.ts"
+import { type IngestionEvent, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
+import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts"
+import type { DatasetKind } from "./model.ts"
+
+/**
+ * Ingestion as a service (decisions, "Number directory"): brings published files into the database and remembers what
+ * was ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on
+ * answering; `layerInThread` works where it is called, for a command that has nothing else to do. Both need
+ * `SqlClient`.
+ */
+export class Ingestions extends Context.Service<
+  Ingestions,
+  {
+    /**
+     * Ingests paths and addresses, one after the other, while the stream is read. Never fails: what goes wrong with a
+     * file is an event, and the next one is tried. One run at a time; a second one waits for the first.
+     */
+    readonly run: (
+      sources: ReadonlyArray<string>,
+      options?: { readonly dryRun?: boolean | undefined }
+    ) => Stream.Stream<IngestionEvent>
+    /** Ingests the bundled file of every kind that was never ingested; nothing when there is none. */
+    readonly runBundled: Stream.Stream<IngestionEvent, SqlError.SqlError>
+    /** What was ingested, newest first, a page of it. */
+    readonly historyPage: (page?: {
+      /** 1 to 100, default 100. */
+      readonly limit?: number | undefined
+      /** Only ingestions before the one with this id. */
+      readonly before?: number | undefined
+    }) => Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
+    /** The newest page of what was ingested. */
+    readonly history: Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
+  }
+>()("sluice/directory/Ingestions") {
+  /** In a worker thread. */
+  static readonly layer = (options: {
+    readonly databaseUrl: Redacted.Redacted<string>
+  }): Layer.Layer<Ingestions, never, SqlClient.SqlClient> =>
+    Layer.effect(
+      Ingestions,
+      Effect.suspend(() => make((sources, { dryRun }) => inWorker({ sources, dryRun }, options.databaseUrl)))
+    )
+
+  /** In the calling thread, which it keeps busy. */
+  static readonly layerInThread: Layer.Layer<Ingestions, never, SqlClient.SqlClient> = Layer.effect(
+    Ingestions,
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      make((sources, options) =>
+        ingestSources(sources, options).pipe(
+          Stream.provide(readersLayer),
+          Stream.provideService(SqlClient.SqlClient, sql)
+        )
+      )
+    )
+  )
+}
+
+/** Ingestions in one page of history, and the default. */
+export const historyPageMaximum = 100
+
+/** Memory that the worker's records may take; a file needs a fraction of it. */
+const workerHeapMaxMegabytes = 192
+
+/** Young objects of the worker: a batch of records and its text, a few times over. */
+const workerYoungMegabytes = 16
+
+/** What a worker is started with. */
+export interface IngestionWorkerData {
+  readonly databaseUrl: string
+}
+
+/** What a worker is told to do. */
+export interface IngestionOrder {
+  readonly sources: ReadonlyArray<string>
+  readonly dryRun: boolean
+}
+
+/** What a worker answers. */
+export type IngestionReply = IngestionEvent | { readonly _tag: "Done" }
+
+type Run = (sources: ReadonlyArray<string>, options: { readonly dryRun: boolean }) => Stream.Stream<IngestionEvent>
+
+interface HistoryRow extends Omit<IngestionRecord, "startedAt" | "finishedAt"> {
+  readonly startedAt: Date
+  readonly finishedAt: Date
+}
+
+const make = Effect.fnUntraced(function* (ingest: Run) {
+  const sql = yield* SqlClient.SqlClient
+  const running = yield* Semaphore.make(1)
+
+  const run = (sources: ReadonlyArray<string>, options: { readonly dryRun?: boolean | undefined } = {}) =>
+    Stream.unwrap(
+      Effect.as(
+        Effect.acquireRelease(running.take(1), () => running.release(1), { interruptible: true }),
+        ingest(sources, { dryRun: options.dryRun ?? false })
+      )
+    )
+
+  const runBundled = Stream.unwrap(
+    Effect.gen(function* () {
+      const known = yield* sql<{ readonly kind: DatasetKind }>`select distinct kind from directory_ingestions`
+      const missing = bundledSources.filter((source) => known.every((row) => row.kind !== source.kind))
+      return missing.length === 0 ? Stream.empty : run(missing.map((source) => source.path))
+    })
+  )
+
+  const historyPage: Ingestions["Service"]["historyPage"] = Effect.fnUntraced(function* (page = {}) {
+    const limit = page.limit ?? historyPageMaximum
+    if (!Number.isInteger(limit) || limit < 1 || limit > historyPageMaximum) {
+      throw new RangeError(`limit must be an integer from 1 to ${historyPageMaximum}, not ${limit}`)
+    }
+    const rows = yield* sql<HistoryRow>`
+      select id, kind, source, publication_date::text as "publicationDate", sha256,
+        started_at as "startedAt", finished_at as "finishedAt", read, added, changed, removed, malformed
+      from directory_ingestions
+      where ${page.before === undefined ? sql`true` : sql`id < ${page.before}`}
+      order by id desc limit ${limit}`
+    return rows.map((row) => ({
+      ...row,
+      startedAt: row.startedAt.toISOString(),
+      finishedAt: row.finishedAt.toISOString()
+    }))
+  })
+
+  return Ingestions.of({ run, runBundled, historyPage, history: Effect.suspend(() => historyPage()) })
+})
+
+/** The worker's module: TypeScript where this one is, JavaScript in the published package. */
+const workerModule = new URL(
+  import.meta.url.endsWith(".ts") ? "./ingestionWorker.ts" : "./ingestionWorker.js",
+  import.meta.url
+)
+
+const spawn = (databaseUrl: Redacted.Redacted<string>) => () =>
+  new WorkerThread(workerModule, {
+    name: "sluice ingest",
+    workerData: { databaseUrl: Redacted.value(databaseUrl) } satisfies IngestionWorkerData,
+    resourceLimits: { maxOldGenerationSizeMb: workerHeapMaxMegabytes, maxYoungGenerationSizeMb: workerYoungMegabytes }
+  })
+
+/** Starts a worker for one order and ends it with the stream, whichever way that ends. */
+const inWorker = (order: IngestionOrder, databaseUrl: Redacted.Redacted<string>): Stream.Stream<IngestionEvent> =>
+  Stream.callback<IngestionEvent>(
+    (events) => {
+      let source = sourceName(order.sources[0] ?? "")
+      const onReply = (reply: IngestionReply) => {
+        if (reply._tag === "Done") return Queue.end(events)
+        source = reply.source
+        if (reply._tag !== "Progress") return Queue.offer(events, reply)
+        return Effect.sync(() => Queue.offerUnsafe(events, reply))
+      }
+      return Effect.gen(function* () {
+        const platform = yield* Worker.WorkerPlatform
+        const worker = yield* platform.spawn<IngestionReply, IngestionOrder>(0)
+        yield* worker.send(order)
+        yield* worker.run(onReply)
+      }).pipe(
+        Effect.provide(NodeWorker.layer(spawn(databaseUrl))),
+        Effect.tapError((error) => Effect.logError("An ingestion's thread has ended", error)),
+        Effect.catchTag("WorkerError", () => Queue.offer(events, failureOf(workerEnded(source)))),
+        Effect.andThen(Queue.end(events))
+      )
+    },
+    { bufferSize: waitingEventsLimit }
+  )
+
+const workerEnded = (source: string): IngestionStopped =>
+  new IngestionStopped({
+    source,
+    reason: "WorkerEnded",
+    message: `${source} was not ingested: the thread that did it has ended. A file is stored as a whole or not at all; try again.`
+  })

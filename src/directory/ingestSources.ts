@@ -1,0 +1,57 @@
+import { Effect, type FileSystem, Queue, Stream } from "effect"
+import type { HttpClient } from "effect/http"
+import type { SqlClient } from "effect/sql"
+import { openSource, sourceName } from "./files/read.ts"
+import { ingestFile } from "./ingest.ts"
+import {
+  type IngestionError,
+  type IngestionEvent,
+  IngestionFailure,
+  IngestionProgress,
+  IngestionSkipped
+} from "./ingestionSchema.ts"
+
+/**
+ * Ingests several sources one after the other, every file in them on its own, and reports what happens as events. A
+ * source that fails does not keep the next one from being tried. Needs `SqlClient`, `FileSystem` and `HttpClient`.
+ */
+
+/** Events that wait for a slow reader. Progress beyond them is dropped; the outcome of a file waits. */
+export const waitingEventsLimit = 64
+
+/** An error as the event that ends its file. */
+export const failureOf = (error: IngestionError): IngestionFailure =>
+  IngestionFailure.make({
+    source: error.source,
+    code: "reason" in error ? error.reason : error._tag,
+    message: error.message
+  })
+
+/** Runs while it is read; interrupting the reader stops the file at hand and leaves nothing of it behind. */
+export const ingestSources = (
+  sources: ReadonlyArray<string>,
+  options: { readonly dryRun: boolean }
+): Stream.Stream<IngestionEvent, never, SqlClient.SqlClient | FileSystem.FileSystem | HttpClient.HttpClient> =>
+  Stream.callback(
+    Effect.fnUntraced(function* (events) {
+      const onProgress = (progress: IngestionProgress) =>
+        Effect.sync(() => {
+          Queue.offerUnsafe(events, progress)
+        })
+      const onFailure = (error: IngestionError) => Queue.offer(events, failureOf(error))
+      const onSuccess = (event: IngestionEvent) => Queue.offer(events, event)
+      for (const source of sources) {
+        const name = sourceName(source)
+        yield* onProgress(IngestionProgress.make({ source: name, phase: "opening", rows: 0, fraction: null }))
+        yield* Effect.gen(function* () {
+          const { files, skipped } = yield* openSource(source)
+          for (const { name, reason } of skipped) yield* onSuccess(IngestionSkipped.make({ source: name, reason }))
+          for (const file of files) {
+            yield* Effect.matchEffect(ingestFile(file, { ...options, onProgress }), { onSuccess, onFailure })
+          }
+        }).pipe(Effect.scoped, Effect.catch(onFailure))
+      }
+      yield* Queue.end(events)
+    }),
+    { bufferSize: waitingEventsLimit }
+  )

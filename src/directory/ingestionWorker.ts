@@ -1,0 +1,36 @@
+/**
+ * The worker thread's side of `Ingestions.layer`: takes one order, ingests on a database connection of its own, sends
+ * every event and at last `Done`. When the other side closes it, what it does is interrupted and rolled back. Started
+ * only by `Ingestions.ts`, as a module of its own.
+ */
+import { workerData } from "node:worker_threads"
+import { NodeWorkerRunner } from "@effect/platform-node"
+import { Effect, Layer, Logger, Redacted, Stream } from "effect"
+import { WorkerRunner } from "effect/workers"
+import * as PgClient from "../postgres/PgClient.ts"
+import { layer as readersLayer } from "./files/read.ts"
+import type { IngestionOrder, IngestionReply, IngestionWorkerData } from "./Ingestions.ts"
+import { ingestSources } from "./ingestSources.ts"
+
+const run = Effect.gen(function* () {
+  const platform = yield* WorkerRunner.WorkerRunnerPlatform
+  const runner = yield* platform.start<IngestionReply, IngestionOrder>()
+  yield* runner.run((port, { dryRun, sources }) =>
+    ingestSources(sources, { dryRun }).pipe(
+      Stream.runForEach((event) => runner.send(port, event)),
+      Effect.andThen(runner.send(port, { _tag: "Done" }))
+    )
+  )
+})
+
+const { databaseUrl } = workerData as IngestionWorkerData
+
+const layers = Layer.mergeAll(
+  NodeWorkerRunner.layer,
+  readersLayer,
+  PgClient.layer({ url: Redacted.make(databaseUrl), maxConnections: 1, applicationName: "sluice ingest" }),
+  // Everything worth knowing is an event; a line on standard output would end up in somebody's JSON.
+  Logger.layer([])
+)
+
+Effect.runFork(Effect.provide(run, layers))

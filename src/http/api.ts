@@ -1,0 +1,26 @@
+/**
+ * The whole public API, assembled from the products' groups. Definitions only: the server implements it, the typed
+ * client and `openapi.json` are derived from it.
+ */
+import { Context } from "effect"
+import { HttpApi, OpenApi } from "effect/http-api"
+import { DirectoryApi } from "../directory/api.ts"
+import { version } from "../version.ts"
+import { describeSecurity } from "./openapi.ts"
+import { SystemApi } from "./systemApi.ts"
+
+export class SluiceApi extends HttpApi.make("sluice")
+  .add(DirectoryApi)
+  .add(SystemApi)
+  .annotateMerge(
+    Context.mergeAll(
+      OpenApi.annotations({
+        title: "Sluice",
+        version,
+        description:
+          "The Sluice platform. Every answer carries `X-Request-Id`. Errors have the shape of their product; their codes are one enumeration.",
+        license: { name: "MIT" },
+        transform: describeSecurity
+      })
+    )
+  ) {}

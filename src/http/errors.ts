@@ -1,0 +1,66 @@
+/**
+ * The platform's error codes and the shapes in which each product shows them (decisions, "Status codes and bodies").
+ * The same code appears as `{error: code, message}` in the directory, telco and webhooks, as `{error: sentence}` in
+ * talk, as `{error: {code, message, …}}` in send and as `{success: false, error: {code, message}}` elsewhere; which one
+ * applies is decided by the path, so that unknown routes and methods answer in their product's shape too.
+ */
+
+/** Every error code with its HTTP status. One enumeration for all products; a test lists it in the docs. */
+export const errorStatus = {
+  invalid_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  idempotency_conflict: 409,
+  payload_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  request_header_fields_too_large: 431,
+  internal_error: 500,
+  unavailable: 503
+} as const
+
+export type ErrorCode = keyof typeof errorStatus
+
+/** The four documented shapes of an error body. */
+export type ErrorShape = "coded" | "sentence" | "nested" | "envelope"
+
+const shapeByPrefix: ReadonlyArray<readonly [prefix: string, shape: ErrorShape]> = [
+  ["/v1/carriers", "coded"],
+  ["/v1/carrier", "coded"],
+  ["/v1/npa", "coded"],
+  ["/v1/health", "coded"],
+  ["/v1/stats", "coded"],
+  ["/health", "coded"],
+  ["/stats", "coded"],
+  ["/v1/telco", "coded"],
+  ["/v1/webhooks", "coded"],
+  ["/v1/talk", "sentence"],
+  ["/v1/send", "nested"]
+]
+
+/** The shape of errors under a path; the generic envelope where no product claims it. */
+export const errorShapeOf = (path: string): ErrorShape => {
+  for (const [prefix, shape] of shapeByPrefix) {
+    if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) return shape
+  }
+  return "envelope"
+}
+
+/** The body of an error in the given shape. */
+export const errorBody = (shape: ErrorShape, code: ErrorCode, message: string): object => {
+  switch (shape) {
+    case "coded":
+      return { error: code, message }
+    case "sentence":
+      return { error: message }
+    case "nested":
+      return { error: { code, message } }
+    case "envelope":
+      return { success: false, error: { code, message } }
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What the derived OpenAPI document cannot know by itself: the forms in which a key is given, which endpoints ask for
+ * one, that integers in a query are integers, and every error code.
+ */
+import { errorStatus } from "./errors.ts"
+
+interface Operation {
+  readonly tags?: ReadonlyArray<string>
+  readonly responses?: Record<string, unknown>
+  security?: ReadonlyArray<Record<string, ReadonlyArray<string>>>
+  parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: Record<string, unknown> }>
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, unknown>
+  info: { description?: string }
+}
+
+const integerParameters: Record<string, Record<string, unknown>> = {
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 50 },
+  offset: { type: "integer", minimum: 0, default: 0 }
+}
+
+const headers = {
+  "X-Request-Id": {
+    description: "The request's id: the caller's where it sent a well-formed one",
+    schema: { type: "string" }
+  }
+}
+
+/** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
+export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
+  // The derivation's result; only the parts named in `Document` are read.
+  const document = structuredClone(spec) as unknown as Document
+  for (const operations of Object.values(document.paths)) {
+    for (const operation of Object.values(operations)) {
+      for (const parameter of operation.parameters ?? []) {
+        const integer = parameter.in === "query" ? integerParameters[parameter.name] : undefined
+        if (integer !== undefined) parameter.schema = integer
+      }
+      for (const response of Object.values(operation.responses ?? {})) {
+        Object.assign(response as object, { headers })
+      }
+      if (operation.responses?.["401"] !== undefined) {
+        operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]
+        if (operation.tags?.includes("Number directory")) {
+          operation.security = [...operation.security, { apiKeyQuery: [] }]
+        }
+      }
+    }
+  }
+  document.components = {
+    ...document.components,
+    securitySchemes: {
+      bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <API key>` (recommended)" },
+      apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
+      apiKeyQuery: { type: "apiKey", in: "query", name: "apiKey", description: "The number directory only" }
+    }
+  }
+  const codes = Object.entries(errorStatus).map(([code, status]) => `| \`${code}\` | ${status} |`)
+  document.info.description = `${document.info.description ?? ""}\n\n| Error code | Status |\n|---|---|\n${codes.join("\n")}`
+  return document as unknown as Record<string, unknown>
+}

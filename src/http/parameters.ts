@@ -1,0 +1,47 @@
+/**
+ * Schemas of query and path parameters whose faults read well: a failing check's message says what was expected, and
+ * the edge puts the parameter's name and the given text before it. Integers are plain decimal digits; nothing is
+ * clamped (decisions, "Status codes and bodies").
+ */
+import { Schema, SchemaGetter } from "effect"
+
+/** Page size of the directory's lists (number-directory.md, "Limits"). */
+export const defaultPageSize = 50
+/** Largest page of any list (number-directory.md, "Limits"; decisions). */
+export const maximumPageSize = 100
+/** Longest quotation of a caller's text in a message, in characters. */
+const quotedLength = 64
+
+/** The caller's text in quotes, cut where it is long, for an error's message. */
+export const quote = (text: string): string =>
+  JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text)
+
+/**
+ * A whole number in decimal digits between the two bounds. Described in the API as an integer, although it travels as text.
+ */
+export const integerParameter = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) => {
+  const expected =
+    maximum === Number.MAX_SAFE_INTEGER
+      ? `Expected an integer of at least ${minimum}`
+      : `Expected an integer from ${minimum} to ${maximum}`
+  return Schema.String.check(
+    Schema.makeFilter(
+      (text: string) => {
+        const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+        return (number >= minimum && number <= maximum) || expected
+      },
+      { message: expected }
+    )
+  ).pipe(
+    Schema.decodeTo(Schema.Number, {
+      decode: SchemaGetter.transform((text: string) => Number(text)),
+      encode: SchemaGetter.transform((number: number) => String(number))
+    })
+  )
+}
+
+/** Page size: 1 to 100, 50 where it is left out. */
+export const limitParameter = integerParameter(1, maximumPageSize)
+
+/** Results to skip: 0 or more. */
+export const offsetParameter = integerParameter(0)

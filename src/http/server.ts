@@ -1,0 +1,103 @@
+/**
+ * The HTTP listeners: an API's routes with its documentation behind the edge, on a Node server with bounded headers,
+ * bodies and times. What Node itself refuses (a header block too large, a line that is no HTTP) is answered in JSON too.
+ */
+import { createServer, type Server } from "node:http"
+import type { Duplex } from "node:stream"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { ByteSize, Layer } from "effect"
+import { HttpIncomingMessage, HttpRouter, UrlParams } from "effect/http"
+import { type HttpApi, HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { type EdgeOptions, layerEdge } from "./edge.ts"
+import { type ErrorCode, errorBody, errorStatus } from "./errors.ts"
+
+/** Largest block of request headers, the request line included. */
+const maximumHeaderBytes = 16_384
+/** Time for the headers of a request to arrive. */
+const headersTimeoutMillis = 15_000
+/** Time for a whole request to arrive. */
+const requestTimeoutMillis = 60_000
+/** How long an idle connection is kept; above the usual 60 s of a load balancer, so that it is never the server that hangs up first. */
+const keepAliveTimeoutMillis = 65_000
+/** Time that requests under way get at a shutdown. */
+const shutdownTimeoutMillis = 5_000
+
+/** Longest path parameter that still reaches its endpoint, which says what is wrong with it. */
+const maximumParameterLength = maximumHeaderBytes
+
+const refusals: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: "request_header_fields_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout"
+}
+
+const messages: Partial<Record<ErrorCode, string>> = {
+  request_header_fields_too_large: `The request's headers are larger than ${maximumHeaderBytes} bytes.`,
+  request_timeout: "The request took too long to arrive.",
+  invalid_request: "This is not a well-formed HTTP request."
+}
+
+/** Node's server with the limits above, answering what never becomes a request. */
+export const makeNodeServer = (): Server => {
+  const server = createServer({
+    maxHeaderSize: maximumHeaderBytes,
+    headersTimeout: headersTimeoutMillis,
+    requestTimeout: requestTimeoutMillis,
+    keepAliveTimeout: keepAliveTimeoutMillis
+  })
+  server.on("clientError", (error: Error & { readonly code?: string }, socket: Duplex) => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const code = refusals[error.code ?? ""] ?? "invalid_request"
+    const body = JSON.stringify(errorBody("envelope", code, messages[code] ?? ""))
+    socket.end(
+      `HTTP/1.1 ${errorStatus[code]} ${code}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    )
+  })
+  return server
+}
+
+export interface ServerOptions extends EdgeOptions {
+  readonly host: string
+  readonly port: number
+  readonly maxBodyBytes: number
+}
+
+/**
+ * Serves an API with `/openapi.json` and `/docs` on a listener of its own. Its groups' handlers stay a requirement.
+ * Fails with `ServeError` when the address cannot be had.
+ */
+export const layerServer = <Id extends string, Groups extends import("effect/http-api").HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  options: ServerOptions
+) =>
+  HttpRouter.serve(
+    Layer.mergeAll(
+      HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }),
+      HttpApiScalar.layer(api, { path: "/docs" }),
+      layerEdge(api, {
+        accessLog: options.accessLog,
+        extraRoutes: [
+          ["GET", "/openapi.json"],
+          ["GET", "/docs"]
+        ]
+      })
+    ),
+    { routerConfig: { maxParamLength: maximumParameterLength }, disableLogger: true, disableListenLog: true }
+  ).pipe(
+    Layer.provideMerge(
+      NodeHttpServer.layer(makeNodeServer, {
+        host: options.host,
+        port: options.port,
+        gracefulShutdownTimeout: shutdownTimeoutMillis
+      })
+    ),
+    Layer.provide(
+      Layer.mergeAll(
+        Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(options.maxBodyBytes)),
+        // The directory takes a key in the query; no span may show it.
+        Layer.succeed(UrlParams.CurrentRedactedNames, ["apiKey", /apikey/i])
+      )
+    )
+  )

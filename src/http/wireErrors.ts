@@ -1,0 +1,100 @@
+/**
+ * The errors of endpoints as the API's description states them: one class per status and shape. Those below have the
+ * shape `{error: code, message}` of the directory, telco and webhooks; `Envelope` holds the generic one,
+ * `{success: false, error: {code, message}}`. A client of the typed API catches them by `_tag`, which is not on the wire.
+ */
+import { Schema } from "effect"
+
+/** 400: something in the request is missing or malformed; the message names and quotes it. */
+export class InvalidRequest extends Schema.Error<InvalidRequest>("sluice/InvalidRequest")(
+  { _tag: Schema.tagDefaultOmit("InvalidRequest"), error: Schema.tag("invalid_request"), message: Schema.String },
+  {
+    httpApiStatus: 400,
+    description: "Something in the request is missing or malformed; the message names and quotes it"
+  }
+) {}
+
+/** 401: no API key, or one that is unknown, revoked or expired. */
+export class Unauthorized extends Schema.Error<Unauthorized>("sluice/Unauthorized")(
+  { _tag: Schema.tagDefaultOmit("Unauthorized"), error: Schema.tag("unauthorized"), message: Schema.String },
+  { httpApiStatus: 401, description: "No API key, or one that is unknown, revoked or expired" }
+) {}
+
+/** 403: the key is good, but lacks the service or the scope. */
+export class Forbidden extends Schema.Error<Forbidden>("sluice/Forbidden")(
+  { _tag: Schema.tagDefaultOmit("Forbidden"), error: Schema.tag("forbidden"), message: Schema.String },
+  { httpApiStatus: 403, description: "The key lacks the service or the scope" }
+) {}
+
+/** 404: nothing has the given id. */
+export class NotFound extends Schema.Error<NotFound>("sluice/NotFound")(
+  { _tag: Schema.tagDefaultOmit("NotFound"), error: Schema.tag("not_found"), message: Schema.String },
+  { httpApiStatus: 404, description: "Nothing has the given id; the message names it" }
+) {}
+
+/** 500: a fault of the platform. The message holds the request id and nothing else. */
+export class InternalError extends Schema.Error<InternalError>("sluice/InternalError")(
+  { _tag: Schema.tagDefaultOmit("InternalError"), error: Schema.tag("internal_error"), message: Schema.String },
+  { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
+) {}
+
+/** 503: what the answer needs cannot be reached now. Safe to repeat. */
+export class Unavailable extends Schema.Error<Unavailable>("sluice/Unavailable")(
+  { _tag: Schema.tagDefaultOmit("Unavailable"), error: Schema.tag("unavailable"), message: Schema.String },
+  { httpApiStatus: 503, description: "What the answer needs cannot be reached now; safe to repeat" }
+) {}
+
+const envelopeError = <const Code extends string>(code: Code) => ({
+  success: Schema.tag(false),
+  error: Schema.Struct({ code: Schema.Literal(code), message: Schema.String })
+})
+
+/** 400 in the generic envelope. */
+export class EnvelopeInvalidRequest extends Schema.Error<EnvelopeInvalidRequest>("sluice/EnvelopeInvalidRequest")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeInvalidRequest"), ...envelopeError("invalid_request") },
+  { httpApiStatus: 400, description: "Something in the request is missing or malformed" }
+) {
+  static of(message: string): EnvelopeInvalidRequest {
+    return new EnvelopeInvalidRequest({ error: { code: "invalid_request", message } })
+  }
+}
+
+/** 401 in the generic envelope. */
+export class EnvelopeUnauthorized extends Schema.Error<EnvelopeUnauthorized>("sluice/EnvelopeUnauthorized")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeUnauthorized"), ...envelopeError("unauthorized") },
+  { httpApiStatus: 401, description: "No credential, or one that is not valid" }
+) {
+  static of(message: string): EnvelopeUnauthorized {
+    return new EnvelopeUnauthorized({ error: { code: "unauthorized", message } })
+  }
+}
+
+/** 404 in the generic envelope. */
+export class EnvelopeNotFound extends Schema.Error<EnvelopeNotFound>("sluice/EnvelopeNotFound")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeNotFound"), ...envelopeError("not_found") },
+  { httpApiStatus: 404, description: "Nothing has the given id" }
+) {
+  static of(message: string): EnvelopeNotFound {
+    return new EnvelopeNotFound({ error: { code: "not_found", message } })
+  }
+}
+
+/** 503 in the generic envelope. */
+export class EnvelopeUnavailable extends Schema.Error<EnvelopeUnavailable>("sluice/EnvelopeUnavailable")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeUnavailable"), ...envelopeError("unavailable") },
+  { httpApiStatus: 503, description: "What the answer needs cannot be reached now; safe to repeat" }
+) {
+  static of(message: string): EnvelopeUnavailable {
+    return new EnvelopeUnavailable({ error: { code: "unavailable", message } })
+  }
+}
+
+/** 409 in the generic envelope. */
+export class EnvelopeConflict extends Schema.Error<EnvelopeConflict>("sluice/EnvelopeConflict")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeConflict"), ...envelopeError("idempotency_conflict") },
+  { httpApiStatus: 409, description: "The Idempotency-Key was used for another request" }
+) {
+  static of(message: string): EnvelopeConflict {
+    return new EnvelopeConflict({ error: { code: "idempotency_conflict", message } })
+  }
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+/** The command line. Schemas are compiled before any is made, which is why that import comes first. */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Effect, Exit } from "effect"
+import { Command } from "effect/cli"
+import { config } from "./cli/config.ts"
+import { ingest } from "./cli/ingest.ts"
+import { keys } from "./cli/keys.ts"
+import { orgs } from "./cli/orgs.ts"
+import { serve } from "./cli/serve.ts"
+import { version } from "./version.ts"
+
+const sluice = Command.make("sluice").pipe(
+  Command.withDescription(
+    "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
+  ),
+  Command.withSubcommands([serve, ingest, orgs, keys, config])
+)
+
+NodeRuntime.runMain(Command.run(sluice, { version }).pipe(Effect.provide(NodeServices.layer)), {
+  teardown: (exit, onExit) => {
+    // A server that was told to stop and did has succeeded; an interrupted command has not.
+    if (Exit.isSuccess(exit)) onExit(0)
+    else if (Cause.hasInterruptsOnly(exit.cause)) onExit(process.argv[2] === "serve" ? 0 : 130)
+    else onExit(1)
+  }
+})

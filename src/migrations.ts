@@ -1,0 +1,12 @@
+/**
+ * Every migration of the database, in order. A number is never reused and a released migration never changed; new ones
+ * go to the end, whichever product they belong to.
+ */
+import { createDirectoryTables } from "./directory/migrations.ts"
+import { createPlatformTables } from "./platform/migrations.ts"
+import type { Migration } from "./postgres/migrate.ts"
+
+export const migrations: ReadonlyArray<Migration> = [
+  { number: 1, name: "organizations and API keys", run: createPlatformTables },
+  { number: 2, name: "number directory", run: createDirectoryTables }
+]

@@ -1,0 +1,43 @@
+/**
+ * Logs to stderr, readable on a terminal and as JSON elsewhere; traces, metrics and logs also to an OTLP collector when
+ * one is configured. What is secret is `Redacted` before it can be logged, and the edge logs paths, never queries.
+ */
+import { Layer, Logger, type LogLevel, Redacted, References } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { Otlp } from "effect/observability"
+import type { Config } from "./config.ts"
+import { version } from "./version.ts"
+
+const levels: Record<Config["logLevel"], LogLevel.LogLevel> = {
+  trace: "Trace",
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error",
+  none: "None"
+}
+
+/** `name=value,name=value`, as OpenTelemetry's own variable is written. */
+const parseHeaders = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split(",").flatMap((pair) => {
+      const at = pair.indexOf("=")
+      return at === -1 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
+    })
+  )
+
+/** Loggers, least level and exporters of the configuration. */
+export const layerObservability = (config: Config): Layer.Layer<never> => {
+  const pretty = (config.logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "pretty"
+  const logs = Layer.mergeAll(
+    Logger.layer([pretty ? Logger.consolePretty() : Logger.consoleJson]),
+    Layer.succeed(References.LogToStderr, true),
+    Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
+  )
+  if (config.otlpEndpoint === undefined) return logs
+  return Otlp.layerJson({
+    baseUrl: config.otlpEndpoint,
+    resource: { serviceName: "sluice", serviceVersion: version },
+    headers: config.otlpHeaders === undefined ? undefined : parseHeaders(Redacted.value(config.otlpHeaders))
+  }).pipe(Layer.provide(FetchHttpClient.layer), Layer.provideMerge(logs)) as Layer.Layer<never>
+}

@@ -1,0 +1,61 @@
+/**
+ * The platform as layers, from its stores to its services, without anything that listens: the server, the commands that
+ * run on their own and users who embed it (`sluice/server`) build on the same ones.
+ */
+import { Effect, Layer, type Redacted } from "effect"
+import { Directory } from "./directory/Directory.ts"
+import { Ingestions } from "./directory/Ingestions.ts"
+import { migrations } from "./migrations.ts"
+import { NatsConnection, type NatsConnectionOptions } from "./nats/connection.ts"
+import { ApiKeys } from "./platform/ApiKeys.ts"
+import { Authentication } from "./platform/Authentication.ts"
+import { Cursors } from "./platform/Cursors.ts"
+import { Health } from "./platform/Health.ts"
+import { Organizations } from "./platform/Organizations.ts"
+import { migrate } from "./postgres/migrate.ts"
+import * as Notifications from "./postgres/Notifications.ts"
+import * as PgClient from "./postgres/PgClient.ts"
+
+export interface StoreOptions {
+  readonly databaseUrl: Redacted.Redacted<string>
+  readonly maxConnections: number
+}
+
+/** PostgreSQL, brought to this version's schema before anything uses it. */
+export const layerStores = (options: StoreOptions) =>
+  Notifications.layer().pipe(
+    Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
+    Layer.provideMerge(PgClient.layer({ url: options.databaseUrl, maxConnections: options.maxConnections }))
+  )
+
+/** Organizations and keys. Needs the stores. */
+export const layerTenancy = ApiKeys.layer.pipe(
+  Layer.provideMerge(Organizations.layer),
+  Layer.provideMerge(Cursors.layer)
+)
+
+/** Everything a node serves from. Needs the stores. */
+export const layerServices = (options: StoreOptions) =>
+  Layer.mergeAll(
+    Authentication.layer,
+    Health.layer,
+    Directory.layer,
+    Ingestions.layer({ databaseUrl: options.databaseUrl })
+  ).pipe(Layer.provideMerge(layerTenancy))
+
+/** NATS with JetStream, checked at boot; its state shows in `/readyz`. */
+export const layerNats = (options: NatsConnectionOptions) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const health = yield* Health
+      const nats = yield* NatsConnection
+      yield* health.register({
+        name: "nats",
+        // What is served from memory goes on without it.
+        required: false,
+        check: Effect.map(nats.status, ({ _tag }) =>
+          _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }
+        )
+      })
+    })
+  ).pipe(Layer.provideMerge(NatsConnection.layer(options)))

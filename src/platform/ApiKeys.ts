@@ -1,0 +1,200 @@
+/**
+ * API keys in PostgreSQL (decisions, "Tenancy, keys, scopes"): made at random, shown once, stored as SHA-256 only.
+ * Revoking one announces it to every node in the transaction of the change, so no node trusts it a second longer.
+ * Needs `SqlClient`, `Notifications` and `Organizations`.
+ */
+import { Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Notifications } from "../postgres/Notifications.ts"
+import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
+import { keyDigest, randomText } from "./identifiers.ts"
+import type { ApiKey, Principal, Scope, Service } from "./model.ts"
+import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
+
+/** Channel on which nodes hear that a key has changed; the payload is its digest. */
+export const keysChannel = "sluice_keys"
+
+/** Characters of a key that are stored to tell keys apart: `sk_live_` and four more. */
+const shownPrefixLength = 12
+
+/** No key has this id. */
+export class ApiKeyNotFound extends Data.TaggedError("ApiKeyNotFound")<{ readonly id: string }> {
+  override get message(): string {
+    return `No API key has the id ${JSON.stringify(this.id)}.`
+  }
+}
+
+export interface NewApiKey {
+  readonly name: string | null
+  readonly mode: "live" | "test"
+  readonly services: ReadonlyArray<Service>
+  readonly scopes: ReadonlyArray<Scope>
+  readonly expiresAtMillis: number | null
+  /** The key's own text, for a demo or a migration; made at random where undefined. */
+  readonly value?: string | undefined
+}
+
+interface Row {
+  readonly id: string
+  readonly organization_id: string
+  readonly name: string | null
+  readonly prefix: string
+  readonly digest: string
+  readonly mode: "live" | "test"
+  readonly services: ReadonlyArray<Service>
+  readonly scopes: ReadonlyArray<Scope>
+  readonly active: boolean
+  readonly created_at: Date
+  readonly expires_at: Date | null
+  readonly last_used_at: Date | null
+  readonly request_digest: string | null
+}
+
+const fromRow = (row: Row): ApiKey => ({
+  id: row.id,
+  organizationId: row.organization_id,
+  name: row.name,
+  prefix: row.prefix,
+  mode: row.mode,
+  services: row.services,
+  scopes: row.scopes,
+  active: row.active,
+  createdAt: row.created_at.getTime(),
+  expiresAt: row.expires_at?.getTime() ?? null,
+  lastUsedAt: row.last_used_at?.getTime() ?? null
+})
+
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** Makes a key. `key` is its text, not to be had again; null when this repeats an earlier request. */
+    readonly create: (
+      organizationId: string,
+      apiKey: NewApiKey,
+      idempotent?: IdempotentRequest
+    ) => Effect.Effect<
+      { readonly apiKey: ApiKey; readonly key: string | null },
+      OrganizationNotFound | IdempotencyConflict | SqlError.SqlError
+    >
+    /** Newest first, revoked ones too. */
+    readonly list: (options: {
+      readonly organizationId: string
+      readonly limit: number
+      readonly cursor: string | undefined
+    }) => Effect.Effect<Page<ApiKey>, OrganizationNotFound | InvalidCursor | SqlError.SqlError>
+    /** Ends a key for good, on every node within a second. Revoking a revoked one changes nothing. */
+    readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
+    /** The principal of an active key with this digest, expired ones included; undefined where there is none. */
+    readonly findByDigest: (digest: string) => Effect.Effect<Principal | undefined, SqlError.SqlError>
+    /** Notes when keys were last used; later than what is noted already. */
+    readonly touch: (
+      uses: ReadonlyArray<{ readonly keyId: string; readonly atMillis: number }>
+    ) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("sluice/platform/ApiKeys") {
+  static readonly layer = Layer.effect(
+    ApiKeys,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const notifications = yield* Notifications
+      const organizations = yield* Organizations
+      const cursors = yield* Cursors
+
+      // A digest is far below the longest payload.
+      const announce = (digest: string) =>
+        notifications.notify(keysChannel, digest).pipe(Effect.catchTag("NotificationTooLong", Effect.die))
+
+      const create: ApiKeys["Service"]["create"] = Effect.fn("ApiKeys.create")(function* (
+        organizationId,
+        apiKey,
+        idempotent
+      ) {
+        yield* organizations.get(organizationId)
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const key = apiKey.value ?? `sk_${apiKey.mode}_${randomText()}`
+        const digest = keyDigest(key)
+        const inserted = yield* sql<Row>`
+            insert into api_keys (id, organization_id, name, prefix, digest, mode, services, scopes, created_at,
+              expires_at, idempotency_key, request_digest)
+            values (${`key_${randomText()}`}, ${organizationId}, ${apiKey.name}, ${key.slice(0, shownPrefixLength)},
+              ${digest}, ${apiKey.mode}, ${[...apiKey.services]}, ${[...apiKey.scopes]}, ${now},
+              ${apiKey.expiresAtMillis === null ? null : new Date(apiKey.expiresAtMillis)},
+              ${idempotent?.key ?? null}, ${idempotent?.digest ?? null})
+            on conflict (organization_id, idempotency_key) do nothing
+            returning *`
+        if (inserted[0] !== undefined) {
+          // A node that has heard of this text before remembers it as unknown.
+          yield* announce(digest)
+          return { apiKey: fromRow(inserted[0]), key }
+        }
+        const earlier = yield* sql<Row>`
+            select * from api_keys
+            where organization_id = ${organizationId} and idempotency_key = ${idempotent?.key ?? null}`
+        if (earlier[0] === undefined || earlier[0].request_digest !== idempotent?.digest) {
+          return yield* new IdempotencyConflict({ key: idempotent?.key ?? "" })
+        }
+        return { apiKey: fromRow(earlier[0]), key: null }
+      }, sql.withTransaction)
+
+      const page: ApiKeys["Service"]["list"] = Effect.fn("ApiKeys.list")(function* ({ organizationId, limit, cursor }) {
+        yield* organizations.get(organizationId)
+        const name = `keys ${organizationId}`
+        const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+        const rows = yield* position === undefined
+          ? sql<Row>`
+                select * from api_keys where organization_id = ${organizationId}
+                order by created_at desc, id desc limit ${limit + 1}`
+          : sql<Row>`
+                select * from api_keys
+                where organization_id = ${organizationId}
+                  and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
+                order by created_at desc, id desc limit ${limit + 1}`
+        return pageOf(rows.map(fromRow), limit, (last) =>
+          cursors.encode(name, { atMillis: last.createdAt, id: last.id })
+        )
+      })
+
+      const revoke: ApiKeys["Service"]["revoke"] = Effect.fn("ApiKeys.revoke")(function* (id) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const rows = yield* sql<Row>`
+          update api_keys set active = false, revoked_at = coalesce(revoked_at, ${now})
+          where id = ${id} returning *`
+        const row = rows[0]
+        if (row === undefined) return yield* new ApiKeyNotFound({ id })
+        yield* announce(row.digest)
+        return fromRow(row)
+      }, sql.withTransaction)
+
+      const findByDigest: ApiKeys["Service"]["findByDigest"] = Effect.fn("ApiKeys.findByDigest")(function* (digest) {
+        const rows = yield* sql<Row & { readonly plan: Principal["plan"]; readonly send_plan: Principal["sendPlan"] }>`
+          select k.*, o.plan, o.send_plan
+          from api_keys k join organizations o on o.id = k.organization_id
+          where k.digest = ${digest} and k.active`
+        const row = rows[0]
+        if (row === undefined) return undefined
+        return {
+          keyId: row.id,
+          organizationId: row.organization_id,
+          mode: row.mode,
+          plan: row.plan,
+          sendPlan: row.send_plan,
+          services: new Set(row.services),
+          scopes: new Set(row.scopes),
+          expiresAtMillis: row.expires_at?.getTime() ?? null
+        }
+      })
+
+      const touch: ApiKeys["Service"]["touch"] = (uses) =>
+        uses.length === 0
+          ? Effect.void
+          : Effect.asVoid(sql`
+              update api_keys k set last_used_at = greatest(k.last_used_at, used.at)
+              from unnest(${uses.map((use) => use.keyId)}::text[],
+                ${uses.map((use) => new Date(use.atMillis))}::timestamptz[]) as used (id, at)
+              where k.id = used.id`)
+
+      return ApiKeys.of({ create, list: page, revoke, findByDigest, touch })
+    })
+  )
+}

@@ -1,0 +1,131 @@
+/**
+ * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient`. The same service serves the
+ * admin API and the command line, so an organization is made by one piece of code whoever asks.
+ */
+import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
+import { randomText } from "./identifiers.ts"
+import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
+
+/** No organization has this id. */
+export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound")<{ readonly id: string }> {
+  override get message(): string {
+    return `No organization has the id ${JSON.stringify(this.id)}.`
+  }
+}
+
+export interface NewOrganization {
+  readonly name: string
+  readonly email: string | null
+  readonly plan: PlatformPlan
+  readonly sendPlan: SendPlan
+  readonly risk: Risk
+}
+
+/** A page of a cursor list. */
+export interface Page<A> {
+  readonly data: ReadonlyArray<A>
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+}
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly email: string | null
+  readonly plan: PlatformPlan
+  readonly send_plan: SendPlan
+  readonly risk: Risk
+  readonly created_at: Date
+  readonly request_digest: string | null
+}
+
+const fromRow = (row: Row): Organization => ({
+  id: row.id,
+  name: row.name,
+  email: row.email,
+  plan: row.plan,
+  sendPlan: row.send_plan,
+  risk: row.risk,
+  createdAt: row.created_at.getTime()
+})
+
+const list = "organizations"
+
+export class Organizations extends Context.Service<
+  Organizations,
+  {
+    /** Makes an organization; a repeat with the same idempotency key answers the first one. */
+    readonly create: (
+      organization: NewOrganization,
+      idempotent?: IdempotentRequest
+    ) => Effect.Effect<
+      { readonly organization: Organization; readonly replayed: boolean },
+      IdempotencyConflict | SqlError.SqlError
+    >
+    /** Newest first. */
+    readonly list: (options: {
+      readonly limit: number
+      readonly cursor: string | undefined
+    }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
+    readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
+    /** Whether there is none at all: a first start. */
+    readonly isEmpty: Effect.Effect<boolean, SqlError.SqlError>
+  }
+>()("sluice/platform/Organizations") {
+  static readonly layer = Layer.effect(
+    Organizations,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const cursors = yield* Cursors
+
+      const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(
+        function* (organization, idempotent) {
+          const now = DateTime.toDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
+          const id = `org_${randomText()}`
+          const inserted = yield* sql<Row>`
+            insert into organizations
+              (id, name, email, plan, send_plan, risk, created_at, idempotency_key, request_digest)
+            values (${id}, ${organization.name}, ${organization.email}, ${organization.plan},
+              ${organization.sendPlan}, ${organization.risk}, ${now},
+              ${idempotent?.key ?? null}, ${idempotent?.digest ?? null})
+            on conflict (idempotency_key) do nothing
+            returning *`
+          if (inserted[0] !== undefined) return { organization: fromRow(inserted[0]), replayed: false }
+          const earlier = yield* sql<Row>`
+            select * from organizations where idempotency_key = ${idempotent?.key ?? null}`
+          if (earlier[0] === undefined || earlier[0].request_digest !== idempotent?.digest) {
+            return yield* new IdempotencyConflict({ key: idempotent?.key ?? "" })
+          }
+          return { organization: fromRow(earlier[0]), replayed: true }
+        }
+      )
+
+      const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* ({ limit, cursor }) {
+        const position = Option.getOrUndefined(yield* cursors.decode(list, cursor))
+        const rows = yield* position === undefined
+          ? sql<Row>`select * from organizations order by created_at desc, id desc limit ${limit + 1}`
+          : sql<Row>`
+              select * from organizations
+              where (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
+              order by created_at desc, id desc limit ${limit + 1}`
+        return pageOf(rows.map(fromRow), limit, (last) =>
+          cursors.encode(list, { atMillis: last.createdAt, id: last.id })
+        )
+      })
+
+      const get: Organizations["Service"]["get"] = Effect.fn("Organizations.get")(function* (id) {
+        const rows = yield* sql<Row>`select * from organizations where id = ${id}`
+        return rows[0] === undefined ? yield* new OrganizationNotFound({ id }) : fromRow(rows[0])
+      })
+
+      return Organizations.of({
+        create,
+        list: page,
+        get,
+        isEmpty: Effect.map(sql`select 1 from organizations limit 1`, (rows) => rows.length === 0)
+      })
+    })
+  )
+}

@@ -1,0 +1,54 @@
+/** Tables of organizations, API keys and recorded admin acts, and the database's own secrets. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Organizations own everything; keys are stored as digests only (decisions, "Tenancy, keys, scopes"). */
+export const createPlatformTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table organizations (
+      id text primary key,
+      name text not null,
+      email text,
+      plan text not null,
+      send_plan text not null,
+      risk text not null,
+      created_at timestamptz not null,
+      idempotency_key text unique,
+      request_digest text
+    )`
+  yield* sql`create index organizations_newest on organizations (created_at desc, id desc)`
+  yield* sql`
+    create table api_keys (
+      id text primary key,
+      organization_id text not null references organizations (id),
+      name text,
+      prefix text not null,
+      digest text not null unique,
+      mode text not null,
+      services text[] not null,
+      scopes text[] not null,
+      active boolean not null default true,
+      created_at timestamptz not null,
+      expires_at timestamptz,
+      revoked_at timestamptz,
+      last_used_at timestamptz,
+      idempotency_key text,
+      request_digest text,
+      unique (organization_id, idempotency_key)
+    )`
+  yield* sql`create index api_keys_of_organization on api_keys (organization_id, created_at desc, id desc)`
+  yield* sql`create table platform_secrets (name text primary key, value text not null)`
+  // Signs the cursors of lists, the same on every node of this database.
+  yield* sql`
+    insert into platform_secrets
+    values ('cursors', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))`
+  yield* sql`
+    create table admin_acts (
+      id bigint generated always as identity primary key,
+      at timestamptz not null,
+      act text not null,
+      subject text not null,
+      detail jsonb not null
+    )`
+})

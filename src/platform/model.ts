@@ -1,0 +1,83 @@
+/**
+ * Organizations and API keys (decisions, "Tenancy, keys, scopes"): their fields, plans, services and scopes, and the
+ * pure rules on them. An organization owns everything; a key gives access to some services and scopes of one.
+ */
+import { Schema } from "effect"
+
+/** Platform plans; they set the request rate (platform-api.md, "Platform request rate"). */
+export const platformPlans = ["free", "early_adopter", "team"] as const
+export type PlatformPlan = (typeof platformPlans)[number]
+
+/** Send plans (platform-api.md, "Send requests per minute"). */
+export const sendPlans = ["hobby", "pro", "enterprise"] as const
+export type SendPlan = (typeof sendPlans)[number]
+
+/** Risk at sign-up; `higher` has the tighter probation caps (platform-api.md, "Probation caps"). */
+export const risks = ["standard", "higher"] as const
+export type Risk = (typeof risks)[number]
+
+/** Product services a key can be given. */
+export const services = ["directory", "send", "telco", "talk", "voip", "transcribe"] as const
+export type Service = (typeof services)[number]
+
+/** Every scope of the scope table and of the decisions; `<product>:*` grants a product and `*` everything. */
+export const scopes = [
+  "*",
+  "platform:*",
+  "platform:webhooks:read",
+  "platform:webhooks:manage",
+  "platform:events:read",
+  "platform:billing:read",
+  "platform:billing:manage",
+  "talk:*",
+  "talk:speech",
+  "talk:voices",
+  "talk:formats"
+] as const
+export type Scope = (typeof scopes)[number]
+
+/** Whether one of the granted scopes covers the required one. */
+export const grants = (granted: ReadonlySet<string>, required: string): boolean =>
+  granted.has("*") || granted.has(required) || granted.has(`${required.slice(0, required.indexOf(":"))}:*`)
+
+const timestamp = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+
+export const Organization = Schema.Struct({
+  id: Schema.String.annotate({ description: "org_…", examples: ["org_5pVbXq2nLr8sWc1yTzKd3M"] }),
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String).annotate({ description: "Contact for notifications" }),
+  plan: Schema.Literals(platformPlans),
+  sendPlan: Schema.Literals(sendPlans),
+  risk: Schema.Literals(risks),
+  createdAt: timestamp
+}).annotate({ identifier: "Organization" })
+export type Organization = typeof Organization.Type
+
+/** A key as it is listed: everything but the key itself, of which only a digest is stored. */
+export const ApiKey = Schema.Struct({
+  id: Schema.String.annotate({ description: "key_…" }),
+  organizationId: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  prefix: Schema.String.annotate({ description: "First characters of the key, to tell keys apart" }),
+  mode: Schema.Literals(["live", "test"]),
+  services: Schema.Array(Schema.Literals(services)),
+  scopes: Schema.Array(Schema.Literals(scopes)),
+  active: Schema.Boolean,
+  createdAt: timestamp,
+  expiresAt: Schema.NullOr(timestamp),
+  lastUsedAt: Schema.NullOr(timestamp).annotate({ description: "To the minute" })
+}).annotate({ identifier: "ApiKey" })
+export type ApiKey = typeof ApiKey.Type
+
+/** Who is asking: the verified key of a request with what it may do. */
+export interface Principal {
+  readonly keyId: string
+  readonly organizationId: string
+  readonly mode: "live" | "test"
+  readonly plan: PlatformPlan
+  readonly sendPlan: SendPlan
+  readonly services: ReadonlySet<string>
+  readonly scopes: ReadonlySet<string>
+  /** Milliseconds since the epoch after which the key is refused; null for never. */
+  readonly expiresAtMillis: number | null
+}

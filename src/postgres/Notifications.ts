@@ -1,0 +1,219 @@
+/**
+ * Messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it happens
+ * with the commit or not at all. Receiving uses one connection of its own for all channels, which is watched and made
+ * anew when it is lost. PostgreSQL keeps nothing for who is not connected: what may have been missed is told in the
+ * stream itself, and `connected` says whether anything can be missed right now. Needs `PgClient`.
+ */
+import {
+  Cause,
+  Context,
+  Data,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Queue,
+  Random,
+  type Scope,
+  Semaphore,
+  Stream,
+  SubscriptionRef
+} from "effect"
+import type { SqlError } from "effect/sql"
+import type { PgConnection } from "./connection.ts"
+import { type Watch, watch } from "./dedicated.ts"
+import { PgClient } from "./PgClient.ts"
+
+/** Longest payload that PostgreSQL carries, in bytes of UTF-8. Send an id and read the rest from a table. */
+export const maxPayloadBytes = 7_999
+
+/** Notifications that a listener may be behind before it is told of a gap instead. */
+export const maxPendingNotifications = 1_024
+
+/** A dead peer is noticed within the sum of the two. */
+export const defaultWatch: Watch = { intervalMillis: 500, timeoutMillis: 1_000 }
+
+const firstReconnectMillis = 50
+const lastReconnectMillis = 2_000
+
+/** What a listener receives. */
+export type Notification = Data.TaggedEnum<{
+  /** Comes first, once listening is in force, and again whenever notifications may have been missed: read afresh. */
+  readonly Gap: Record<never, never>
+  readonly Message: { readonly payload: string }
+}>
+export const Notification = Data.taggedEnum<Notification>()
+
+export class NotificationTooLong extends Data.TaggedError("NotificationTooLong")<{
+  readonly channel: string
+  readonly bytes: number
+}> {
+  override get message(): string {
+    return `A notification on ${this.channel} has ${this.bytes} bytes, at most ${maxPayloadBytes} can be sent`
+  }
+}
+
+export class Notifications extends Context.Service<
+  Notifications,
+  {
+    /** Sends to every listener of the database, this node's own included, when the transaction around it commits. */
+    readonly notify: (channel: string, payload: string) => Effect.Effect<void, SqlError.SqlError | NotificationTooLong>
+    /** Never fails: while the connection is lost nothing comes, and a `Gap` when it is back. */
+    readonly listen: (channel: string) => Stream.Stream<Notification>
+    /** Whether every listened channel is in force. Only to be read; `SubscriptionRef.getUnsafe` costs nothing. */
+    readonly connected: SubscriptionRef.SubscriptionRef<boolean>
+  }
+>()("sluice/postgres/Notifications") {}
+
+/** A listener's payloads, for who has other means against gaps. */
+export const payloads = <E, R>(notifications: Stream.Stream<Notification, E, R>): Stream.Stream<string, E, R> =>
+  notifications.pipe(
+    Stream.filter(Notification.$is("Message")),
+    Stream.map(({ payload }) => payload)
+  )
+
+export interface NotificationsOptions {
+  /** Signs of life of the connection, default {@link defaultWatch}. */
+  readonly watch?: Watch
+}
+
+type Listener = Queue.Queue<Notification, Cause.Done>
+
+export const make = Effect.fnUntraced(function* (
+  options: NotificationsOptions = {}
+): Effect.fn.Return<Notifications["Service"], never, PgClient | Scope.Scope> {
+  const client = yield* PgClient
+  const connected = yield* SubscriptionRef.make(false)
+  const listeners = new Map<string, Set<Listener>>()
+  // Held while channels are put in force or given up, so that the two never cross.
+  const turn = Semaphore.makeUnsafe(1)
+  // The connection on which every channel of `listeners` is in force.
+  let current: PgConnection | undefined
+
+  const everyListener = () => Array.from(listeners.values()).flatMap((channel) => Array.from(channel))
+
+  /** One life of the connection; ends by failing. */
+  const session = (established: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      const connection = yield* client.dedicated("notifications")
+      connection.client.on("notification", ({ channel, payload }) => {
+        // What comes before the channels are in force is covered by the gap that follows.
+        if (connection !== current) return
+        for (const listener of listeners.get(channel) ?? []) {
+          deliver(listener, Notification.Message({ payload: payload ?? "" }))
+        }
+      })
+      // Started first: it also ends a LISTEN that gets no answer.
+      const watching = yield* Effect.forkScoped(watch(connection, options.watch ?? defaultWatch))
+      yield* Effect.addFinalizer(() =>
+        Effect.suspend(() => {
+          current = undefined
+          return SubscriptionRef.set(connected, false)
+        })
+      )
+      yield* turn.withPermit(
+        Effect.gen(function* () {
+          for (const channel of listeners.keys()) yield* run(connection, "LISTEN", channel)
+          current = connection
+          for (const listener of everyListener()) deliver(listener, Notification.Gap())
+          yield* SubscriptionRef.set(connected, true)
+        })
+      )
+      yield* established
+      return yield* Effect.flatMap(Fiber.join(watching), Effect.fail)
+    }).pipe(Effect.scoped)
+
+  const supervisor = Effect.gen(function* () {
+    let pauseMillis = firstReconnectMillis
+    let outage = false
+    const established = Effect.suspend(() => {
+      pauseMillis = firstReconnectMillis
+      if (!outage) return Effect.void
+      outage = false
+      return Effect.logInfo("The connection for notifications is back")
+    })
+    for (;;) {
+      const exit = yield* Effect.exit(session(established))
+      const reason = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+      // Once per outage for people, every attempt for who searches.
+      const log = outage ? Effect.logDebug : Effect.logWarning
+      yield* log("The connection for notifications is lost", reason instanceof Error ? reason.message : reason)
+      outage = true
+      yield* Effect.sleep(pauseMillis * (0.5 + (yield* Random.next)))
+      pauseMillis = Math.min(pauseMillis * 2, lastReconnectMillis)
+    }
+  })
+
+  /** Puts the channel in force for one more listener, at once or with the next connection. */
+  const join = (channel: string, listener: Listener) =>
+    turn.withPermit(
+      Effect.gen(function* () {
+        const connection = current
+        if (connection !== undefined) {
+          const inForce = yield* Effect.isSuccess(run(connection, "LISTEN", channel))
+          // Whatever the reason: a channel that is not in force must not pass for one.
+          if (!inForce) connection.destroy(`The channel ${channel} could not be listened to`)
+        }
+        const channelListeners = listeners.get(channel) ?? new Set()
+        listeners.set(channel, channelListeners.add(listener))
+        if (connection !== undefined && connection === current) deliver(listener, Notification.Gap())
+      })
+    )
+
+  const leave = (channel: string, listener: Listener) =>
+    turn.withPermit(
+      Effect.suspend(() => {
+        const channelListeners = listeners.get(channel)
+        if (channelListeners?.delete(listener) !== true || channelListeners.size > 0) return Effect.void
+        listeners.delete(channel)
+        return current === undefined ? Effect.void : Effect.ignore(run(current, "UNLISTEN", channel))
+      })
+    )
+
+  const listen = (channel: string): Stream.Stream<Notification> =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        assertChannel(channel)
+        const listener = yield* Effect.acquireRelease(
+          Queue.dropping<Notification, Cause.Done>(maxPendingNotifications),
+          (queue) => leave(channel, queue)
+        )
+        yield* join(channel, listener)
+        return Stream.fromQueue(listener)
+      })
+    )
+
+  const notify = (channel: string, payload: string) =>
+    Effect.suspend((): Effect.Effect<void, SqlError.SqlError | NotificationTooLong> => {
+      assertChannel(channel)
+      const bytes = Buffer.byteLength(payload)
+      if (bytes > maxPayloadBytes) return Effect.fail(new NotificationTooLong({ channel, bytes }))
+      return Effect.asVoid(client`SELECT pg_notify(${channel}, ${payload})`)
+    })
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const listener of everyListener()) Queue.endUnsafe(listener)
+    })
+  )
+  yield* Effect.forkScoped(supervisor)
+  return { notify, listen, connected }
+})
+
+export const layer = (options?: NotificationsOptions): Layer.Layer<Notifications, never, PgClient> =>
+  Layer.effect(Notifications, make(options))
+
+/** Hands over, or puts a gap in the place of what a listener has not kept up with. */
+const deliver = (listener: Listener, notification: Notification): void => {
+  if (Queue.offerUnsafe(listener, notification) || !Queue.isFullUnsafe(listener)) return
+  while (Queue.sizeUnsafe(listener) > 0) Queue.takeUnsafe(listener)
+  Queue.offerUnsafe(listener, Notification.Gap())
+}
+
+const run = (connection: PgConnection, statement: "LISTEN" | "UNLISTEN", channel: string) =>
+  connection.executeUnprepared(`${statement} "${channel}"`, [], undefined)
+
+/** Channels are named in the code; a name that PostgreSQL would fold or cut is a defect. */
+const assertChannel = (channel: string): void => {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(channel)) throw new Error(`"${channel}" is no name of a channel`)
+}

@@ -1,0 +1,138 @@
+/**
+ * The check of the server at boot: reachable, willing, new enough and writable. Each way to fail is an error of its own
+ * whose message is one sentence for the operator; it names host, port, user and database, never the password.
+ * Needs no service: it opens one connection and closes it again.
+ */
+import { Data, Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
+import * as Dedicated from "./dedicated.ts"
+import { sqlState } from "./errors.ts"
+
+/** The oldest major version whose behaviour the adapter relies on. */
+export const minimumMajorVersion = 16
+
+const place = (target: PgTarget): string => `${target.host}:${target.port}`
+
+/** Nothing answers as PostgreSQL there: refused, unknown host, no answer in time, no TLS. `detail` is the system's word. */
+export class PostgresUnreachable extends Data.TaggedError("PostgresUnreachable")<{
+  readonly target: PgTarget
+  readonly detail: string
+}> {
+  override get message(): string {
+    return `PostgreSQL is not reachable at ${place(this.target)} (${this.detail})`
+  }
+}
+
+/** The server is there and takes no connection at present: starting, stopping, or full. */
+export class PostgresUnavailable extends Data.TaggedError("PostgresUnavailable")<{
+  readonly target: PgTarget
+  readonly detail: string
+}> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} accepts no connection at present (${this.detail})`
+  }
+}
+
+/** Unknown user, wrong or missing password, or a user who may not connect to this database from here. */
+export class PostgresAuthenticationFailed extends Data.TaggedError("PostgresAuthenticationFailed")<{
+  readonly target: PgTarget
+  readonly detail: string
+}> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} refused user "${this.target.user}" for database "${this.target.database}" (${this.detail})`
+  }
+}
+
+export class PostgresDatabaseMissing extends Data.TaggedError("PostgresDatabaseMissing")<{
+  readonly target: PgTarget
+}> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} has no database "${this.target.database}": create it first`
+  }
+}
+
+export class PostgresTooOld extends Data.TaggedError("PostgresTooOld")<{
+  readonly target: PgTarget
+  readonly version: string
+  readonly minimumMajorVersion: number
+}> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} is version ${this.version}, but ${this.minimumMajorVersion} or newer is needed`
+  }
+}
+
+/** A standby, or a database set to read only. */
+export class PostgresReadOnly extends Data.TaggedError("PostgresReadOnly")<{ readonly target: PgTarget }> {
+  override get message(): string {
+    return `PostgreSQL at ${place(this.target)} allows reading only: connect to the primary server`
+  }
+}
+
+export type PostgresRefusal =
+  | PostgresUrlInvalid
+  | PostgresUnreachable
+  | PostgresUnavailable
+  | PostgresAuthenticationFailed
+  | PostgresDatabaseMissing
+  | PostgresTooOld
+  | PostgresReadOnly
+
+/** What the check found. */
+export interface PostgresServer {
+  readonly target: PgTarget
+  /** As the server says it, for example `18.4`. */
+  readonly version: string
+  readonly majorVersion: number
+}
+
+/** Connects once and judges the server. `minimumMajorVersion` defaults to {@link minimumMajorVersion}. */
+export const checkServer = (
+  config: PgConfig,
+  options: { readonly minimumMajorVersion?: number } = {}
+): Effect.Effect<PostgresServer, PostgresRefusal> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const resolved = yield* resolve(config)
+      const { target } = resolved
+      const facts = yield* Effect.gen(function* () {
+        const connection = yield* Dedicated.connect(resolved, "boot check")
+        const [row] = yield* connection.executeUnprepared(
+          `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int4 AS number,
+             current_setting('transaction_read_only') = 'on' AS "readOnly"`,
+          [],
+          undefined
+        )
+        return row as { readonly version: string; readonly number: number; readonly readOnly: boolean }
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: resolved.connectTimeoutMillis * 2,
+          orElse: () => Effect.fail(new PostgresUnreachable({ target, detail: "no answer in time" }))
+        }),
+        Effect.catchTag("SqlError", (error) => Effect.fail(refusalOf(error, target, resolved.connectTimeoutMillis)))
+      )
+      const majorVersion = Math.floor(facts.number / 10_000)
+      const needed = options.minimumMajorVersion ?? minimumMajorVersion
+      if (majorVersion < needed) {
+        return yield* new PostgresTooOld({ target, version: facts.version, minimumMajorVersion: needed })
+      }
+      if (facts.readOnly) return yield* new PostgresReadOnly({ target })
+      return { target, version: facts.version, majorVersion }
+    })
+  )
+
+const refusalOf = (error: SqlError.SqlError, target: PgTarget, timeoutMillis: number): PostgresRefusal => {
+  const state = sqlState(error.reason.cause)
+  const detail = error.message
+  if (state === "3D000") return new PostgresDatabaseMissing({ target })
+  if (state === undefined) {
+    if (error.reason._tag === "AuthenticationError") {
+      return new PostgresAuthenticationFailed({ target, detail: "the password is missing or not accepted" })
+    }
+    const timedOut = detail.includes("timeout")
+    return new PostgresUnreachable({ target, detail: timedOut ? `no answer within ${timeoutMillis} ms` : detail })
+  }
+  // 42501: the user exists, but may not connect to this database.
+  if (state.startsWith("28") || state === "42501") return new PostgresAuthenticationFailed({ target, detail })
+  return new PostgresUnavailable({ target, detail })
+}

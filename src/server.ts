@@ -1,0 +1,26 @@
+/**
+ * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. Whoever
+ * embeds the platform provides the stores and services of `platform.ts`, or replaces them.
+ */
+import { Layer, type Redacted } from "effect"
+import { AdminApi } from "./admin/api.ts"
+import { layerAdminAccess, layerAdminHandlers } from "./admin/http.ts"
+import { layerDirectory } from "./directory/http.ts"
+import { SluiceApi } from "./http/api.ts"
+import { layerServer, type ServerOptions } from "./http/server.ts"
+import { layerSystem } from "./http/system.ts"
+import { layerDirectoryAccess } from "./platform/layerAccess.ts"
+
+export type { ServerOptions } from "./http/server.ts"
+export { layerServices, layerStores, type StoreOptions } from "./platform.ts"
+
+/** The public API on its listener. Needs `Authentication`, `Directory` and `Health`. */
+export const layerPublic = (options: ServerOptions) =>
+  layerServer(SluiceApi, options).pipe(
+    Layer.provide(Layer.mergeAll(layerDirectory, layerSystem)),
+    Layer.provide(layerDirectoryAccess)
+  )
+
+/** The admin API on its listener. Needs `Organizations`, `ApiKeys` and `Ingestions`. */
+export const layerAdmin = (options: ServerOptions & { readonly key: Redacted.Redacted<string> }) =>
+  layerServer(AdminApi, options).pipe(Layer.provide(layerAdminHandlers), Layer.provide(layerAdminAccess(options.key)))

@@ -1,0 +1,68 @@
+import { Redacted, Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { demoWanted, describeConfig, InvalidConfig, resolveConfig } from "../src/config.ts"
+
+const resolved = (environment: Record<string, string>, flags: Record<string, string> = {}) =>
+  Result.getOrThrow(resolveConfig(environment, flags))
+
+describe("configuration", () => {
+  it("has defaults for everything that must have a value", () => {
+    const { config } = resolved({})
+    expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, dataDir: ".sluice", logLevel: "info" })
+    expect(config.databaseUrl).toBeUndefined()
+  })
+
+  it("takes flags over the environment over defaults, and says which", () => {
+    const { config, lines } = resolved({ SLUICE_PORT: "1", SLUICE_HOST: "::1" }, { port: "2" })
+    expect(config.port).toBe(2)
+    expect(config.host).toBe("::1")
+    expect(lines.find((line) => line.name === "port")).toMatchObject({ value: "2", source: "flag" })
+    expect(lines.find((line) => line.name === "host")).toMatchObject({ value: "::1", source: "environment" })
+    expect(lines.find((line) => line.name === "dataDir")).toMatchObject({ value: ".sluice", source: "default" })
+  })
+
+  it("counts an empty variable as absent", () => {
+    expect(resolved({ SLUICE_PORT: "", DATABASE_URL: "" }).config).toMatchObject({ port: 8080, databaseUrl: undefined })
+  })
+
+  it("reports all faults together, naming variable or flag and quoting the text", () => {
+    const result = resolveConfig(
+      { SLUICE_PORT: "http", NATS_URL: "http://nats", SLUICE_DEMO: "maybe", SLUICE_LOG_LEVEL: "loud" },
+      { maxBodyBytes: "1" }
+    )
+    const fault = Result.isFailure(result) ? result.failure : undefined
+    expect(fault).toBeInstanceOf(InvalidConfig)
+    expect(fault?.faults).toEqual([
+      'SLUICE_PORT must be a whole number from 0 to 65535, not "http"',
+      "NATS_URL must be an address such as nats://host",
+      'SLUICE_DEMO must be one of on, off, not "maybe"',
+      'SLUICE_LOG_LEVEL must be one of trace, debug, info, warn, error, none, not "loud"',
+      '--max-body-bytes must be a whole number from 1024 to 16777216, not "1"'
+    ])
+  })
+
+  it("never shows a secret: not in a fault, not in the table", () => {
+    const secret = "s3cr3tpassword"
+    const faulty = resolveConfig({ SLUICE_DEMO_KEY: secret, DATABASE_URL: `mysql://u:${secret}@h/d` })
+    expect(Result.isFailure(faulty) ? faulty.failure.message : secret).not.toContain(secret)
+    const { lines, config } = resolved({
+      DATABASE_URL: `postgres://sluice:${secret}@db.internal:5432/sluice?sslpassword=${secret}`,
+      SLUICE_ADMIN_KEY: `adm_${secret}0000000000`
+    })
+    expect(describeConfig(lines)).not.toContain(secret)
+    expect(describeConfig(lines)).toContain("postgres://<redacted>@db.internal:5432/sluice")
+    expect(JSON.stringify(config)).not.toContain(secret)
+    expect(Redacted.value(config.databaseUrl!)).toContain(secret)
+  })
+
+  it("names variables that look like ours and are not", () => {
+    expect(resolved({ SLUICE_PROT: "1", PATH: "/bin" }).unknown).toEqual(["SLUICE_PROT"])
+  })
+
+  it("wants the demo unless it is off or this is production", () => {
+    expect(demoWanted(resolved({}).config)).toBe(true)
+    expect(demoWanted(resolved({ NODE_ENV: "production" }).config)).toBe(false)
+    expect(demoWanted(resolved({ NODE_ENV: "production", SLUICE_DEMO: "on" }).config)).toBe(true)
+    expect(demoWanted(resolved({ SLUICE_DEMO: "off" }).config)).toBe(false)
+  })
+})

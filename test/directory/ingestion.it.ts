@@ -1,0 +1,367 @@
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { Ingestions } from "../../src/directory/Ingestions.ts"
+import { ingestionLockKey } from "../../src/directory/ingest.ts"
+import { TestDatabase } from "../support/database.ts"
+import {
+  bundledPath,
+  canadianLines,
+  differenceOf,
+  directoryDatabase,
+  failuresOf,
+  ingest,
+  ingestionCount,
+  storedDigest,
+  summariesOf,
+  temporaryFolder,
+  until,
+  usLines,
+  workerIngestions,
+  writeLines
+} from "./support.ts"
+
+/** Ingestion on a real database (decisions, "Number directory"), from small files to the moment things break. */
+
+const none = { added: 0, changed: 0, removed: 0 }
+const manhattan = usLines("212")
+const toronto = canadianLines("416")
+
+/** How many other sessions the worker's connection is: 0 when nothing of it is left. */
+const workerSessions = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly count: number }>`
+    select count(*) from pg_stat_activity
+    where datname = current_database() and application_name = 'sluice ingest'`
+  return Number(row!.count)
+})
+
+layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
+  it.effect("takes a file of one area code and counts what it adds", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const events = yield* ingest([writeLines(folder, manhattan), writeLines(folder, toronto)])
+      assert.deepStrictEqual(
+        summariesOf(events).map(({ kind, publicationDate, read, added, changed, removed, malformed }) => ({
+          kind,
+          publicationDate,
+          read,
+          difference: { added, changed, removed },
+          malformed
+        })),
+        [
+          {
+            kind: "NANPA",
+            publicationDate: "2026-07-06",
+            read: 800,
+            difference: { added: 800, changed: 0, removed: 0 },
+            malformed: { total: 0, listed: [] }
+          },
+          {
+            kind: "CNAC",
+            publicationDate: "2024-10-10",
+            read: 800,
+            difference: { added: 800, changed: 0, removed: 0 },
+            malformed: { total: 0, listed: [] }
+          }
+        ]
+      )
+    })
+  )
+
+  it.effect("is idempotent: repeating changes no record, and is remembered as an ingestion", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const before = yield* storedDigest
+      const count = yield* ingestionCount
+      assert.deepStrictEqual(differenceOf(yield* ingest([writeLines(folder, manhattan)])), none)
+      assert.strictEqual(yield* storedDigest, before)
+      assert.strictEqual(yield* ingestionCount, count + 1)
+    })
+  )
+
+  // Lines of 212, after this: 200 is gone, 201 has another company, 226 another status, 211 is as it was.
+  const changed = manhattan
+    .filter((line) => !line.includes("212-200"))
+    .map((line) => (line.includes("212-201") ? line.replace('"PAETEC ITEL, LLC"', '"PAETEC NEW YORK"') : line))
+    .map((line) => (line.includes("212-226") ? line.replace("\tAS \t", "\tUA \t") : line))
+
+  it.effect("--dry-run computes the difference and stores nothing", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const before = yield* storedDigest
+      const count = yield* ingestionCount
+      const events = yield* ingest([writeLines(folder, changed)], { dryRun: true })
+      assert.deepStrictEqual(differenceOf(events), { added: 0, changed: 2, removed: 1 })
+      assert.deepStrictEqual(
+        summariesOf(events).map((summary) => summary.dryRun),
+        [true]
+      )
+      assert.strictEqual(yield* storedDigest, before)
+      assert.strictEqual(yield* ingestionCount, count)
+    })
+  )
+
+  it.effect("a changed file changes exactly what differs, and a file of one area code no other one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const untouched = sql`
+        select c.xmin::text as version, c.* from directory_codes c
+        where npa <> '212' or nxx not in ('200', '201', '226') order by npa, nxx`
+      const before = yield* untouched
+      assert.deepStrictEqual(differenceOf(yield* ingest([writeLines(folder, changed)])), {
+        added: 0,
+        changed: 2,
+        removed: 1
+      })
+      // Not even rewritten: xmin is the transaction that wrote a row last.
+      assert.deepStrictEqual(yield* untouched, before)
+      const rows = yield* sql`
+        select nxx, company, status from directory_codes
+        where npa = '212' and nxx in ('200', '201', '226') order by nxx`
+      assert.deepStrictEqual(rows, [
+        { nxx: "201", company: "PAETEC NEW YORK", status: "ASSIGNED" },
+        { nxx: "226", company: "VERIZON NEW YORK, INC.", status: "RESERVED" }
+      ])
+      assert.deepStrictEqual(differenceOf(yield* ingest([writeLines(folder, manhattan)])), {
+        added: 1,
+        changed: 2,
+        removed: 0
+      })
+    })
+  )
+
+  it.effect("reports malformed lines with their number and goes on", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const lines = manhattan.map((line, position) => (position === 5 ? line.replace("\tAS \t", "\tXX \t") : line))
+      const events = yield* ingest([writeLines(folder, lines)], { dryRun: true })
+      const [summary] = summariesOf(events)
+      assert.strictEqual(summary!.read, 799)
+      assert.strictEqual(summary!.malformed.total, 1)
+      assert.strictEqual(summary!.malformed.listed[0]!.line, 6)
+      assert.include(summary!.malformed.listed[0]!.reason, "XX")
+    })
+  )
+
+  const refused: ReadonlyArray<readonly [name: string, code: string, lines: ReadonlyArray<string>]> = [
+    [
+      "a file whose malformed share exceeds 1 %",
+      "TooManyMalformed",
+      manhattan.map((line, n) => (n % 50 === 7 ? "?" : line))
+    ],
+    ["an HTML page in the file's place", "NotRecognized", ["<!DOCTYPE html>", "<html><body>Not found</body></html>"]],
+    ["a file without records", "NoRecords", manhattan.slice(0, 1)],
+    [
+      "a Canadian file that claims a US area code",
+      "ConflictingCodes",
+      toronto.map((line) => line.replace(/^416,/, "212,"))
+    ]
+  ]
+  for (const [name, code, lines] of refused) {
+    it.effect(`refuses ${name}, and the old data stays`, () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const before = yield* storedDigest
+        const count = yield* ingestionCount
+        const source = writeLines(folder, lines)
+        const [failure, ...others] = failuresOf(yield* ingest([source]))
+        assert.strictEqual(failure?.code, code)
+        assert.include(failure!.message, source)
+        assert.deepStrictEqual(others, [])
+        assert.strictEqual(yield* storedDigest, before)
+        assert.strictEqual(yield* ingestionCount, count)
+      })
+    )
+  }
+
+  it.effect("a refused source does not keep the next one from being ingested", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const events = yield* ingest([`${folder}/nothing-here`, writeLines(folder, manhattan)])
+      assert.deepStrictEqual(
+        events.filter((event) => event._tag !== "Progress").map((event) => event._tag),
+        ["Failed", "Ingested"]
+      )
+    })
+  )
+
+  it.effect("keeps history: what was loaded when, newest first, in pages", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const source = writeLines(folder, manhattan)
+      yield* ingest([source])
+      const ingestions = yield* Ingestions
+      const all = yield* ingestions.history
+      assert.strictEqual(all.length, yield* ingestionCount)
+      const [newest] = all
+      const { finishedAt, id: _, sha256, startedAt, ...rest } = newest!
+      assert.deepStrictEqual(rest, {
+        kind: "NANPA",
+        source,
+        publicationDate: "2026-07-06",
+        read: 800,
+        ...none,
+        malformed: 0
+      })
+      assert.match(sha256, /^[0-9a-f]{64}$/)
+      assert.isTrue(new Date(startedAt).toISOString() === startedAt && startedAt <= finishedAt)
+      const walked = []
+      let before: number | undefined
+      for (;;) {
+        const page = yield* ingestions.historyPage({ limit: 2, before })
+        if (page.length === 0) break
+        assert.isAtMost(page.length, 2)
+        walked.push(...page)
+        before = page.at(-1)!.id
+      }
+      assert.deepStrictEqual(walked, all)
+    })
+  )
+
+  it.effect("two ingestions at once end as one after the other would", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const other = yield* Layer.build(workerIngestions)
+      yield* sql`delete from directory_codes where npa = '212'`
+      const source = writeLines(folder, manhattan)
+      const [here, there] = yield* Effect.all([ingest([source]), Effect.provide(ingest([source]), other)], {
+        concurrency: 2
+      })
+      const added = [differenceOf(here), differenceOf(there)].map((difference) => difference.added)
+      assert.deepStrictEqual([...added].sort(), [0, 800])
+      const [row] = yield* sql`select count(*)::int as count from directory_codes where npa = '212'`
+      assert.deepStrictEqual(row, { count: 800 })
+    })
+  )
+
+  it.effect("waits for an ingestion that is comparing, and readers meanwhile see the old records", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ingestions = yield* Ingestions
+      const folder = yield* temporaryFolder
+      const before = yield* storedDigest
+      const held = yield* Deferred.make<void>()
+      const enough = yield* Deferred.make<void>()
+      yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(enough)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(held)
+      const events: Array<string> = []
+      const running = yield* ingestions.run([writeLines(folder, changed)]).pipe(
+        Stream.runForEach((event) =>
+          Effect.sync(() => events.push(event._tag === "Progress" ? event.phase : event._tag))
+        ),
+        Effect.forkScoped
+      )
+      const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`
+      yield* until(Effect.map(waiting, (rows) => rows.length === 1))
+      assert.strictEqual(yield* storedDigest, before)
+      assert.strictEqual(events.at(-1), "comparing")
+      yield* Deferred.succeed(enough, undefined)
+      yield* Fiber.join(running)
+      assert.strictEqual(events.at(-1), "Ingested")
+      assert.notStrictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("readers see the old set or the new one, never a mixture", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const companies = sql<{
+        readonly company: string
+      }>`select distinct company from directory_codes where npa = '416'`
+      const named = (company: string) =>
+        toronto.map((line, n) =>
+          n < 2 ? line : line.replace(/^(\d+,\d+).*$/, `$1,"In Service","Toronto","ON","${company}","8051",`)
+        )
+      yield* ingest([writeLines(folder, named("before"))])
+      const running = yield* Effect.forkScoped(ingest([writeLines(folder, named("after"))]))
+      const seen = new Set<string>()
+      yield* until(
+        Effect.map(companies, (rows) => {
+          assert.strictEqual(rows.length, 1)
+          seen.add(rows[0]!.company)
+          return rows[0]!.company === "after"
+        })
+      )
+      assert.deepStrictEqual([...seen], ["before", "after"])
+      assert.deepStrictEqual(differenceOf(yield* Fiber.join(running)), { added: 0, changed: 800, removed: 0 })
+    })
+  )
+
+  it.effect("a database session that dies midway is a clear error; the old data stays, and a repeat succeeds", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ingestions = yield* Effect.provide(Ingestions, yield* Layer.build(workerIngestions))
+      const before = yield* storedDigest
+      const count = yield* ingestionCount
+      let killed = false
+      const events = yield* ingestions.run([bundledPath("NANPA")]).pipe(
+        Stream.tap((event) => {
+          if (killed || event._tag !== "Progress" || event.phase !== "reading" || event.rows < 10_000)
+            return Effect.void
+          killed = true
+          return Effect.asVoid(sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'sluice ingest'`)
+        }),
+        Stream.runCollect
+      )
+      const [failure, ...others] = failuresOf(events)
+      assert.strictEqual(failure?.code, "DatabaseAway")
+      assert.include(failure!.message, "the connection to the database failed")
+      assert.deepStrictEqual(others, [])
+      assert.strictEqual(yield* storedDigest, before)
+      assert.strictEqual(yield* ingestionCount, count)
+      const folder = yield* temporaryFolder
+      assert.strictEqual(summariesOf(yield* ingest([writeLines(folder, manhattan)])).length, 1)
+    })
+  )
+
+  it.effect("interrupting it cancels and leaves nothing", () =>
+    Effect.gen(function* () {
+      const ingestions = yield* Effect.provide(Ingestions, yield* Layer.build(workerIngestions))
+      const before = yield* storedDigest
+      const count = yield* ingestionCount
+      yield* ingestions.run([bundledPath("NANPA")]).pipe(
+        Stream.takeUntil((event) => event._tag === "Progress" && event.phase === "reading" && event.rows > 10_000),
+        Stream.runDrain
+      )
+      yield* until(Effect.map(workerSessions, (sessions) => sessions === 0))
+      assert.strictEqual(yield* storedDigest, before)
+      assert.strictEqual(yield* ingestionCount, count)
+    })
+  )
+
+  it.effect("no worker and no session is left after an ingestion", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const worker = yield* Layer.build(workerIngestions)
+      const [summary] = summariesOf(yield* Effect.provide(ingest([writeLines(folder, manhattan)]), worker))
+      assert.strictEqual(summary?.read, 800)
+      yield* until(Effect.map(workerSessions, (sessions) => sessions === 0))
+    })
+  )
+
+  it.effect("an unreachable database is a clear error that names no password", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestDatabase
+      const folder = yield* temporaryFolder
+      const nowhere = new URL(Redacted.value(url))
+      nowhere.port = "1"
+      nowhere.password = "a-secret"
+      const unreachable = yield* Layer.build(Ingestions.layer({ databaseUrl: Redacted.make(nowhere.toString()) }))
+      const events = yield* Effect.provide(ingest([writeLines(folder, manhattan)]), unreachable)
+      assert.strictEqual(failuresOf(events)[0]?.code, "DatabaseAway")
+      assert.notInclude(JSON.stringify(events), "a-secret")
+    })
+  )
+})

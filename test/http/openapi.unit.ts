@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { errorStatus } from "../../src/http/errors.ts"
+import { openApiText } from "../../src/http/generate.ts"
+
+const document = JSON.parse(openApiText()) as {
+  readonly info: { readonly description: string }
+  readonly paths: Record<
+    string,
+    Record<string, { readonly security?: ReadonlyArray<object>; readonly responses: Record<string, object> }>
+  >
+}
+
+describe("openapi.json", () => {
+  it("is what the code describes; `npm run openapi` writes it anew", () => {
+    expect(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")).toBe(openApiText())
+  })
+
+  it("lists every error code with its status", () => {
+    for (const [code, status] of Object.entries(errorStatus)) {
+      expect(document.info.description).toContain(`| \`${code}\` | ${status} |`)
+    }
+  })
+
+  it("asks for a key exactly where an answer may be 401", () => {
+    const keyed = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.values(operations).flatMap((operation) => ((operation.security ?? []).length === 0 ? [] : [path]))
+    )
+    expect(keyed.sort()).toEqual([
+      "/v1/carrier",
+      "/v1/carrier/{ocn}",
+      "/v1/carriers",
+      "/v1/npa",
+      "/v1/npa/{npa}",
+      "/v1/npa/{npa}/nxx/{nxx}"
+    ])
+  })
+})

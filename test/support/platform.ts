@@ -1,0 +1,132 @@
+/**
+ * Runs the command line as its users do: as a process of its own, on a data folder of its own. `startPlatform` waits
+ * until `sluice serve` says that it is ready; `sluice` runs one command to its end.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const main = new URL("../../src/main.ts", import.meta.url).pathname
+
+export interface Finished {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Started {
+  readonly process: ChildProcess
+  readonly pid: number
+  /** What was printed so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  readonly finished: Promise<Finished>
+  /** Resolves with the first match on stdout; rejects when the process ends before. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
+}
+
+/** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
+const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
+  PATH: process.env.PATH ?? "",
+  HOME: process.env.HOME ?? "/",
+  ...environment
+})
+
+/** Starts `sluice` with the given arguments. */
+export const start = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>,
+  options: { readonly cwd?: string } = {}
+): Started => {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: environmentOf(environment),
+    stdio: ["ignore", "pipe", "pipe"],
+    ...options
+  })
+  let stdout = ""
+  let stderr = ""
+  const watchers = new Set<() => void>()
+  const changed = () => {
+    for (const watcher of watchers) watcher()
+  }
+  child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text
+    changed()
+  })
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text
+  })
+  const finished = new Promise<Finished>((resolve) =>
+    child.once("close", (code, signal) => {
+      resolve({ code, signal, stdout, stderr })
+      changed()
+    })
+  )
+  return {
+    process: child,
+    pid: child.pid!,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    finished,
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          const match = pattern.exec(stdout)
+          if (match !== null) {
+            watchers.delete(watch)
+            resolve(match)
+          } else if (child.exitCode !== null || child.signalCode !== null) {
+            watchers.delete(watch)
+            reject(new Error(`ended without printing ${pattern}:\n${stdout}\n${stderr}`))
+          }
+        }
+        watchers.add(watch)
+        watch()
+      })
+  }
+}
+
+/** Runs `sluice` with the given arguments to its end. */
+export const sluice = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>,
+  options: { readonly cwd?: string } = {}
+): Promise<Finished> => start(args, environment, options).finished
+
+export interface Platform extends Started {
+  readonly url: string
+  readonly dataDir: string
+  /** For commands that are to find this platform. */
+  readonly environment: Readonly<Record<string, string>>
+  /** The demo organization's key where this start made it. */
+  readonly demoKey: string | undefined
+  /** Stops it as an operator does and removes its folder. */
+  readonly stop: () => Promise<Finished>
+}
+
+/** Starts `sluice serve` on a free port and waits until it is ready. */
+export const startPlatform = async (
+  environment: Readonly<Record<string, string>>,
+  dataDir?: string
+): Promise<Platform> => {
+  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
+  const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
+  const started = start(["serve"], whole)
+  const [, url] = await started.printed(/API {3}(http:\S+)/)
+  const stop = async () => {
+    started.process.kill("SIGTERM")
+    const finished = await started.finished
+    if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
+    return finished
+  }
+  return {
+    ...started,
+    url: url!,
+    dataDir: folder,
+    environment: whole,
+    demoKey: /Key {3}(sk_\S+)/.exec(started.stdout())?.[1],
+    stop
+  }
+}
