@@ -1,7 +1,4 @@
-/**
- * What every `Cursors` promises, whatever stands behind it. `cursorsContract` runs it against a layer that also says how an effect is done in that
- * store (a row in a table, an element of a list); each test takes a partition that no other one uses.
- */
+/** What every `Cursors` promises, whatever stands behind it. Each test takes partitions that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "../../../src/engine/Checkpoints.ts"
@@ -18,39 +15,44 @@ export class EffectsHarness extends Context.Service<
   }
 >()("test/EffectsHarness") {}
 
-let nextPartition = 3000
+let nextPartition = 0
 
-const freshPartition = (): number => nextPartition++
+const fresh = Effect.gen(function* () {
+  const cursors = yield* Cursors
+  const harness = yield* EffectsHarness
+  const partition = nextPartition++
+  const write = (text: string) => Effect.orDie(harness.write(partition, text))
+  const written = Effect.map(Effect.orDie(Effect.suspend(() => harness.written(partition))), (all) => [...all].sort())
+  return { cursors, partition, write, written }
+})
 
 const start: LogPosition = { sequence: 0, hash: emptyLogHash }
-const place = (sequence: number): LogPosition => ({ sequence, hash: sequence.toString(16).padStart(64, "f") })
+const at = (sequence: number, mark = "a"): LogPosition => ({ sequence, hash: mark.repeat(64) })
 
-const move = (partition: number, from: LogPosition, to: LogPosition) => ({ partition, reactor: "sql", from, to })
-
-const parkedRecord = (partition: number, sequence: number, index: number, organization = "org_1"): ParkedRecord => ({
+const parkedRecord = (
+  partition: number,
+  organization: string,
+  sequence: number,
+  index: number,
+  error = "broken"
+): ParkedRecord => ({
   partition,
   reactor: "sql",
   organization,
   sequence,
   index,
-  record: `{"at":${sequence}}`,
-  error: 'it\'s broken\n"badly"'
+  record: JSON.stringify({ fact: "\u0000ž", sequence }),
+  error
 })
 
 export const cursorsContract = <E>(name: string, services: Layer.Layer<Cursors | EffectsHarness, E>): void => {
-  layer(services, { excludeTestServices: true, timeout: 120_000 })(`Cursors: ${name}`, (it) => cases(it))
+  layer(services, { excludeTestServices: true, timeout: 120_000 })(`Cursors: ${name}`, (it) => {
+    cases(it)
+  })
 }
 
-const fresh = Effect.gen(function* () {
-  const cursors = yield* Cursors
-  const harness = yield* EffectsHarness
-  const partition = freshPartition()
-  const write = (text: string) => harness.write(partition, text)
-  return { cursors, partition, write, written: Effect.suspend(() => harness.written(partition)) }
-})
-
 const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
-  it.effect("a cursor that never moved stands before the log and is not listed", () =>
+  it.effect("a cursor that was never moved stands before the log", () =>
     Effect.gen(function* () {
       const { cursors, partition } = yield* fresh
       assert.deepStrictEqual(yield* cursors.read(partition, "sql"), { partition, reactor: "sql", ...start })
@@ -58,172 +60,236 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
     })
   )
 
-  it.effect("effects and the move are committed together, with the value and what was to follow the commit", () =>
+  it.effect("effects and move happen together", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
-      const told: Array<string> = []
       const value = yield* cursors.transact(
-        move(partition, start, place(5)),
-        Effect.gen(function* () {
-          const transaction = yield* ReactorTransaction
-          transaction.onCommit(() => told.push("first"))
-          yield* write("one")
-          yield* write("two")
-          transaction.onCommit(() => told.push("second"))
-          assert.deepStrictEqual(told, [])
-          return 42
-        })
+        { partition, reactor: "sql", from: start, to: at(5) },
+        Effect.as(write("first"), "value")
       )
-      assert.strictEqual(value, 42)
-      assert.deepStrictEqual(told, ["first", "second"])
-      assert.sameMembers([...(yield* written)], ["one", "two"])
-      assert.deepStrictEqual(yield* cursors.list(partition), [{ partition, reactor: "sql", ...place(5) }])
+      assert.strictEqual(value, "value")
+      yield* cursors.transact({ partition, reactor: "sql", from: at(5), to: at(9, "b") }, write("second"))
+      assert.deepStrictEqual(yield* cursors.read(partition, "sql"), { partition, reactor: "sql", ...at(9, "b") })
+      assert.deepStrictEqual(yield* written, ["first", "second"])
     })
   )
 
-  it.effect("a failure of the effects undoes them and leaves the cursor", () =>
+  it.effect("cursors are told apart by partition and reactor", () =>
+    Effect.gen(function* () {
+      const { cursors, partition } = yield* fresh
+      const other = yield* fresh
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(5) }, Effect.void)
+      yield* cursors.transact({ partition, reactor: "mail", from: start, to: at(7) }, Effect.void)
+      yield* cursors.transact({ partition: other.partition, reactor: "sql", from: start, to: at(6) }, Effect.void)
+      const list = yield* cursors.list(partition)
+      assert.deepStrictEqual(list.map((cursor) => [cursor.reactor, cursor.sequence]).sort(), [
+        ["mail", 7],
+        ["sql", 5]
+      ])
+      assert.strictEqual((yield* cursors.read(other.partition, "sql")).sequence, 6)
+    })
+  )
+
+  it.effect("a cursor that is elsewhere undoes the effects and is told", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
-      const told: Array<string> = []
-      for (const failure of [Effect.fail("no"), Effect.die(new Error("no"))]) {
-        const exit = yield* Effect.exit(
-          cursors.transact(
-            move(partition, start, place(5)),
-            Effect.gen(function* () {
-              const transaction = yield* ReactorTransaction
-              transaction.onCommit(() => told.push("never"))
-              yield* write("one")
-              yield* failure
-            })
-          )
+      const never = yield* Effect.flip(
+        cursors.transact({ partition, reactor: "sql", from: at(5), to: at(9) }, write("never"))
+      )
+      assert.strictEqual(never._tag, "CursorMoved")
+      if (never._tag === "CursorMoved") assert.deepInclude(never.found, start)
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(5) }, write("once"))
+      for (const from of [start, at(4), at(6), at(5, "b")]) {
+        const error = yield* Effect.flip(
+          cursors.transact({ partition, reactor: "sql", from, to: at(9) }, write("never"))
         )
-        assert.isTrue(Exit.isFailure(exit))
+        assert.strictEqual(error._tag, "CursorMoved")
+        if (error._tag === "CursorMoved") {
+          assert.deepStrictEqual([error.partition, error.reactor, error.expected], [partition, "sql", from])
+          assert.deepInclude(error.found, at(5))
+        }
       }
-      assert.deepStrictEqual([told, yield* written], [[], []])
-      assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, 0)
-    })
-  )
-
-  it.effect("a cursor that stands elsewhere, by sequence or by hash, rolls everything back", () =>
-    Effect.gen(function* () {
-      const { cursors, partition, write, written } = yield* fresh
-      yield* cursors.transact(move(partition, start, place(5)), Effect.void)
-      for (const from of [start, place(4), { sequence: 5, hash: emptyLogHash }]) {
-        const error = yield* Effect.flip(cursors.transact(move(partition, from, place(9)), write("zombie")))
-        assert.deepInclude(error, { _tag: "CursorMoved" })
-      }
-      assert.deepStrictEqual(yield* written, [])
+      assert.deepStrictEqual(yield* written, ["once"])
       assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, 5)
     })
   )
 
-  it.effect("of two that move the same cursor at once, exactly one does its effects", () =>
+  it.effect("of several at the same place one commits, and the others' effects are undone", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
-      const exits = yield* Effect.forEach(
-        [1, 2, 3, 4],
-        (n) => Effect.exit(cursors.transact(move(partition, start, place(n)), write(`by ${n}`))),
-        { concurrency: "unbounded" }
-      )
-      assert.strictEqual(exits.filter(Exit.isSuccess).length, 1)
-      const { sequence } = yield* cursors.read(partition, "sql")
-      assert.deepStrictEqual(yield* written, [`by ${sequence}`])
+      let from = start
+      for (let round = 1; round <= 5; round++) {
+        const to = at(round)
+        const results = yield* Effect.forEach(
+          [1, 2, 3],
+          (zombie) =>
+            Effect.result(
+              cursors.transact(
+                { partition, reactor: "sql", from, to },
+                Effect.andThen(Effect.yieldNow, write(`${round} by ${zombie}`))
+              )
+            ),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(results.map((result) => result._tag).sort(), ["Failure", "Failure", "Success"])
+        const winner = results.findIndex((result) => result._tag === "Success") + 1
+        assert.strictEqual((yield* written)[round - 1], `${round} by ${winner}`)
+        from = to
+      }
+      assert.strictEqual((yield* written).length, 5)
     })
   )
 
-  it.effect("an interruption before the commit rolls back", () =>
+  it.effect("effects that fail undo themselves and the move", () =>
+    Effect.gen(function* () {
+      const { cursors, partition, write, written } = yield* fresh
+      const move = { partition, reactor: "sql", from: start, to: at(5) }
+      const error = yield* Effect.flip(
+        cursors.transact(move, Effect.andThen(write("never"), Effect.fail("own failure" as const)))
+      )
+      assert.strictEqual(error, "own failure")
+      const died = yield* Effect.exit(cursors.transact(move, Effect.andThen(write("never"), Effect.die("defect"))))
+      assert.isTrue(Exit.isFailure(died) && Exit.hasDies(died))
+      assert.deepStrictEqual(yield* written, [])
+      yield* cursors.transact(move, write("in the end"))
+      assert.deepStrictEqual(yield* written, ["in the end"])
+    })
+  )
+
+  it.effect("interruption before the end undoes everything", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
       const reached = yield* Deferred.make<void>()
-      const fiber = yield* Effect.forkChild(
+      const move = { partition, reactor: "sql", from: start, to: at(5) }
+      const fiber = yield* Effect.forkScoped(
         cursors.transact(
-          move(partition, start, place(5)),
+          move,
           Effect.gen(function* () {
-            yield* write("one")
+            yield* write("never")
             yield* Deferred.succeed(reached, undefined)
-            yield* Effect.never
+            return yield* Effect.never
           })
         )
       )
       yield* Deferred.await(reached)
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(yield* written, [])
-      yield* cursors.transact(move(partition, start, place(6)), write("two"))
-      assert.deepStrictEqual(yield* written, ["two"])
+      yield* cursors.transact(move, write("in the end"))
     })
   )
 
-  it.effect("a failed attempt is undone alone; the transaction goes on", () =>
+  it.effect("what is to happen after the commit happens in order, and only after a commit", () =>
+    Effect.gen(function* () {
+      const { cursors, partition, written, write } = yield* fresh
+      const happened: Array<string> = []
+      const later = (what: string) =>
+        Effect.map(ReactorTransaction, ({ onCommit }) => onCommit(() => happened.push(what)))
+      yield* cursors.transact(
+        { partition, reactor: "sql", from: start, to: at(5) },
+        Effect.gen(function* () {
+          yield* later("1")
+          yield* cursors.attempt(later("2"))
+          yield* Effect.ignore(cursors.attempt(Effect.andThen(later("undone"), Effect.fail("no"))))
+          yield* later("3")
+          yield* write("x")
+          assert.deepStrictEqual(happened, [])
+        })
+      )
+      assert.deepStrictEqual(happened, ["1", "2", "3"])
+      yield* Effect.flip(cursors.transact({ partition, reactor: "sql", from: start, to: at(9) }, later("moved")))
+      yield* Effect.flip(
+        cursors.transact(
+          { partition, reactor: "sql", from: at(5), to: at(9) },
+          Effect.andThen(later("failed"), Effect.fail("no"))
+        )
+      )
+      assert.deepStrictEqual(happened, ["1", "2", "3"])
+      assert.deepStrictEqual(yield* written, ["x"])
+    })
+  )
+
+  it.effect("an attempt that fails is undone and the transaction goes on", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
       yield* cursors.transact(
-        move(partition, start, place(5)),
+        { partition, reactor: "sql", from: start, to: at(5) },
         Effect.gen(function* () {
           yield* write("before")
-          const failed = yield* Effect.exit(cursors.attempt(Effect.andThen(write("undone"), Effect.fail("no"))))
-          assert.isTrue(Exit.isFailure(failed))
+          const error = yield* Effect.flip(
+            cursors.attempt(Effect.andThen(write("undone"), Effect.fail("poison" as const)))
+          )
+          assert.strictEqual(error, "poison")
           yield* cursors.attempt(write("kept"))
+          yield* cursors.attempt(
+            Effect.gen(function* () {
+              yield* write("outer")
+              yield* Effect.ignore(cursors.attempt(Effect.andThen(write("inner, undone"), Effect.fail("no"))))
+            })
+          )
           yield* write("after")
         })
       )
-      assert.sameMembers([...(yield* written)], ["before", "kept", "after"])
+      assert.deepStrictEqual(yield* written, ["after", "before", "kept", "outer"])
     })
   )
 
-  it.effect("records are parked with the move, once each, by organization and in log order", () =>
+  it.effect("records are parked with the transaction, once, and read in the log's order", () =>
     Effect.gen(function* () {
       const { cursors, partition } = yield* fresh
-      const records = [parkedRecord(partition, 5, 1), parkedRecord(partition, 4, 0), parkedRecord(partition, 4, 0)]
-      yield* Effect.exit(
+      const one = parkedRecord(partition, "org_1", 5, 2)
+      const behind = parkedRecord(partition, "org_1", 5, 10, "behind 5/2")
+      const later = parkedRecord(partition, "org_1", 12, 0, 'it\'s broken\n"badly"')
+      const records = [behind, one, later, parkedRecord(partition, "org_2", 7, 1)]
+      yield* Effect.flip(
         cursors.transact(
-          move(partition, start, place(5)),
-          Effect.andThen(cursors.park(records), Effect.fail("rolled back"))
+          { partition, reactor: "sql", from: start, to: at(5) },
+          Effect.andThen(cursors.park(records), Effect.fail("no"))
         )
       )
       assert.deepStrictEqual(yield* cursors.parkedOrganizations(partition, "sql"), [])
-      yield* cursors.transact(move(partition, start, place(5)), cursors.park(records))
       yield* cursors.transact(
-        move(partition, place(5), place(6)),
-        cursors.park([...records, parkedRecord(partition, 6, 0, "org_2")])
+        { partition, reactor: "sql", from: start, to: at(5) },
+        Effect.andThen(cursors.park(records), cursors.park([{ ...one, error: "again" }]))
       )
-      const counts = yield* cursors.parkedOrganizations(partition, "sql")
-      assert.sameDeepMembers(
-        [...counts],
+      yield* cursors.transact({ partition, reactor: "sql", from: at(5), to: at(6) }, cursors.park([]))
+      assert.deepStrictEqual(
+        [...(yield* cursors.parkedOrganizations(partition, "sql"))].sort((left, right) => right.count - left.count),
         [
-          { organization: "org_1", count: 2 },
+          { organization: "org_1", count: 3 },
           { organization: "org_2", count: 1 }
         ]
       )
-      assert.deepStrictEqual(yield* cursors.parkedOrganizations(partition, "other"), [])
-      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), [
-        parkedRecord(partition, 4, 0),
-        parkedRecord(partition, 5, 1)
-      ])
-      assert.strictEqual((yield* cursors.parked(partition, "sql", "org_1", 1)).length, 1)
+      assert.deepStrictEqual(yield* cursors.parkedOrganizations(partition, "mail"), [])
+      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), [one, behind, later])
+      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 1), [one])
     })
   )
 
-  it.effect("parked records leave together with what is done about them, or stay", () =>
+  it.effect("records leave the parking place with the effects of their retry, or not at all", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
-      const records = [parkedRecord(partition, 1, 0), parkedRecord(partition, 2, 0)]
-      yield* cursors.transact(move(partition, start, place(2)), cursors.park(records))
-      yield* Effect.exit(cursors.unpark(records, Effect.andThen(write("undone"), Effect.fail("again"))))
-      assert.strictEqual((yield* cursors.parked(partition, "sql", "org_1", 9)).length, 2)
-      yield* cursors.unpark([records[0]!], write("done"))
-      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 9), [records[1]!])
-      assert.deepStrictEqual(yield* written, ["done"])
+      const records = [parkedRecord(partition, "org_1", 5, 0), parkedRecord(partition, "org_1", 6, 0)]
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(6) }, cursors.park(records))
+      const failed = yield* Effect.flip(
+        cursors.unpark(records, Effect.andThen(write("never"), Effect.fail("still broken" as const)))
+      )
+      assert.strictEqual(failed, "still broken")
+      assert.strictEqual((yield* cursors.parked(partition, "sql", "org_1", 10)).length, 2)
+      yield* cursors.unpark(records.slice(0, 1), write("retried"))
+      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), records.slice(1))
+      assert.deepStrictEqual(yield* written, ["retried"])
     })
   )
 
-  it.effect("an operator sets a cursor without a comparison", () =>
+  it.effect("a reset cursor is where it was told, whatever it was", () =>
     Effect.gen(function* () {
       const { cursors, partition } = yield* fresh
-      yield* cursors.transact(move(partition, start, place(9)), Effect.void)
-      yield* cursors.reset({ partition, reactor: "sql", ...place(3) })
-      yield* cursors.reset({ partition, reactor: "new", ...place(2) })
+      yield* cursors.reset({ partition, reactor: "sql", ...at(3) })
       assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, 3)
-      yield* cursors.transact({ partition, reactor: "new", from: place(2), to: place(4) }, Effect.void)
+      yield* cursors.transact({ partition, reactor: "sql", from: at(3), to: at(8) }, Effect.void)
+      yield* cursors.reset({ partition, reactor: "sql", ...start })
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(1) }, Effect.void)
+      assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, 1)
     })
   )
 }
