@@ -5,6 +5,7 @@
  */
 import { Exit } from "effect"
 import type { AnyActor, Decision } from "./Actor.ts"
+import type { TimerRow } from "./Checkpoints.ts"
 import { addressOf, DrainContext, findTouched } from "./decideContext.ts"
 import { type AskError, CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge } from "./errors.ts"
 import { encodeEvent, FrameBuilder, type Head } from "./frame.ts"
@@ -202,12 +203,7 @@ export class Drain {
     const { mailbox, memory, nanos, signals, timers } = this.deps
     const deadline = nanos() + BigInt(maximumDrainMillis) * 1_000_000n
     if (!held) {
-      for (let fired = 0; fired < maximumTimersPerDrain && this.hasRoom(); fired++) {
-        if (timers.needsPage(this.now) || mailbox.size >= mailbox.capacity) break
-        const due = timers.takeDue(this.now)
-        if (due === undefined) break
-        this.fire(due.organization, due.kind, due.key, due.wakeAt)
-      }
+      if (!timers.needsPage(this.now)) this.fireTimers()
       while (this.hasRoom()) {
         const entry = signals.first
         if (entry === undefined) break
@@ -232,17 +228,55 @@ export class Drain {
     return this.decidedCount < maximumDrainCommands && this.builder.bytes < maximumDrainBytes && !this.full
   }
 
-  private fire(organizationName: string, kind: string, key: string, wakeAt: number): void {
-    const { mailbox, memory, timers } = this.deps
-    const actorIndex = memory.registry.actorIndex(kind)
-    const organization = memory.organization(organizationName)
-    if (actorIndex < 0 || organization === undefined) return
-    const entry = new Entry(organization, memory.registry.actors[actorIndex]!, actorIndex, key, undefined, undefined)
-    entry.wakeAt = wakeAt
-    if (organization.loading === 0 && this.decide(entry)) return
-    // a timer whose actor is being loaded waits as a command does, at the front of its organization
-    if (this.full) timers.add({ organization: organizationName, kind, key }, wakeAt)
-    else mailbox.putBack(entry)
+  /** Fires due timers in their order; the first whose actor is not there yet holds the later ones, not the commands. */
+  private fireTimers(): void {
+    const { memory, timers } = this.deps
+    const due = timers.takeDue(this.now, maximumTimersPerDrain)
+    this.requestActorsOf(due)
+    let count = 0
+    try {
+      for (; count < due.length && this.hasRoom(); count++) {
+        const timer = due[count]!
+        const actorIndex = memory.registry.actorIndex(timer.kind)
+        const organization = memory.organization(timer.organization)
+        if (actorIndex < 0 || organization === undefined) continue
+        if (organization.loading > 0) break
+        const actor = memory.registry.actors[actorIndex]!
+        const entry = new Entry(organization, actor, actorIndex, timer.key, undefined, undefined)
+        entry.wakeAt = timer.wakeAt
+        if (!this.decide(entry)) break
+      }
+    } catch (error) {
+      // the one that failed is put back, or refused, by whoever catches this
+      timers.fired(count + 1)
+      throw error
+    }
+    timers.fired(count)
+  }
+
+  /** Asks for the actors of all due timers at once, so that they arrive together. */
+  private requestActorsOf(due: ReadonlyArray<TimerRow>): void {
+    const { memory } = this.deps
+    for (const timer of due) {
+      const actorIndex = memory.registry.actorIndex(timer.kind)
+      const organization = actorIndex < 0 ? undefined : memory.organization(timer.organization)
+      if (organization === undefined || organization.loading > 0) continue
+      const cell = memory.cell(organization, actorIndex, timer.key)
+      if (!cell.loaded && cell.broken === undefined) this.deps.load(cell)
+    }
+  }
+
+  /** When an actor wants to be woken, as this drain sees it. */
+  private wakeAtOf(cell: Cell): number {
+    return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
+  }
+
+  /** Whether `run` could fire a timer now. */
+  canFire(now: number): boolean {
+    const { memory, timers } = this.deps
+    const first = timers.firstDue
+    if (first === undefined) return timers.nextAt() <= now
+    return !((memory.organizations.get(first.organization)?.loading ?? 0) > 0)
   }
 
   /** Decides an entry. False when it has to wait: for loading, or for the next frame. Throws `EvolveFailed` and `DecideAgain`. */
@@ -262,7 +296,10 @@ export class Drain {
       cell = known ?? deps.memory.cell(entry.organization, entry.actorIndex, entry.key)
       cell.used = true
       if (!cell.loaded && !deps.load(cell)) return false
-      if (entry.wakeAt !== undefined && (cell.wakeAt !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)) {
+      if (
+        entry.wakeAt !== undefined &&
+        (this.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)
+      ) {
         return true
       }
       if (entry.command === peekCommand) return this.answerNow(entry, Exit.succeed(cell.state))
@@ -497,10 +534,12 @@ export class Drain {
     else if (entry.wakeAt !== undefined) {
       const cell = entry.organization.cell(entry.actorIndex, entry.key)
       if (cell !== undefined && entry.refusal === undefined) cell.suspendedWakeAt = Number.NaN
-      this.deps.timers.add(
-        { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key },
-        entry.wakeAt
-      )
+      this.deps.timers.putBack({
+        organization: entry.organization.name,
+        kind: entry.actor.kind,
+        key: entry.key,
+        wakeAt: entry.wakeAt
+      })
     } else this.deps.mailbox.putBack(entry)
   }
 }

@@ -275,7 +275,8 @@ export class Partition {
 
   /** When the loop has to look again without being woken; infinity for never. Milliseconds since the Unix epoch. */
   nextWakeAt(): number {
-    return this.timers.nextAt()
+    // due timers that wait for their actors are told when those are there
+    return this.timers.firstDue === undefined ? this.timers.nextAt() : Number.POSITIVE_INFINITY
   }
 
   /** A frame is stored: whether a checkpoint is due. */
@@ -354,7 +355,7 @@ export class Partition {
     if (this.mailbox.hasRunnable()) return true
     if (held) return false
     const signal = this.signals.first
-    return (signal !== undefined && signal.organization.loading === 0) || this.timers.nextAt() <= now
+    return (signal !== undefined && signal.organization.loading === 0) || this.drain.canFire(now)
   }
 
   private refuseAndRestart(error: unknown): "restart" {

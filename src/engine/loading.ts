@@ -45,41 +45,57 @@ export const fillCells = (partition: Partition, cells: ReadonlyArray<Cell>, rows
   }
 }
 
+/** Batches that are read at once: a slow one does not hold up all others. */
+const maximumConcurrentLoads = 4
+
 /** Loads what the drain and the lanes ask for, for ever. */
 export const loader = Effect.fnUntraced(function* (partition: Partition) {
+  let underWay = 0
   while (true) {
-    const batch = partition.loadRequests.splice(0, maximumLoadBatch)
-    if (batch.length === 0) {
+    if (partition.loadRequests.length === 0 || underWay >= maximumConcurrentLoads) {
       yield* partition.loaderWakeup.wait
       continue
     }
-    const through = partition.newestCheckpoint?.sequence ?? 0
-    let rows: ReadonlyArray<ActorRow> | undefined
-    for (let attempt = 0; rows === undefined && attempt <= retryPausesMillis.length; attempt++) {
-      const loaded = yield* Effect.option(partition.parts.checkpoints.load(partition.id, batch.map(addressOf), through))
-      if (loaded._tag === "Some") rows = loaded.value
-      else if (attempt < retryPausesMillis.length) yield* Effect.sleep(Duration.millis(retryPausesMillis[attempt]!))
-    }
-    if (rows !== undefined) fillCells(partition, batch, rows)
-    for (const cell of batch) {
-      const { organization } = cell
-      organization.loading--
-      if (organization.loading > 0) continue
-      if (rows === undefined) {
-        const error = new Unavailable({
-          partition: partition.id,
-          reason: "actors cannot be loaded, the checkpoints are away",
-          retryAfterMillis
+    const batch = partition.loadRequests.splice(0, maximumLoadBatch)
+    underWay++
+    yield* Effect.forkChild(
+      Effect.ensuring(
+        loadBatch(partition, batch),
+        Effect.sync(() => {
+          underWay--
+          partition.loaderWakeup.notify()
         })
-        for (const entry of partition.mailbox.takeAllOf(organization)) entry.fail(error)
-        partition.lanes.failWaiting(error)
-      }
-      partition.mailbox.enlist(organization)
-      partition.memory.releaseOrganization(organization)
-    }
-    partition.lanes.retry()
-    partition.wakeup.notify()
+      )
+    )
   }
+})
+
+const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: ReadonlyArray<Cell>) {
+  const through = partition.newestCheckpoint?.sequence ?? 0
+  let rows: ReadonlyArray<ActorRow> | undefined
+  for (let attempt = 0; rows === undefined && attempt <= retryPausesMillis.length; attempt++) {
+    const loaded = yield* Effect.option(partition.parts.checkpoints.load(partition.id, batch.map(addressOf), through))
+    if (loaded._tag === "Some") rows = loaded.value
+    else if (attempt < retryPausesMillis.length) yield* Effect.sleep(Duration.millis(retryPausesMillis[attempt]!))
+  }
+  if (rows !== undefined) fillCells(partition, batch, rows)
+  for (const { organization } of batch) {
+    organization.loading--
+    if (organization.loading > 0) continue
+    if (rows === undefined) {
+      const error = new Unavailable({
+        partition: partition.id,
+        reason: "actors cannot be loaded, the checkpoints are away",
+        retryAfterMillis
+      })
+      for (const entry of partition.mailbox.takeAllOf(organization)) entry.fail(error)
+      partition.lanes.failWaiting(error)
+    }
+    partition.mailbox.enlist(organization)
+    partition.memory.releaseOrganization(organization)
+  }
+  partition.lanes.retry()
+  partition.wakeup.notify()
 })
 
 /** Reads the next page of evicted actors' timers. */

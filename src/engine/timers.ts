@@ -14,6 +14,8 @@ const compareTimers = (left: TimerRow, right: TimerRow): number =>
 
 export class Timers {
   private heap: Array<TimerRow> = []
+  /** Due timers in their order, taken from the heap; they wait here while their actors are loaded. */
+  private due: Array<TimerRow> = []
   /** The last timer of evicted actors that is in the heap; undefined when none was read yet. */
   private readUpTo: TimerRow | undefined = undefined
   /** Whether the checkpoints may hold timers after `readUpTo`. */
@@ -25,7 +27,32 @@ export class Timers {
   }
 
   get size(): number {
-    return this.heap.length
+    return this.heap.length + this.due.length
+  }
+
+  /** The next timers to fire, in order, at most `limit`. They stay until `fired`. */
+  takeDue(now: number, limit: number): ReadonlyArray<TimerRow> {
+    while (this.due.length < limit) {
+      const next = this.pop(now)
+      if (next === undefined) break
+      this.due.push(next)
+    }
+    return this.due
+  }
+
+  /** The first `count` due timers were fired or are void. */
+  fired(count: number): void {
+    this.due.splice(0, count)
+  }
+
+  /** Puts a timer that was fired back to the front. */
+  putBack(timer: TimerRow): void {
+    this.due.unshift(timer)
+  }
+
+  /** The first of the due timers that wait for their actors. */
+  get firstDue(): TimerRow | undefined {
+    return this.due[0]
   }
 
   add(address: ActorAddress, wakeAt: number): void {
@@ -43,6 +70,7 @@ export class Timers {
 
   /** When to look next: the earliest entry or, where the checkpoints hold later ones, the place up to which they were read. */
   nextAt(): number {
+    if (this.due.length > 0) return Number.NEGATIVE_INFINITY
     const first = this.heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY
     return this.more ? Math.min(first, this.readUpTo?.wakeAt ?? Number.NEGATIVE_INFINITY) : first
   }
@@ -65,8 +93,8 @@ export class Timers {
     this.more = full
   }
 
-  /** The earliest entry if it is due. */
-  takeDue(now: number): TimerRow | undefined {
+  /** Takes the earliest entry if it is due. */
+  private pop(now: number): TimerRow | undefined {
     const heap = this.heap
     const first = heap[0]
     if (first === undefined || first.wakeAt > now) return undefined
@@ -90,6 +118,7 @@ export class Timers {
   /** Starts anew from the timers of the actors in memory; evicted actors' are read again from the checkpoints. */
   rebuild(inMemory: Iterable<TimerRow>, more: boolean): void {
     this.heap = []
+    this.due = []
     this.readUpTo = undefined
     this.more = more
     for (const row of inMemory) this.add(row, row.wakeAt)
