@@ -1,0 +1,213 @@
+/**
+ * Definition of actors: pure rules with schemas around them (architecture, "Rules are pure"). No Effect, no clock, no randomness inside:
+ * the same functions run in production, in the library and in the simulator. Needs no service.
+ */
+import { Schema } from "effect"
+import type { ActorAddress } from "./address.ts"
+
+/** A public event as part of a decision (platform-api.md, "Event"); its id and time come from the frame. */
+export interface PublicEvent {
+  /** Dotted type, such as `telco.lookup.completed`. */
+  readonly type: string
+  /** Originating service, such as `telco`. */
+  readonly service: string
+  /** False for what a test key caused. */
+  readonly livemode: boolean
+  /** JSON. */
+  readonly data: unknown
+}
+
+/** What a rule may know besides its state and the command. */
+export interface DecideContext {
+  /** Milliseconds since the Unix epoch; never goes back within a partition. */
+  readonly now: number
+  readonly self: ActorAddress
+  /**
+   * A UUIDv8 derived from (partition, epoch, frame, command, index): the same index gives the same id within one decision, no
+   * other decision gets it. `index` is an integer from 0 to 65,535.
+   */
+  readonly id: (index: number) => string
+  /** The state of another actor of the organization; one of those the command `touches`, or it throws. */
+  readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
+}
+
+/** Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. */
+export interface OtherFacts {
+  readonly actor: AnyActor
+  readonly key: string
+  readonly facts: ReadonlyArray<unknown>
+}
+
+/** A named actor of the same organization. Made by `Actor.at`. */
+export interface Touched {
+  readonly actor: AnyActor
+  readonly key: string
+}
+
+/** What `decide` answers. Made by `decided` and `rejected`. */
+export class Decision<out Fact, out Reply, out Rejection> {
+  readonly accepted: boolean
+  readonly facts: ReadonlyArray<Fact>
+  readonly reply: Reply | undefined
+  readonly rejection: Rejection | undefined
+  readonly others: ReadonlyArray<OtherFacts>
+  readonly events: ReadonlyArray<PublicEvent>
+
+  constructor(
+    accepted: boolean,
+    facts: ReadonlyArray<Fact>,
+    reply: Reply | undefined,
+    rejection: Rejection | undefined,
+    others: ReadonlyArray<OtherFacts>,
+    events: ReadonlyArray<PublicEvent>
+  ) {
+    this.accepted = accepted
+    this.facts = facts
+    this.reply = reply
+    this.rejection = rejection
+    this.others = others
+    this.events = events
+  }
+}
+
+const none: ReadonlyArray<never> = []
+
+/**
+ * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` go out; all of it is stored in one
+ * frame or not at all, and `reply` is given when it is. Without facts and events it is an answer from the state.
+ */
+export const decided = <Fact, Reply>(decision: {
+  readonly facts?: ReadonlyArray<Fact>
+  readonly reply: Reply
+  readonly others?: ReadonlyArray<OtherFacts>
+  readonly events?: ReadonlyArray<PublicEvent>
+}): Decision<Fact, Reply, never> =>
+  new Decision<Fact, Reply, never>(
+    true,
+    decision.facts ?? none,
+    decision.reply,
+    undefined,
+    decision.others ?? none,
+    decision.events ?? none
+  )
+
+/** Rejects a command with the rule's own error. Nothing happens. */
+export const rejected = <Rejection>(rejection: Rejection): Decision<never, never, Rejection> =>
+  new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none)
+
+/** Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. */
+export type Upcasts = Readonly<Record<number, (encoded: unknown) => unknown>>
+
+/** A schema whose values can be written as JSON and read back without services. */
+export type JsonCodec<A> = Schema.ConstraintCodec<A, unknown>
+
+export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
+  /** Unique in the engine, stored in the log: never rename it. */
+  readonly kind: string
+  /** Version of the fact and state schemas, from 1. Raise it with each change that needs an upcast. */
+  readonly version?: number
+  readonly command: JsonCodec<Command>
+  readonly fact: JsonCodec<Fact>
+  readonly state: JsonCodec<State>
+  /** Needed where asks may cross processes. */
+  readonly reply?: JsonCodec<Reply>
+  /** Needed where asks may cross processes. */
+  readonly rejection?: JsonCodec<Rejection>
+  readonly initial: (key: string) => State
+  /** Pure. Must not change `state`. */
+  readonly decide: (state: State, command: Command, context: DecideContext) => Decision<Fact, Reply, Rejection>
+  /** Pure, except that with `copy` it may change and return the `state` that it was given. Must not throw on any stored fact. */
+  readonly evolve: (state: State, fact: Fact) => State
+  /**
+   * For states that are cheaper to change than to rebuild: makes a copy that `evolve` may change in place. The engine copies an
+   * actor on its first write in a drain; parts that `evolve` only appends to or replaces may be shared.
+   */
+  readonly copy?: (state: State) => State
+  /** When the actor wants to be woken (milliseconds since the Unix epoch); undefined for never. Looked at after each change. */
+  readonly wakeAt?: (state: State) => number | undefined
+  /** What happens when that time has come. A rejection or no facts: not woken again until the state changes. */
+  readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown>
+  /** The other actors that deciding this command reads or gives facts to. */
+  readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
+  /** The other actors that waking reads or gives facts to. */
+  readonly wakeTouches?: (state: State, self: ActorAddress) => ReadonlyArray<Touched>
+  /** Whether the state says no more than `initial` does: the actor's row leaves the checkpoints. It must have no `wakeAt` then. */
+  readonly isOver?: (state: State) => boolean
+  readonly upcastFact?: Upcasts
+  readonly upcastState?: Upcasts
+}
+
+/** An actor's definition. `at`, `facts` name one of its actors inside a decision. */
+export interface Actor<in out Command, in out Fact, in out State, out Reply, out Rejection>
+  extends ActorOfState<State> {
+  readonly _tag: "Actor"
+  readonly kind: string
+  readonly version: number
+  readonly options: ActorOptions<Command, Fact, State, Reply, Rejection>
+  readonly at: (key?: string) => Touched
+  readonly facts: (key: string, facts: ReadonlyArray<Fact>) => OtherFacts
+  /** To and from the JSON forms. They throw on what the schema refuses. */
+  readonly encodeFact: (fact: Fact) => unknown
+  readonly decodeFact: (encoded: unknown, version: number) => Fact
+  readonly encodeState: (state: State) => unknown
+  readonly decodeState: (encoded: unknown, version: number) => State
+}
+
+/** What `DecideContext.read` needs to know of an actor. */
+export interface ActorOfState<in out State> {
+  readonly kind: string
+  readonly "~State"?: (state: State) => State
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the engine holds actors of all types side by side; each is only used with values of its own
+export type AnyActor = Actor<any, any, any, any, any>
+
+const upcast = (kind: string, what: string, upcasts: Upcasts | undefined, current: number) => {
+  return (encoded: unknown, version: number): unknown => {
+    let value = encoded
+    for (let from = version; from < current; from++) {
+      const step = upcasts?.[from]
+      if (step === undefined) throw new Error(`${kind} has no upcast of its ${what} from version ${from}`)
+      value = step(value)
+    }
+    if (version > current) {
+      throw new Error(`the ${what} of ${kind} is of version ${version}, this program knows ${current}`)
+    }
+    return value
+  }
+}
+
+/**
+ * Defines an actor.
+ *
+ * Throws when the definition cannot work (no kind, a version below 1, `wakeAt` without `wake`).
+ */
+export const make = <Command, Fact, State, Reply = void, Rejection = never>(
+  options: ActorOptions<Command, Fact, State, Reply, Rejection>
+): Actor<Command, Fact, State, Reply, Rejection> => {
+  const version = options.version ?? 1
+  if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(options.kind))
+    throw new Error(`"${options.kind}" is not a kind: a letter, then letters, digits, - or _`)
+  if (!Number.isInteger(version) || version < 1) throw new Error(`${options.kind}: version must be an integer from 1`)
+  if ((options.wakeAt === undefined) !== (options.wake === undefined))
+    throw new Error(`${options.kind}: wakeAt and wake belong together`)
+  const factCodec = Schema.toCodecJson(options.fact)
+  const stateCodec = Schema.toCodecJson(options.state)
+  const decodeFact = Schema.decodeUnknownSync(factCodec)
+  const decodeState = Schema.decodeUnknownSync(stateCodec)
+  const upcastFact = upcast(options.kind, "fact", options.upcastFact, version)
+  const upcastState = upcast(options.kind, "state", options.upcastState, version)
+  const self: Actor<Command, Fact, State, Reply, Rejection> = {
+    _tag: "Actor",
+    kind: options.kind,
+    version,
+    options,
+    at: (key = "") => ({ actor: self, key }),
+    facts: (key, facts) => ({ actor: self, key, facts }),
+    encodeFact: Schema.encodeUnknownSync(factCodec),
+    decodeFact: (encoded, of) => decodeFact(of === version ? encoded : upcastFact(encoded, of)),
+    encodeState: Schema.encodeUnknownSync(stateCodec),
+    decodeState: (encoded, of) => decodeState(of === version ? encoded : upcastState(encoded, of))
+  }
+  return self
+}

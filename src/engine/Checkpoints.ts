@@ -1,0 +1,125 @@
+/**
+ * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle actors
+ * can leave memory (architecture, rules 9 and 10). Holds nothing that the log up to the checkpoint did not decide.
+ * Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { ActorAddress } from "./address.ts"
+import type { Sequence } from "./Journal.ts"
+
+/** A place in a partition's log, with the proof of what stands there. */
+export interface LogPosition {
+  readonly sequence: Sequence
+  /** sha256 of the stored bytes of the frame at `sequence`, 64 hexadecimal digits; `emptyLogHash` at sequence 0. */
+  readonly hash: string
+}
+
+/** The hash that stands before the first frame of a log. */
+export const emptyLogHash = "0".repeat(64)
+
+/** A completed checkpoint: all actor rows up to `sequence` are there. */
+export interface CheckpointRecord extends LogPosition {
+  readonly partition: number
+  /** Epoch, number and `now` of the frame at `sequence`. */
+  readonly epoch: number
+  readonly number: number
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number
+  /** Highest signal sequence processed up to `sequence`; 0 for none. */
+  readonly signalSequence: number
+}
+
+/** An actor's state after the frame at `sequence`. */
+export interface ActorRow extends ActorAddress {
+  readonly sequence: Sequence
+  /** The version of the actor's definition that encoded `state`. */
+  readonly version: number
+  /** JSON, at most `maximumStateBytes` as UTF-8; null when the actor is again as if it had never been used. */
+  readonly state: string | null
+  /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
+  readonly wakeAt: number | null
+}
+
+/** A timer of an actor, as `Checkpoints.timers` lists them. */
+export interface TimerRow extends ActorAddress {
+  readonly wakeAt: number
+}
+
+/** The store cannot be reached, or gave up on a conflict of its own. Nothing of the operation was done, or it is safe to do it again. */
+export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+/** Another checkpoint than the expected one is the newest: a zombie's write, or ours after an operator's recovery. Nothing was written. */
+export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
+  readonly partition: number
+  readonly expected: Sequence
+  /** The sequence of the newest checkpoint, 0 for none. */
+  readonly found: Sequence
+}> {}
+
+/** What `save` writes. */
+export interface CheckpointWrite {
+  readonly record: CheckpointRecord
+  /** The sequence of the newest checkpoint so far, 0 for none: a compare-and-set. */
+  readonly previous: Sequence
+  /** The actors that changed since `previous`, all with `record.sequence`. Read once, in bounded pieces; encoding happens while reading. */
+  readonly rows: Iterable<ActorRow>
+}
+
+/** What `prune` and `discardAbove` removed. */
+export interface Removed {
+  readonly rows: number
+  readonly checkpoints: number
+}
+
+export class Checkpoints extends Context.Service<
+  Checkpoints,
+  {
+    /**
+     * Fixes the deployment's number of partitions at the first call; later calls change nothing. Answers the number that is in force.
+     */
+    readonly fixPartitions: (count: number) => Effect.Effect<number, CheckpointsUnavailable>
+
+    /** The partition's completed checkpoints, newest first. At most three (two kept, one being superseded). */
+    readonly list: (partition: number) => Effect.Effect<ReadonlyArray<CheckpointRecord>, CheckpointsUnavailable>
+
+    /**
+     * Writes actor rows and the checkpoint's record in one transaction, insert-only: rows that are there are never updated.
+     * Fails with `CheckpointConflict`, and writes nothing, unless `previous` is the newest checkpoint's sequence.
+     * `record.sequence` must be above `previous`. A half-written checkpoint is never visible, whatever dies meanwhile.
+     */
+    readonly save: (write: CheckpointWrite) => Effect.Effect<void, CheckpointsUnavailable | CheckpointConflict>
+
+    /**
+     * For each address its newest row with a sequence of at most `through`; addresses without one, or whose newest row has a null state, are
+     * left out. In any order. At most `maximumLoadBatch` addresses a call.
+     */
+    readonly load: (
+      partition: number,
+      addresses: ReadonlyArray<ActorAddress>,
+      through: Sequence
+    ) => Effect.Effect<ReadonlyArray<ActorRow>, CheckpointsUnavailable>
+
+    /**
+     * The earliest timers in the order (wakeAt, address), counting for each actor only its newest row with a sequence of at most `through`.
+     * `after` leaves out that timer and all before it in the order. `limit` is at most `maximumTimerPage`.
+     * The engine sorts a page again by `compareAddresses`, so a store may order names by bytes.
+     */
+    readonly timers: (
+      partition: number,
+      options: { readonly through: Sequence; readonly after: TimerRow | undefined; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<TimerRow>, CheckpointsUnavailable>
+
+    /**
+     * Drops what the second-newest checkpoint covers: checkpoint records older than it, and every actor row that has a newer row
+     * of the same actor with a sequence at or below the second-newest's; of rows with a null state also the newest itself, if it is
+     * at or below it. Nothing while there are fewer than two checkpoints.
+     */
+    readonly prune: (partition: number) => Effect.Effect<Removed, CheckpointsUnavailable>
+
+    /** Removes checkpoints and rows above `sequence`, in one transaction. Only for an operator's `recover --accept-loss`. */
+    readonly discardAbove: (partition: number, sequence: Sequence) => Effect.Effect<Removed, CheckpointsUnavailable>
+  }
+>()("sluice/engine/Checkpoints") {}

@@ -1,0 +1,126 @@
+/**
+ * The port of reactors: durable cursors, the transaction in which the SQL effects of a batch and the cursor's move are one,
+ * and the records that were parked (architecture, rule 11). Implementations: `CursorsMemory.ts` here, PostgreSQL (over
+ * `SqlClient` of `effect/sql`) under `src/postgres`.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { LogPosition } from "./Checkpoints.ts"
+
+/** How far a reactor has come: it has dealt with every frame up to `sequence`. */
+export interface Cursor extends LogPosition {
+  readonly partition: number
+  readonly reactor: string
+}
+
+/** A compare-and-set of a cursor. */
+export interface CursorMove {
+  readonly partition: number
+  readonly reactor: string
+  /** Where the cursor must be now. A cursor that was never moved is at sequence 0 with `emptyLogHash`. */
+  readonly from: LogPosition
+  readonly to: LogPosition
+}
+
+/** The store cannot be reached or gave the transaction up (connection, deadlock, serialization). Nothing was done; worth trying again. */
+export class CursorsUnavailable extends Data.TaggedError("CursorsUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+/** The cursor is not where the caller believed: somebody else moved it. The whole transaction was rolled back. */
+export class CursorMoved extends Data.TaggedError("CursorMoved")<{
+  readonly partition: number
+  readonly reactor: string
+  readonly expected: LogPosition
+  readonly found: LogPosition
+}> {}
+
+/** A record that a reactor could not process, or that stands behind such a one of its organization. */
+export interface ParkedRecord {
+  readonly partition: number
+  readonly reactor: string
+  readonly organization: string
+  /** Place of the record: the frame's sequence and the record's index in the frame. */
+  readonly sequence: number
+  readonly index: number
+  /** The record as JSON, so that it can be worked on after the log was purged. */
+  readonly record: string
+  /** Why: the error's text, without secrets; for a record that only stands behind another, `behind <sequence>/<index>`. */
+  readonly error: string
+}
+
+/** How many records of an organization are parked at a reactor. */
+export interface ParkedOrganization {
+  readonly organization: string
+  readonly count: number
+}
+
+/** Service inside a transaction: what should happen in memory once it has been committed (wake a dispatcher, count). */
+export class ReactorTransaction extends Context.Service<
+  ReactorTransaction,
+  {
+    /** Runs after a commit, in order, and not at all after a roll-back. Must not throw. */
+    readonly onCommit: (action: () => void) => void
+  }
+>()("sluice/engine/ReactorTransaction") {}
+
+export class Cursors extends Context.Service<
+  Cursors,
+  {
+    /** All cursors of a partition. */
+    readonly list: (partition: number) => Effect.Effect<ReadonlyArray<Cursor>, CursorsUnavailable>
+
+    /** One cursor; at sequence 0 with `emptyLogHash` when it was never moved. */
+    readonly read: (partition: number, reactor: string) => Effect.Effect<Cursor, CursorsUnavailable>
+
+    /**
+     * Runs `effects` and the move in one transaction: both happen or neither. On PostgreSQL `effects` use `SqlClient`, whose statements
+     * join the transaction.
+     *
+     * - The cursor is not at `move.from` (looked at in the transaction, as a compare-and-set of sequence and hash): `CursorMoved`.
+     *   The implementation may look first and again at the end; what counts is that a commit implies the compare-and-set succeeded.
+     * - `effects` fail with their own error: rolled back, that error.
+     * - The store itself failed, also when `effects` saw it as an `SqlError` of the connection, a deadlock or a serialization failure:
+     *   rolled back, `CursorsUnavailable`.
+     * - Interrupted before the commit: rolled back.
+     * - The commit's own answer was lost: `CursorsUnavailable`; the caller reads the cursor again before it goes on.
+     */
+    readonly transact: <A, E, R>(
+      move: CursorMove,
+      effects: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | CursorsUnavailable | CursorMoved, Exclude<R, ReactorTransaction>>
+
+    /**
+     * Inside `effects` of `transact` only (a savepoint): when `effects` fail, what they did is undone and the transaction can go on.
+     */
+    readonly attempt: <A, E, R>(
+      effects: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | CursorsUnavailable, R | ReactorTransaction>
+
+    /** Inside `effects` of `transact` only: parks records. The same record twice is one. */
+    readonly park: (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, CursorsUnavailable, ReactorTransaction>
+
+    /** The organizations with parked records at a reactor of a partition. */
+    readonly parkedOrganizations: (
+      partition: number,
+      reactor: string
+    ) => Effect.Effect<ReadonlyArray<ParkedOrganization>, CursorsUnavailable>
+
+    /** Parked records of one organization in log order, at most `limit`. */
+    readonly parked: (
+      partition: number,
+      reactor: string,
+      organization: string,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable>
+
+    /** Runs `effects` and takes the records off the parking place in one transaction (an operator's retry or dismissal). */
+    readonly unpark: <A, E, R>(
+      records: ReadonlyArray<ParkedRecord>,
+      effects: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | CursorsUnavailable, Exclude<R, ReactorTransaction>>
+
+    /** Sets a cursor without a comparison. Only for an operator's `recover --accept-loss`. */
+    readonly reset: (cursor: Cursor) => Effect.Effect<void, CursorsUnavailable>
+  }
+>()("sluice/engine/Cursors") {}

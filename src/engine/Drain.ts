@@ -1,0 +1,545 @@
+/**
+ * One partition's synchronous heart: takes timers, signals and commands, decides them against drafts, and leaves one frame's worth of
+ * facts with the replies that wait for it (architecture, rules 5, 8, 10, 12, 13). No Effect inside; the partition's fiber appends what
+ * a drain built and then calls `commit` or `abandon`.
+ */
+import { Exit } from "effect"
+import type { AnyActor, Decision } from "./Actor.ts"
+import type { TimerRow } from "./Checkpoints.ts"
+import { addressOf, DrainContext, findTouched } from "./decideContext.ts"
+import { type AskError, CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge } from "./errors.ts"
+import { encodeEvent, FrameBuilder, type Head } from "./frame.ts"
+import { eventId } from "./ids.ts"
+import {
+  frameOverheadBytes,
+  maximumDrainBytes,
+  maximumDrainCommands,
+  maximumDrainMillis,
+  maximumFrameBytes,
+  maximumStateBytes,
+  maximumTimersPerDrain,
+  maximumTouchedActors
+} from "./limits.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import { type Cell, Entry, type Memory, type Resume } from "./memory.ts"
+import type { LogRecord } from "./records.ts"
+import type { Sabotage } from "./sabotage.ts"
+import type { SignalQueue } from "./signalQueue.ts"
+import type { Timers } from "./timers.ts"
+
+/** The most bytes of records a frame takes. */
+const roomBytes = maximumFrameBytes - frameOverheadBytes
+
+/** Bytes a record takes besides its text and its actor's entry. */
+const recordOverheadBytes = 16
+
+/** Commands between two looks at the clock. */
+const clockStride = 16
+
+/** How soon an overloaded partition is worth asking again, milliseconds. */
+const retryAfterMillis = 1_000
+
+const noCells: ReadonlyArray<Cell> = []
+
+/** Stands for a command that only reads the durable state. */
+export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
+
+/** An `evolve` or `wakeAt` threw: the partition restarts with that entry refused; everything else of the drain was put back. */
+export class EvolveFailed extends Error {
+  readonly entry: Entry
+  constructor(entry: Entry, cause: unknown) {
+    super(`${entry.actor.kind} could not apply its own fact: ${describe(cause)}`)
+    this.entry = entry
+  }
+}
+
+/** A decision would make a state too large: the drain is decided again with it refused. */
+class DecideAgain extends Error {}
+
+/** The text of whatever was thrown, bounded. */
+export const describe = (cause: unknown): string =>
+  (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)).slice(0, 500)
+
+/** Names a signal or timer that a partition refuses after its `evolve` threw; commands are refused by their entry. */
+export const poisonName = (entry: Entry): string | undefined =>
+  entry.signalSequence > 0
+    ? `signal ${entry.signalSequence}`
+    : entry.wakeAt !== undefined
+      ? `timer ${entry.actor.kind} ${entry.organization.name} ${entry.key} ${entry.wakeAt}`
+      : undefined
+
+export interface DrainDependencies {
+  readonly partition: number
+  readonly memory: Memory
+  readonly mailbox: Mailbox
+  readonly signals: SignalQueue
+  readonly timers: Timers
+  readonly sabotage: ReadonlySet<Sabotage>
+  readonly maximumActors: number
+  /** Signals and timers refused since their `evolve` threw, by `poisonName`. */
+  readonly poisoned: ReadonlySet<string>
+  /** Monotonic nanoseconds. */
+  readonly nanos: () => bigint
+  /** Loads a cell at once and answers true, or asks for its checkpoint row, lets its organization wait, and answers false. */
+  readonly load: (cell: Cell) => boolean
+  readonly onPoison: (kind: string, reason: string) => void
+  /** Whether anybody follows the log from memory. */
+  readonly wantsRecords: boolean
+}
+
+export class Drain {
+  readonly partition: number
+  /** The frame being built, its records as followers will see them, and the replies that wait for it. */
+  builder = new FrameBuilder()
+  records: Array<LogRecord> = []
+  waiting: Array<Entry> = []
+  waitingExits: Array<Exit.Exit<unknown, unknown>> = []
+  /** Replies that rest on no fact of this drain. */
+  immediate: Array<Resume> = []
+  immediateExits: Array<Exit.Exit<unknown, unknown>> = []
+  now = 0
+  epoch = 0
+  frameNumber = 0
+  signalSequence = 0
+  /** Commands, signals and timers decided. */
+  decidedCount = 0
+  private readonly deps: DrainDependencies
+  /** The drain's number: drafts and frame indexes that bear another one are void. */
+  private stamp = 0
+  private sequence = 0
+  private changed: Array<Cell> = []
+  private tookSignals = false
+  /** A decision did not fit into the frame any more. */
+  private full = false
+
+  constructor(deps: DrainDependencies) {
+    this.deps = deps
+    this.partition = deps.partition
+  }
+
+  /** Whether a frame must be appended before `waiting` is answered. */
+  get hasFrame(): boolean {
+    return this.builder.count > 0 || this.tookSignals
+  }
+
+  /** Whether the running drain has changed an actor. */
+  hasDraftOf(cell: Cell): boolean {
+    return cell.draftOf === this.stamp
+  }
+
+  /** The state as this drain sees it. */
+  stateOf(cell: Cell): unknown {
+    return cell.draftOf === this.stamp ? cell.draft : cell.state
+  }
+
+  /**
+   * Decides what is there, within the bounds of one drain. Afterwards `hasFrame`, `immediate` and `waiting` say what to do. `held`
+   * leaves timers and signals for later. Throws `EvolveFailed`.
+   */
+  run(head: Head, now: number, held: boolean): void {
+    this.now = now
+    this.epoch = head.epoch
+    this.frameNumber = head.number + 1
+    this.sequence = head.sequence + 1
+    this.immediate = []
+    this.immediateExits = []
+    while (true) {
+      this.begin(head)
+      try {
+        this.fill(held)
+        return
+      } catch (error) {
+        this.putBackWaiting()
+        if (!(error instanceof DecideAgain)) throw error
+      }
+    }
+  }
+
+  /** The frame is stored: drafts are the state now. The caller answers `waiting`. */
+  commit(sequence: number): void {
+    const { memory, timers } = this.deps
+    for (const cell of this.changed) {
+      cell.state = cell.draft
+      cell.draft = undefined
+      cell.changedAt = sequence
+      memory.dirty.add(cell)
+      if (cell.draftWakeAt !== cell.wakeAt) {
+        cell.wakeAt = cell.draftWakeAt
+        if (cell.wakeAt !== Number.POSITIVE_INFINITY) timers.add(addressOf(cell), cell.wakeAt)
+      }
+      cell.suspendedWakeAt = Number.NaN
+    }
+    this.stamp++
+    this.changed = []
+  }
+
+  /** The frame is not stored: drafts are void; callers get `error`, signals and timers are there again. */
+  abandon(error: AskError): void {
+    const entries = this.waiting
+    this.waiting = []
+    this.stamp++
+    this.changed = []
+    for (let index = entries.length - 1; index >= 0; index--) {
+      const entry = entries[index]!
+      if (entry.resume === undefined) this.putBack(entry)
+    }
+    for (const entry of entries) entry.fail(error)
+  }
+
+  private begin(head: Head): void {
+    this.stamp++
+    this.builder = new FrameBuilder()
+    this.records = []
+    this.waiting = []
+    this.waitingExits = []
+    this.changed = []
+    this.signalSequence = head.signalSequence
+    this.decidedCount = 0
+    this.tookSignals = false
+    this.full = false
+  }
+
+  private fill(held: boolean): void {
+    const { mailbox, memory, nanos, signals, timers } = this.deps
+    const deadline = nanos() + BigInt(maximumDrainMillis) * 1_000_000n
+    if (!held) {
+      if (!timers.needsPage(this.now)) this.fireTimers()
+      while (this.hasRoom()) {
+        const entry = signals.first
+        if (entry === undefined) break
+        entry.organization = memory.organization(entry.organization.name) ?? entry.organization
+        if (entry.organization.loading > 0) break
+        signals.take()
+        if (!this.decide(entry)) {
+          signals.putBack(entry)
+          break
+        }
+      }
+    }
+    while (this.hasRoom()) {
+      const entry = mailbox.take()
+      if (entry === undefined) break
+      if (!this.decide(entry)) mailbox.putBack(entry)
+      else if (this.decidedCount % clockStride === 0 && nanos() > deadline) break
+    }
+  }
+
+  private hasRoom(): boolean {
+    return this.decidedCount < maximumDrainCommands && this.builder.bytes < maximumDrainBytes && !this.full
+  }
+
+  /** Fires due timers in their order; the first whose actor is not there yet holds the later ones, not the commands. */
+  private fireTimers(): void {
+    const { memory, timers } = this.deps
+    const due = timers.takeDue(this.now, maximumTimersPerDrain)
+    this.requestActorsOf(due)
+    let count = 0
+    try {
+      for (; count < due.length && this.hasRoom(); count++) {
+        const timer = due[count]!
+        const actorIndex = memory.registry.actorIndex(timer.kind)
+        const organization = memory.organization(timer.organization)
+        if (actorIndex < 0 || organization === undefined) continue
+        if (organization.loading > 0) break
+        const actor = memory.registry.actors[actorIndex]!
+        const entry = new Entry(organization, actor, actorIndex, timer.key, undefined, undefined)
+        entry.wakeAt = timer.wakeAt
+        if (!this.decide(entry)) break
+      }
+    } catch (error) {
+      // the one that failed is put back, or refused, by whoever catches this
+      timers.fired(count + 1)
+      throw error
+    }
+    timers.fired(count)
+  }
+
+  /** Asks for the actors of all due timers at once, so that they arrive together. */
+  private requestActorsOf(due: ReadonlyArray<TimerRow>): void {
+    const { memory } = this.deps
+    for (const timer of due) {
+      const actorIndex = memory.registry.actorIndex(timer.kind)
+      const organization = actorIndex < 0 ? undefined : memory.organization(timer.organization)
+      if (organization === undefined || organization.loading > 0) continue
+      const cell = memory.cell(organization, actorIndex, timer.key)
+      if (!cell.loaded && cell.broken === undefined) this.deps.load(cell)
+    }
+  }
+
+  /** When an actor wants to be woken, as this drain sees it. */
+  private wakeAtOf(cell: Cell): number {
+    return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
+  }
+
+  /** Whether `run` could fire a timer now. */
+  canFire(now: number): boolean {
+    const { memory, timers } = this.deps
+    const first = timers.firstDue
+    if (first === undefined) return timers.nextAt() <= now
+    return !((memory.organizations.get(first.organization)?.loading ?? 0) > 0)
+  }
+
+  /** Decides an entry. False when it has to wait: for loading, or for the next frame. Throws `EvolveFailed` and `DecideAgain`. */
+  private decide(entry: Entry): boolean {
+    if (entry.refusal !== undefined) return this.settle(entry, Exit.fail(entry.refusal))
+    const { deps } = this
+    const options = entry.actor.options
+    let cell: Cell
+    let touched = noCells
+    let decision: Decision<unknown, unknown, unknown>
+    try {
+      if (entry.resume === undefined && deps.poisoned.has(poisonName(entry)!)) {
+        return this.settle(entry, Exit.fail(new CommandFailed({ kind: entry.actor.kind, reason: "refused before" })))
+      }
+      const known = entry.organization.cell(entry.actorIndex, entry.key)
+      if (known === undefined && entry.resume !== undefined && this.isCrowded()) return this.refuseCrowded(entry)
+      cell = known ?? deps.memory.cell(entry.organization, entry.actorIndex, entry.key)
+      cell.used = true
+      if (!cell.loaded && !deps.load(cell)) return false
+      if (
+        entry.wakeAt !== undefined &&
+        (this.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)
+      ) {
+        return true
+      }
+      if (entry.command === peekCommand) return this.answerNow(entry, Exit.succeed(cell.state))
+      const touches = entry.wakeAt === undefined ? options.touches : options.wakeTouches
+      if (touches !== undefined) {
+        const subject = entry.wakeAt === undefined ? entry.command : this.stateOf(cell)
+        const cells = this.touchedCells(entry, touches(subject, addressOf(cell)))
+        if (cells === undefined) return false
+        touched = cells
+      }
+      const state = this.stateOf(cell)
+      const context = new DrainContext(this, cell, touched)
+      decision =
+        entry.wakeAt === undefined ? options.decide(state, entry.command, context) : options.wake!(state, context)
+    } catch (cause) {
+      return this.poison(entry, cause)
+    }
+    if (
+      !decision.accepted ||
+      (decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)
+    ) {
+      if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
+      return this.settle(entry, decision.accepted ? Exit.succeed(decision.reply) : Exit.fail(decision.rejection))
+    }
+    return this.accept(entry, cell, touched, decision)
+  }
+
+  /** The cells a command names, all loaded; undefined when some are being loaded. */
+  private touchedCells(
+    entry: Entry,
+    names: ReadonlyArray<{ readonly actor: AnyActor; readonly key: string }>
+  ): ReadonlyArray<Cell> | undefined {
+    const { deps } = this
+    if (names.length > maximumTouchedActors)
+      throw new RangeError(`it names ${names.length} actors, at most ${maximumTouchedActors} are allowed`)
+    const cells: Array<Cell> = []
+    let allLoaded = true
+    for (const name of names) {
+      const index = deps.memory.registry.actorIndex(name.actor.kind)
+      if (index < 0) throw new Error(`${name.actor.kind} is not an actor of this engine`)
+      const cell = deps.memory.cell(entry.organization, index, name.key)
+      cell.used = true
+      if (!cell.loaded && !deps.load(cell)) allLoaded = false
+      cells.push(cell)
+    }
+    return allLoaded ? cells : undefined
+  }
+
+  private accept(
+    entry: Entry,
+    cell: Cell,
+    touched: ReadonlyArray<Cell>,
+    decision: Decision<unknown, unknown, unknown>
+  ): boolean {
+    // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
+    const texts: Array<string> = []
+    const sizes: Array<number> = []
+    const cells: Array<Cell> = []
+    const facts: Array<unknown> = []
+    let bytes = 0
+    const addText = (text: string | undefined) => {
+      if (text === undefined) throw new TypeError("a fact has no JSON form")
+      const size = Buffer.byteLength(text)
+      texts.push(text)
+      sizes.push(size)
+      bytes += size + recordOverheadBytes
+    }
+    try {
+      for (const fact of decision.facts) {
+        addText(JSON.stringify(cell.actor.encodeFact(fact)))
+        cells.push(cell)
+        facts.push(fact)
+      }
+      for (const other of decision.others) {
+        const target = findTouched(cell, touched, other.actor.kind, other.key)
+        for (const fact of other.facts) {
+          addText(JSON.stringify(target.actor.encodeFact(fact)))
+          cells.push(target)
+          facts.push(fact)
+        }
+      }
+      for (const event of decision.events) addText(encodeEvent(event))
+    } catch (cause) {
+      return this.poison(entry, cause)
+    }
+    if (bytes > roomBytes) {
+      return this.settle(
+        entry,
+        Exit.fail(new DecisionTooLarge({ kind: entry.actor.kind, bytes, maximumBytes: roomBytes }))
+      )
+    }
+    if (this.builder.bytes + bytes > roomBytes) {
+      this.full = true
+      return false
+    }
+    for (let index = 0; index < facts.length; index++) {
+      this.apply(entry, cells[index]!, facts[index], texts[index]!, sizes[index]!)
+    }
+    for (let index = 0; index < decision.events.length; index++) {
+      const at = facts.length + index
+      this.addEvent(cell, decision.events[index]!, texts[at]!, sizes[at]!)
+    }
+    return this.settle(entry, Exit.succeed(decision.reply))
+  }
+
+  private apply(entry: Entry, cell: Cell, fact: unknown, text: string, size: number): void {
+    const options = cell.actor.options
+    try {
+      if (cell.draftOf !== this.stamp) {
+        cell.draft = options.copy === undefined ? cell.state : options.copy(cell.state)
+        cell.draftOf = this.stamp
+        cell.draftWakeAt = cell.wakeAt
+        this.changed.push(cell)
+      }
+      cell.draft = options.evolve(cell.draft, fact)
+      if (options.wakeAt !== undefined) cell.draftWakeAt = options.wakeAt(cell.draft) ?? Number.POSITIVE_INFINITY
+      cell.bytes += size
+      if (cell.bytes > maximumStateBytes) this.measure(entry, cell)
+    } catch (cause) {
+      if (cause instanceof DecideAgain) throw cause
+      throw new EvolveFailed(entry, cause)
+    }
+    const index = this.frameIndexOf(cell)
+    if (this.deps.wantsRecords) this.records.push({ _tag: "Fact", ...this.place(cell), fact })
+    this.builder.addFact(index, text, size)
+  }
+
+  private addEvent(
+    cell: Cell,
+    event: Decision<unknown, unknown, unknown>["events"][number],
+    text: string,
+    size: number
+  ): void {
+    const index = this.frameIndexOf(cell)
+    if (this.deps.wantsRecords) {
+      const id = eventId(this.partition, this.epoch, this.frameNumber, this.builder.count)
+      this.records.push({ _tag: "Event", ...this.place(cell), id, event })
+    }
+    this.builder.addEvent(index, text, size)
+  }
+
+  /** The estimate has passed the bound: encodes the state to know. */
+  private measure(entry: Entry, cell: Cell): void {
+    const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
+    cell.bytes = Math.min(bytes, maximumStateBytes)
+    if (bytes <= maximumStateBytes) return
+    entry.refusal = new StateTooLarge({ kind: cell.actor.kind, bytes, maximumBytes: maximumStateBytes })
+    if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
+    this.waiting.push(entry)
+    throw new DecideAgain()
+  }
+
+  private place(cell: Cell) {
+    return {
+      partition: this.partition,
+      sequence: this.sequence,
+      index: this.builder.count,
+      now: this.now,
+      organization: cell.organization.name,
+      kind: cell.actor.kind,
+      key: cell.key
+    }
+  }
+
+  private frameIndexOf(cell: Cell): number {
+    if (cell.frameOf !== this.stamp) {
+      cell.frameOf = this.stamp
+      cell.frameIndex = this.builder.addActor(cell.actor.kind, cell.actor.version, cell.organization.name, cell.key)
+    }
+    return cell.frameIndex
+  }
+
+  /** Counts an entry as decided. What rests on a fact of this drain, or has no caller, waits for the frame (rule 5). */
+  private settle(entry: Entry, exit: Exit.Exit<unknown, unknown>): true {
+    this.decidedCount++
+    if (entry.signalSequence > 0) {
+      this.signalSequence = entry.signalSequence
+      this.tookSignals = true
+    }
+    const waits =
+      this.builder.count > 0 && !(exit._tag === "Failure" && this.deps.sabotage.has("rejection-does-not-wait"))
+    if (waits || entry.resume === undefined) {
+      this.waiting.push(entry)
+      this.waitingExits.push(exit)
+    } else {
+      this.immediate.push(entry.resume)
+      this.immediateExits.push(exit)
+    }
+    return true
+  }
+
+  /** For what rests on the durable state alone, whatever this drain has decided. */
+  private answerNow(entry: Entry, exit: Exit.Exit<unknown, unknown>): true {
+    this.decidedCount++
+    this.immediate.push(entry.resume!)
+    this.immediateExits.push(exit)
+    return true
+  }
+
+  private poison(entry: Entry, cause: unknown): true {
+    const reason = describe(cause)
+    this.deps.onPoison(entry.actor.kind, reason)
+    if (entry.wakeAt !== undefined) {
+      const cell = entry.organization.cell(entry.actorIndex, entry.key)
+      if (cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
+    }
+    return this.settle(
+      entry,
+      Exit.fail(
+        cause instanceof RangeError && entry.organization.cell(entry.actorIndex, entry.key) === undefined
+          ? new CommandInvalid({ kind: entry.actor.kind, reason })
+          : new CommandFailed({ kind: entry.actor.kind, reason })
+      )
+    )
+  }
+
+  private isCrowded(): boolean {
+    return this.deps.memory.cellCount >= this.deps.maximumActors
+  }
+
+  private refuseCrowded(entry: Entry): true {
+    return this.settle(entry, Exit.fail(new Overloaded({ partition: this.partition, retryAfterMillis })))
+  }
+
+  private putBackWaiting(): void {
+    for (let index = this.waiting.length - 1; index >= 0; index--) this.putBack(this.waiting[index]!)
+    this.waiting = []
+  }
+
+  private putBack(entry: Entry): void {
+    if (entry.signalSequence > 0) this.deps.signals.putBack(entry)
+    else if (entry.wakeAt !== undefined) {
+      const cell = entry.organization.cell(entry.actorIndex, entry.key)
+      if (cell !== undefined && entry.refusal === undefined) cell.suspendedWakeAt = Number.NaN
+      this.deps.timers.putBack({
+        organization: entry.organization.name,
+        kind: entry.actor.kind,
+        key: entry.key,
+        wakeAt: entry.wakeAt
+      })
+    } else this.deps.mailbox.putBack(entry)
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
+ * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
+ */
+import { Clock, Context, Data, Duration, Effect, Layer, Option, Random, Schedule, type Scope } from "effect"
+import type { Actor, AnyActor } from "./Actor.ts"
+import { partitionOf } from "./address.ts"
+import { Checkpoints } from "./Checkpoints.ts"
+import * as CheckpointsMemory from "./CheckpointsMemory.ts"
+import { Cursors, type ReactorTransaction } from "./Cursors.ts"
+import * as CursorsMemory from "./CursorsMemory.ts"
+import { defaultConfig, type EngineConfig } from "./config.ts"
+import { type AskError, CommandInvalid, PartitionStopped, Unavailable } from "./errors.ts"
+import { type ActorInspection, inspectActor, inspectPartition, type PartitionInspection } from "./inspect.ts"
+import { Journal } from "./Journal.ts"
+import * as JournalMemory from "./JournalMemory.ts"
+import type { AnyLane, Lane } from "./Lane.ts"
+import { maximumFrameBytes } from "./limits.ts"
+import { Registry, type Resume } from "./memory.ts"
+import { PartitionMetrics } from "./metrics.ts"
+import { type EngineParts, Partition, type Status } from "./Partition.ts"
+import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable } from "./Placement.ts"
+import type { Reactor } from "./Reactor.ts"
+import { Remote } from "./Remote.ts"
+import { askRemote, serveRemote } from "./remoteAsk.ts"
+import { Signals } from "./Signals.ts"
+import { SabotageReference } from "./sabotage.ts"
+import type { SignalRules } from "./signalFeed.ts"
+import { supervise } from "./supervise.ts"
+
+/** What an engine is made of. */
+export interface EngineOptions<R = never> {
+  readonly actors: ReadonlyArray<AnyActor>
+  readonly lanes?: ReadonlyArray<AnyLane>
+  readonly reactors?: ReadonlyArray<Reactor<R>>
+  /** What external signals mean, by their kind. */
+  readonly signals?: SignalRules
+  readonly config?: Partial<EngineConfig>
+}
+
+/** The engine cannot run as configured; the message says what to change. Terminal. */
+export class EngineRefused extends Data.TaggedError("EngineRefused")<{ readonly message: string }> {}
+
+/** Where an actor is and what is asked of it. */
+export interface Target {
+  readonly organization: string
+  /** Empty for a kind of which an organization has one. */
+  readonly key?: string
+}
+
+export class Engine extends Context.Service<
+  Engine,
+  {
+    /**
+     * Decides a command. Succeeds with the rule's reply once its facts are durable; fails with the rule's rejection or an `AskError`.
+     * A caller that is interrupted does not take the command back.
+     */
+    readonly ask: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target,
+      command: Command
+    ) => Effect.Effect<Reply, Rejection | AskError>
+
+    /** Asks a lane actor: no fact, no append; answered at once in the normal case. */
+    readonly askLane: <Command, State, Reply>(
+      lane: Lane<Command, State, Reply>,
+      target: Target,
+      command: Command
+    ) => Effect.Effect<Reply, AskError>
+
+    /** The durable state of an actor of this process, without anything that is not yet stored. Must not be changed. */
+    readonly state: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target
+    ) => Effect.Effect<State, AskError>
+
+    /** Number of partitions. */
+    readonly partitions: number
+
+    /** The partition of an organization. */
+    readonly partitionOf: (organization: string) => number
+
+    /** Waits until all partitions placed here serve; fails when one has stopped. */
+    readonly ready: Effect.Effect<void, PartitionStopped>
+
+    /** What the partitions placed here are doing, for /readyz. */
+    readonly status: Effect.Effect<ReadonlyArray<{ readonly partition: number; readonly status: Status }>>
+
+    readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
+    readonly inspectActor: (actor: AnyActor, target: Target) => Effect.Effect<ActorInspection, EngineRefused>
+
+    /** The partitions placed here, for the engine's own tools and the simulator. */
+    readonly local: ReadonlyMap<number, Partition>
+  }
+>()("sluice/engine/Engine") {}
+
+/** The most partitions of a deployment. */
+const maximumPartitions = 4_096
+
+/** Attempts to read the deployment's number of partitions at the start, and the pause between them. */
+const fixAttempts = 10
+const fixPauseMillis = 500
+
+/** Makes an engine and starts its partitions; they end with the scope, after what they accepted is done. */
+export const make = Effect.fnUntraced(function* <R = never>(
+  options: EngineOptions<R>
+): Effect.fn.Return<
+  Engine["Service"],
+  EngineRefused | PlacementRefused | PlacementUnavailable,
+  Journal | Checkpoints | Cursors | Placement | Scope.Scope | Exclude<R, ReactorTransaction>
+> {
+  const config: EngineConfig = { ...defaultConfig, ...options.config }
+  const services = yield* Effect.context<Journal | Checkpoints | Cursors | Placement | Exclude<R, ReactorTransaction>>()
+  const journal = Context.get(services, Journal)
+  const checkpoints = Context.get(services, Checkpoints)
+  const placement = Context.get(services, Placement)
+  const remote = Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Remote))
+  const registry = yield* Effect.try({
+    try: () => new Registry(options.actors, options.lanes ?? []),
+    catch: (cause) => new EngineRefused({ message: cause instanceof Error ? cause.message : String(cause) })
+  })
+  yield* checkConfig(config, journal.maximumMessageBytes, options.reactors ?? [])
+  const inForce = yield* Effect.mapError(
+    Effect.retry(checkpoints.fixPartitions(config.partitions), {
+      times: fixAttempts,
+      schedule: Schedule.spaced(Duration.millis(fixPauseMillis))
+    }),
+    (error) => new EngineRefused({ message: `the number of partitions cannot be read: ${error.message}` })
+  )
+  if (inForce !== config.partitions) {
+    return yield* new EngineRefused({
+      message: `this deployment was started with ${inForce} partitions, and that number is fixed; ${config.partitions} are configured`
+    })
+  }
+  const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
+  const parts: EngineParts = {
+    config,
+    registry,
+    reactors: (options.reactors ?? []).map(
+      (reactor): Reactor<never> => ({
+        ...reactor,
+        handle: (records) =>
+          Effect.provideContext(
+            reactor.handle(records),
+            services as Context.Context<Exclude<R, ReactorTransaction>>
+          ) as never
+      })
+    ),
+    signalRules: options.signals ?? {},
+    journal,
+    checkpoints,
+    cursors: Context.get(services, Cursors),
+    placement,
+    signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
+    clock: yield* Clock.Clock,
+    sabotage: yield* SabotageReference,
+    instance: random.toString(36)
+  }
+  const local = new Map<number, Partition>()
+  yield* placement.place(config.partitions, (id) =>
+    Effect.suspend(() => {
+      const partition = new Partition(id, parts, new PartitionMetrics(id, services as Context.Context<never>))
+      local.set(id, partition)
+      const serving =
+        remote === undefined
+          ? supervise(partition)
+          : Effect.scoped(Effect.andThen(serveRemote(remote, partition), supervise(partition)))
+      return Effect.ensuring(
+        serving,
+        Effect.sync(() => {
+          if (local.get(id) === partition) local.delete(id)
+        })
+      )
+    })
+  )
+  yield* Effect.addFinalizer(() => close(local, config.shutdownMillis))
+  return makeService(parts, local, remote)
+})
+
+const checkConfig = (
+  config: EngineConfig,
+  maximumMessageBytes: number,
+  reactors: ReadonlyArray<{ readonly name: string }>
+): Effect.Effect<void, EngineRefused> => {
+  const refuse = (message: string) => Effect.fail(new EngineRefused({ message }))
+  for (const [name, value] of Object.entries(config)) {
+    if (!Number.isSafeInteger(value) || value < 1) return refuse(`${name} must be an integer from 1, not ${value}`)
+  }
+  if (config.partitions > maximumPartitions)
+    return refuse(`partitions must be at most ${maximumPartitions}, not ${config.partitions}`)
+  if (maximumMessageBytes < maximumFrameBytes) {
+    return refuse(
+      `the log takes messages of ${maximumMessageBytes} bytes, frames need ${maximumFrameBytes}: raise the server's max_payload`
+    )
+  }
+  const names = new Set(reactors.map((reactor) => reactor.name))
+  if (names.size !== reactors.length) return refuse("two reactors have the same name")
+  return Effect.void
+}
+
+const unplacedRetryMillis = 250
+
+const makeService = (
+  parts: EngineParts,
+  local: ReadonlyMap<number, Partition>,
+  remote: Remote["Service"] | undefined
+): Engine["Service"] => {
+  const { partitions } = parts.config
+  const { registry } = parts
+  const unplaced = (partition: number): AskError =>
+    new Unavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
+  const epochs = new Map<number, number>()
+  const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
+  const localOf = (id: number): Effect.Effect<Partition, EngineRefused> => {
+    const partition = local.get(id)
+    return partition === undefined
+      ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
+      : Effect.succeed(partition)
+  }
+  return Engine.of({
+    partitions,
+    local,
+    partitionOf: (organization) => partitionOf(organization, partitions),
+    ask: (actor, target, command) =>
+      Effect.callback((resume) => {
+        const index = registry.actorIndex(actor.kind)
+        if (registry.actors[index] !== actor) return resume(Effect.fail(unknownKind(actor.kind)))
+        const id = partitionOf(target.organization, partitions)
+        const partition = local.get(id)
+        if (partition !== undefined) {
+          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume)
+        } else {
+          resume(
+            remote === undefined ? Effect.fail(unplaced(id)) : askRemote(remote, epochs, id, actor, target, command)
+          )
+        }
+      }),
+    askLane: (lane, target, command) =>
+      Effect.callback((resume) => {
+        const index = registry.laneIndex(lane.kind)
+        if (registry.lanes[index] !== lane) return resume(Effect.fail(unknownKind(lane.kind)))
+        const id = partitionOf(target.organization, partitions)
+        const partition = local.get(id)
+        if (partition === undefined) return resume(Effect.fail(unplaced(id)))
+        const exit = partition.lanes.ask(target.organization, index, target.key ?? "", command, resume as Resume)
+        if (exit !== undefined) (resume as Resume)(exit)
+      }),
+    state: (actor, target) =>
+      Effect.callback((resume) => {
+        const index = registry.actorIndex(actor.kind)
+        if (registry.actors[index] !== actor) return resume(Effect.fail(unknownKind(actor.kind)))
+        const id = partitionOf(target.organization, partitions)
+        const partition = local.get(id)
+        if (partition === undefined) return resume(Effect.fail(unplaced(id)))
+        partition.peek(target.organization, index, target.key ?? "", resume as Resume)
+      }),
+    ready: Effect.suspend(() => Effect.forEach([...local.values()], awaitServing, { discard: true })),
+    status: Effect.sync(() =>
+      [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
+    ),
+    inspectPartition: (id) => Effect.flatMap(localOf(id), inspectPartition),
+    inspectActor: (actor, target) =>
+      Effect.flatMap(localOf(partitionOf(target.organization, partitions)), (partition) =>
+        inspectActor(partition, { organization: target.organization, kind: actor.kind, key: target.key ?? "" })
+      )
+  })
+}
+
+const awaitServing = (partition: Partition): Effect.Effect<void, PartitionStopped> =>
+  Effect.callback<void, PartitionStopped>((resume) => {
+    const look = (status: Status) => {
+      if (status._tag === "Serving") resume(Effect.void)
+      else if (status._tag === "Stopped")
+        resume(Effect.fail(new PartitionStopped({ partition: partition.id, reason: status.reason })))
+      else return
+      partition.statusListeners.delete(look)
+    }
+    partition.statusListeners.add(look)
+    look(partition.status)
+    return Effect.sync(() => void partition.statusListeners.delete(look))
+  })
+
+/** Takes no more commands, finishes what was accepted, writes the last checkpoints. */
+const close = (local: ReadonlyMap<number, Partition>, shutdownMillis: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const partitions = [...local.values()]
+    for (const partition of partitions) {
+      partition.closing = true
+      partition.wakeup.notify()
+    }
+    return Effect.ignore(
+      Effect.timeoutOption(
+        Effect.forEach(partitions, awaitClosed, { discard: true, concurrency: "unbounded" }),
+        Duration.millis(shutdownMillis)
+      )
+    )
+  })
+
+const awaitClosed = (partition: Partition): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const look = (status: Status) => {
+      if (status._tag !== "Closed") return
+      partition.statusListeners.delete(look)
+      resume(Effect.void)
+    }
+    partition.statusListeners.add(look)
+    look(partition.status)
+    return Effect.sync(() => void partition.statusListeners.delete(look))
+  })
+
+/** The engine over the ports of its context. Partitions start at once; `ready` says when they serve. */
+export const layer = <R = never>(
+  options: EngineOptions<R>
+): Layer.Layer<
+  Engine,
+  EngineRefused | PlacementRefused | PlacementUnavailable,
+  Journal | Checkpoints | Cursors | Placement | Exclude<R, ReactorTransaction>
+> => Layer.effect(Engine, make(options))
+
+/** The engine in memory, without any server: everything is gone with the process. Serves when the layer is there. */
+export const layerMemory = <R = never>(
+  options: EngineOptions<R>
+): Layer.Layer<Engine, EngineRefused, Exclude<R, ReactorTransaction>> =>
+  Layer.effect(
+    Engine,
+    Effect.gen(function* () {
+      const engine = yield* make({ ...options, config: { partitions: 1, ...options.config } })
+      yield* engine.ready
+      return engine
+    }).pipe(
+      Effect.catchTags({
+        PlacementRefused: (error) => Effect.die(error),
+        PlacementUnavailable: (error) => Effect.die(error),
+        PartitionStopped: (error) => Effect.die(error)
+      })
+    )
+  ).pipe(Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsMemory.layer, layerLocal])) as Layer.Layer<
+    Engine,
+    EngineRefused,
+    Exclude<R, ReactorTransaction>
+  >

@@ -1,0 +1,46 @@
+/**
+ * Definition of lane actors: actors without facts, such as request limiters. They are decided synchronously on arrival, outside
+ * mailbox and append; their state is in memory only and kept until it is over (architecture, rule 15). Needs no service.
+ */
+
+import type { ActorOfState, Touched } from "./Actor.ts"
+import type { ActorAddress } from "./address.ts"
+
+/** What a lane's rule may know besides its state and the command. */
+export interface LaneContext {
+  /** Milliseconds since the Unix epoch; never goes back within a partition. */
+  readonly now: number
+  readonly self: ActorAddress
+  /** The durable state of an actor of the organization; one of those the lane `touches`, or it throws. Facts not yet stored are not in it. */
+  readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
+}
+
+export interface LaneOptions<Command, State, Reply> {
+  /** Unique among the engine's lanes. */
+  readonly kind: string
+  readonly initial: (key: string) => State
+  /** Answers from, and may change, `state`. Synchronous; must not throw. */
+  readonly decide: (state: State, command: Command, context: LaneContext) => Reply
+  /** Until when (milliseconds since the Unix epoch) the state counts: it is not dropped before. */
+  readonly keepUntil: (state: State) => number
+  /** The actors whose durable state the rule reads (plan, limits); the engine loads them before. */
+  readonly touches?: (self: ActorAddress) => ReadonlyArray<Touched>
+}
+
+export interface Lane<in out Command, in out State, in out Reply> {
+  readonly _tag: "Lane"
+  readonly kind: string
+  readonly options: LaneOptions<Command, State, Reply>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the engine holds lanes of all types side by side; each is only used with values of its own
+export type AnyLane = Lane<any, any, any>
+
+/** Defines a lane actor. */
+export const make = <Command, State, Reply>(
+  options: LaneOptions<Command, State, Reply>
+): Lane<Command, State, Reply> => ({
+  _tag: "Lane",
+  kind: options.kind,
+  options
+})

@@ -1,0 +1,397 @@
+/**
+ * One partition of this process: the memory that outlives its recoveries, its place in the log, and the synchronous part of its loop. The
+ * fibers around it are in `serve.ts` (loop), `recovery.ts`, `checkpointing.ts`, `loading.ts`, `signalFeed.ts`, `reacting.ts` and `supervise.ts`.
+ */
+import { type Clock, Duration, Effect, Exit } from "effect"
+import type { CheckpointRecord, Checkpoints, LogPosition } from "./Checkpoints.ts"
+import type { Cursors } from "./Cursors.ts"
+import { type Snapshot, snapshot } from "./checkpointing.ts"
+import type { EngineConfig } from "./config.ts"
+import { Drain, describe, EvolveFailed, peekCommand, poisonName } from "./Drain.ts"
+import {
+  type AskError,
+  CommandFailed,
+  CommandInvalid,
+  OutcomeUnknown,
+  Overloaded,
+  PartitionStopped,
+  Unavailable
+} from "./errors.ts"
+import { Feed } from "./Feed.ts"
+import { emptyHead, type Head } from "./frame.ts"
+import type { Journal, Log } from "./Journal.ts"
+import { LaneRunner } from "./LaneRunner.ts"
+import { clockBehindMillis, freshnessMillis, maximumDrainMillis } from "./limits.ts"
+import { Mailbox } from "./Mailbox.ts"
+import { type Cell, Entry, Memory, type Registry, type Resume } from "./memory.ts"
+import type { PartitionMetrics } from "./metrics.ts"
+import type { Placement } from "./Placement.ts"
+import type { Reactor } from "./Reactor.ts"
+import type { Signals } from "./Signals.ts"
+import type { Sabotage } from "./sabotage.ts"
+import type { SignalRules } from "./signalFeed.ts"
+import { SignalQueue } from "./signalQueue.ts"
+import { Timers } from "./timers.ts"
+import { Wakeup } from "./Wakeup.ts"
+
+/** What all partitions of an engine share. */
+export interface EngineParts {
+  readonly config: EngineConfig
+  readonly registry: Registry
+  readonly reactors: ReadonlyArray<Reactor<never>>
+  readonly signalRules: SignalRules
+  readonly journal: Journal["Service"]
+  readonly checkpoints: Checkpoints["Service"]
+  readonly cursors: Cursors["Service"]
+  readonly placement: Placement["Service"]
+  readonly signals: Signals["Service"] | undefined
+  readonly clock: Clock.Clock
+  readonly sabotage: ReadonlySet<Sabotage>
+  /** Different for every engine ever started. */
+  readonly instance: string
+}
+
+/** What a partition is doing. `reason` is for people. */
+export type Status =
+  | { readonly _tag: "Starting"; readonly reason: string }
+  | { readonly _tag: "Serving" }
+  | { readonly _tag: "ClockBehind"; readonly reason: string }
+  | { readonly _tag: "NotOwned"; readonly reason: string }
+  | { readonly _tag: "Stopped"; readonly reason: string }
+  | { readonly _tag: "Closed" }
+
+/** What the loop has to do next. */
+export type Step = "idle" | "yield" | "page" | "confirm" | "append" | "clock" | "restart"
+
+/** A confirmation older than this is renewed before it is needed, half of what is allowed. */
+const renewNanos = BigInt(freshnessMillis / 2) * 1_000_000n
+const freshNanos = BigInt(freshnessMillis) * 1_000_000n
+
+/** Names of refused signals and timers that a partition remembers. */
+const maximumPoisoned = 1_024
+
+const retryAfterMillis = 1_000
+
+export class Partition {
+  readonly id: number
+  readonly parts: EngineParts
+  readonly metrics: PartitionMetrics
+  readonly memory: Memory
+  readonly mailbox: Mailbox
+  readonly signals = new SignalQueue()
+  readonly wakeup = new Wakeup()
+  readonly loaderWakeup = new Wakeup()
+  readonly checkpointWakeup = new Wakeup()
+  readonly lanes: LaneRunner
+  readonly poisoned = new Set<string>()
+  status: Status = { _tag: "Starting", reason: "not started yet" }
+  /** No new commands; what was accepted is finished. */
+  closing = false
+
+  // of the current life, made anew by each recovery
+  log: Log | undefined = undefined
+  head: Head = emptyHead
+  newestCheckpoint: CheckpointRecord | undefined = undefined
+  timers = new Timers(false)
+  drain: Drain
+  feed: Feed
+  /** Cells that wait for their checkpoint rows. */
+  loadRequests: Array<Cell> = []
+  /** Monotonic time at which an exchange began that confirmed us as the owner. */
+  confirmedAt = 0n
+  /** Before this monotonic time no early renewal is tried again. */
+  renewNotBefore = 0n
+  /** Timers and signals are not taken before this monotonic time: the log took no frame. */
+  heldUntil = 0n
+  framesSinceCheckpoint = 0
+  checkpointDue = false
+  restartReason = ""
+  /** Set from outside the loop: it ends at the next boundary with this reason. */
+  restartWanted: string | undefined = undefined
+  /** Where the log was last seen to stand by any life of this process: one more witness for the next recovery. */
+  witness: LogPosition | undefined = undefined
+
+  private readonly overloaded: Exit.Exit<never, Overloaded>
+
+  constructor(id: number, parts: EngineParts, metrics: PartitionMetrics) {
+    this.id = id
+    this.parts = parts
+    this.metrics = metrics
+    this.memory = new Memory(parts.registry)
+    this.mailbox = new Mailbox(parts.config.mailboxCapacity)
+    this.overloaded = Exit.fail(new Overloaded({ partition: id, retryAfterMillis }))
+    this.drain = this.makeDrain()
+    this.feed = this.makeFeed()
+    this.lanes = new LaneRunner(this)
+  }
+
+  nanos = (): bigint => this.parts.clock.monotonicTimeNanosUnsafe()
+
+  /** A pause that ends early when there is news, such as that the partition is closing. */
+  pause(millis: number): Effect.Effect<void> {
+    return Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
+  }
+
+  /** Drops everything but waiting commands, before a recovery. */
+  beginLife(): void {
+    this.memory.dropActors()
+    this.lanes.dropWaiting()
+    this.signals.clear()
+    this.loadRequests = []
+    this.log = undefined
+    this.head = emptyHead
+    this.newestCheckpoint = undefined
+    this.timers = new Timers(false)
+    this.drain = this.makeDrain()
+    this.feed = this.makeFeed()
+    this.confirmedAt = 0n
+    this.renewNotBefore = 0n
+    this.heldUntil = 0n
+    this.framesSinceCheckpoint = 0
+    this.checkpointDue = false
+    this.restartWanted = undefined
+    this.betweenFrames = undefined
+    this.mailbox.clearRing()
+    for (const organization of this.memory.organizations.values()) this.mailbox.enlist(organization)
+  }
+
+  /** Makes a drain over the current timers. */
+  renewDrain(): void {
+    this.drain = this.makeDrain()
+  }
+
+  setStatus(status: Status): void {
+    this.status = status
+    this.metrics.serving(status._tag === "Serving")
+    for (const listener of [...this.statusListeners]) listener(status)
+  }
+  readonly statusListeners = new Set<(status: Status) => void>()
+
+  /** A command of a caller. Answers through `resume`, at once when it cannot be taken. */
+  offer(organizationName: string, actorIndex: number, key: string, command: unknown, resume: Resume): void {
+    if (this.status._tag !== "Serving" || this.closing) {
+      resume(Exit.fail(this.notServing()))
+      return
+    }
+    const actor = this.parts.registry.actors[actorIndex]!
+    const organization = this.memory.organization(organizationName)
+    if (organization === undefined) {
+      resume(
+        Exit.fail(
+          new CommandInvalid({
+            kind: actor.kind,
+            reason: `"${organizationName.slice(0, 64)}" cannot name an organization`
+          })
+        )
+      )
+      return
+    }
+    if (!this.mailbox.offer(new Entry(organization, actor, actorIndex, key, command, resume))) {
+      this.memory.releaseOrganization(organization)
+      resume(this.overloaded)
+      return
+    }
+    this.wakeup.notify()
+  }
+
+  /** The durable state of an actor, at once where it is in memory and the ownership is fresh, else through the mailbox. */
+  peek(organizationName: string, actorIndex: number, key: string, resume: Resume): void {
+    if (this.status._tag === "Serving" && this.isFresh(this.nanos())) {
+      const cell = this.memory.organizations.get(organizationName)?.cell(actorIndex, key)
+      if (cell?.loaded === true) {
+        cell.used = true
+        resume(Exit.succeed(this.parts.sabotage.has("draft-visible") ? this.drain.stateOf(cell) : cell.state))
+        return
+      }
+    }
+    this.offer(organizationName, actorIndex, key, peekCommand, resume)
+  }
+
+  /** Why asks are not taken now. */
+  notServing(): AskError {
+    const { status } = this
+    if (status._tag === "Stopped") return new PartitionStopped({ partition: this.id, reason: status.reason })
+    const reason =
+      this.closing || status._tag === "Closed" ? "it is shutting down" : status._tag === "Serving" ? "" : status.reason
+    return new Unavailable({ partition: this.id, reason, retryAfterMillis })
+  }
+
+  /** Fails everything that waits. */
+  failWaiting(error: AskError): void {
+    for (const organization of [...this.memory.organizations.values()]) {
+      const entries = this.mailbox.takeAllOf(organization)
+      for (const entry of entries) entry.fail(error)
+    }
+    this.mailbox.clearRing()
+    for (const organization of [...this.memory.organizations.values()]) this.memory.releaseOrganization(organization)
+    this.lanes.failWaiting(error)
+  }
+
+  isFresh(nanos: bigint): boolean {
+    return nanos - this.confirmedAt < freshNanos || this.parts.sabotage.has("no-freshness-check")
+  }
+
+  /** The partition's time, or undefined while the clock is too far behind the last frame (rule 7). */
+  currentTime(): number | undefined {
+    const clock = this.parts.clock.currentTimeMillisUnsafe()
+    if (this.parts.sabotage.has("clock-may-go-back")) return clock
+    if (clock >= this.head.now) return clock
+    return this.head.now - clock > clockBehindMillis ? undefined : this.head.now
+  }
+
+  /** Decides until something needs an Effect. */
+  step(): Step {
+    const { drain } = this
+    const until = this.nanos() + BigInt(maximumDrainMillis) * 1_000_000n
+    this.wakeup.clear()
+    while (true) {
+      const now = this.currentTime()
+      if (now === undefined) return "clock"
+      if (this.checkpointDue) {
+        this.checkpointDue = false
+        this.checkpointWakeup.notify()
+      }
+      const nanos = this.nanos()
+      const held = nanos < this.heldUntil
+      if (!held && this.timers.needsPage(now)) return "page"
+      if (!this.hasWork(now, held)) {
+        return this.lanes.hasWaiting && !this.isFresh(nanos) ? "confirm" : "idle"
+      }
+      try {
+        drain.run(this.head, now, held)
+      } catch (error) {
+        return this.refuseAndRestart(error)
+      }
+      this.metrics.mailbox(this.mailbox.size)
+      if (drain.decidedCount > 0) this.metrics.drained(drain.decidedCount)
+      if (drain.hasFrame) return "append"
+      const at = this.nanos()
+      if (drain.immediate.length > 0 && (!this.isFresh(at) || this.wantsRenewal(at))) return "confirm"
+      this.answerImmediate()
+      if (at > until) return "yield"
+      if (drain.decidedCount === 0) return "idle"
+    }
+  }
+
+  /** When the loop has to look again without being woken; infinity for never. Milliseconds since the Unix epoch. */
+  nextWakeAt(): number {
+    // due timers that wait for their actors are told when those are there
+    return this.timers.firstDue === undefined ? this.timers.nextAt() : Number.POSITIVE_INFINITY
+  }
+
+  /** A frame is stored: whether a checkpoint is due. */
+  noteFrame(): void {
+    const { checkpointActors, checkpointFrames } = this.parts.config
+    this.framesSinceCheckpoint++
+    if (this.framesSinceCheckpoint >= checkpointFrames || this.memory.dirty.size >= checkpointActors) {
+      this.checkpointDue = true
+    }
+  }
+
+  /** The state for a checkpoint. Between frames the actors' durable states are the head's, also while an append is under way. */
+  takeSnapshot(whileAppending: boolean): Snapshot | undefined {
+    if (this.parts.sabotage.has("checkpoint-between-frames")) {
+      if (whileAppending) this.betweenFrames = snapshot(this, true)
+      return whileAppending ? undefined : this.betweenFrames
+    }
+    return snapshot(this, false)
+  }
+  private betweenFrames: Snapshot | undefined = undefined
+
+  /** Gives the answers that rest on nothing of the drain. */
+  answerImmediate(): void {
+    const { drain } = this
+    const resumes = drain.immediate
+    const exits = drain.immediateExits
+    drain.immediate = []
+    drain.immediateExits = []
+    for (let index = 0; index < resumes.length; index++) resumes[index]!(exits[index]!)
+  }
+
+  /** Gives the answers that waited for the frame. */
+  answerWaiting(): void {
+    const { drain } = this
+    const entries = drain.waiting
+    const exits = drain.waitingExits
+    drain.waiting = []
+    drain.waitingExits = []
+    for (let index = 0; index < entries.length; index++) entries[index]!.resume?.(exits[index]!)
+  }
+
+  failImmediate(error: AskError): void {
+    const resumes = this.drain.immediate
+    this.drain.immediate = []
+    this.drain.immediateExits = []
+    for (const resume of resumes) resume(Exit.fail(error))
+  }
+
+  /** Answers everything that waits before the memory is dropped: what is in flight may be stored, the rest is not. */
+  failAll(error: AskError): void {
+    this.drain.abandon(new OutcomeUnknown({ partition: this.id }))
+    this.failImmediate(error)
+    this.failWaiting(error)
+  }
+
+  /** Whether early renewal of the confirmation is due. */
+  wantsRenewal(nanos: bigint): boolean {
+    return nanos - this.confirmedAt > renewNanos && nanos >= this.renewNotBefore
+  }
+
+  /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */
+  load = (cell: Cell): boolean => {
+    if (cell.broken !== undefined) throw new Error(cell.broken)
+    if (this.newestCheckpoint === undefined) {
+      cell.state = cell.actor.options.initial(cell.key)
+      cell.loaded = true
+      return true
+    }
+    cell.organization.loading++
+    this.loadRequests.push(cell)
+    this.loaderWakeup.notify()
+    return false
+  }
+
+  private hasWork(now: number, held: boolean): boolean {
+    if (this.mailbox.hasRunnable()) return true
+    if (held) return false
+    const signal = this.signals.first
+    return (signal !== undefined && signal.organization.loading === 0) || this.drain.canFire(now)
+  }
+
+  private refuseAndRestart(error: unknown): "restart" {
+    if (error instanceof EvolveFailed) {
+      const { entry } = error
+      this.metrics.poison()
+      const name = poisonName(entry)
+      if (name !== undefined) {
+        if (this.poisoned.size >= maximumPoisoned) this.poisoned.clear()
+        this.poisoned.add(name)
+      }
+      this.setStatus({ _tag: "Starting", reason: "a fact could not be applied" })
+      entry.fail(new CommandFailed({ kind: entry.actor.kind, reason: error.message }))
+    }
+    this.restartReason = describe(error)
+    return "restart"
+  }
+
+  private makeDrain(): Drain {
+    return new Drain({
+      partition: this.id,
+      memory: this.memory,
+      mailbox: this.mailbox,
+      signals: this.signals,
+      timers: this.timers,
+      sabotage: this.parts.sabotage,
+      maximumActors: this.parts.config.maximumActors,
+      poisoned: this.poisoned,
+      nanos: this.nanos,
+      load: (cell) => this.load(cell),
+      onPoison: () => this.metrics.poison(),
+      wantsRecords: this.parts.reactors.length > 0
+    })
+  }
+
+  private makeFeed(): Feed {
+    return new Feed(this.parts.config.feedFrames, this.parts.config.feedBytes)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The port of placement: which partitions this process runs (architecture, "Placement", rule 4). Placement keeps two owners apart
+ * in the normal case; it is no mutual exclusion in time, the journal's fence is what protects the log.
+ * Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a deployment-wide advisory
+ * lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton whose `run` is `serve`).
+ */
+import { Context, Data, Effect, Layer, type Scope } from "effect"
+
+/** This process may not run partitions: another one does. The message says who and what an operator can do. Terminal. */
+export class PlacementRefused extends Data.TaggedError("PlacementRefused")<{ readonly message: string }> {}
+
+/** Whether a partition is owned cannot be said now. */
+export class PlacementUnavailable extends Data.TaggedError("PlacementUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+export class Placement extends Context.Service<
+  Placement,
+  {
+    /**
+     * Runs `serve(partition)` in a fiber of its own for each of the partitions 0 to `partitions - 1` for as long as this process owns it, and
+     * interrupts it when the partition is lost. Returns when the first assignment is made (one machine: all partitions, at once, after
+     * the lock is taken) and `serve` has begun to run for it (fork with `startImmediately`). Fibers and locks end with the scope. `serve` never ends by itself while the partition is healthy or can be
+     * healed: the engine's supervisor loop is inside it.
+     *
+     * One machine with a lock: when the lock is held elsewhere, `PlacementRefused`. When the lock's connection is lost later, `owns` answers
+     * false until the same lock could be taken again; the partitions are not interrupted for that (the fence protects the log), but they do
+     * not claim anew without it.
+     */
+    readonly place: (
+      partitions: number,
+      serve: (partition: number) => Effect.Effect<void>
+    ) => Effect.Effect<void, PlacementRefused | PlacementUnavailable, Scope.Scope>
+
+    /** Whether this process owns the partition, looked up afresh (for a lock: asked of the server), not from memory. */
+    readonly owns: (partition: number) => Effect.Effect<boolean, PlacementUnavailable>
+  }
+>()("sluice/engine/Placement") {}
+
+/** One process owns all partitions and asks nobody: for the library in memory, for tests and simulations. */
+export const layerLocal: Layer.Layer<Placement> = Layer.succeed(
+  Placement,
+  Placement.of({
+    place: (partitions, serve) =>
+      Effect.forEach(
+        Array.from({ length: partitions }, (_, partition) => partition),
+        (partition) => Effect.forkScoped(serve(partition), { startImmediately: true }),
+        { discard: true }
+      ),
+    owns: () => Effect.succeed(true)
+  })
+)

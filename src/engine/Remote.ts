@@ -1,0 +1,52 @@
+/**
+ * The port of asks between processes: a request to the owner of a partition (architecture, "Placement"). Bytes in, bytes out; what
+ * they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to `ask.<partition>` under `src/nats`.
+ */
+import { Context, Data, Effect, Layer, type Scope } from "effect"
+
+/** Nobody answered. `sent` says whether the request may have reached an owner: if so, the outcome is not known. */
+export class RemoteUnavailable extends Data.TaggedError("RemoteUnavailable")<{
+  readonly message: string
+  readonly sent: boolean
+  readonly cause?: unknown
+}> {}
+
+export class Remote extends Context.Service<
+  Remote,
+  {
+    /**
+     * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes; other replies are
+     * ignored (an old owner may still be subscribed for a moment). No responders: fails at once with `sent: false`. No accepted
+     * reply within `timeoutMillis`, or disconnected while waiting: `sent: true`.
+     */
+    readonly request: (
+      partition: number,
+      payload: Uint8Array,
+      options: { readonly timeoutMillis: number; readonly accept: (reply: Uint8Array) => boolean }
+    ) => Effect.Effect<Uint8Array, RemoteUnavailable>
+
+    /**
+     * Answers requests for a partition until the scope ends. `handle` never fails; requests are handled concurrently, at most
+     * `maximumConcurrency` at once, further ones are not answered (the caller sees a timeout).
+     */
+    readonly serve: (
+      partition: number,
+      handle: (payload: Uint8Array) => Effect.Effect<Uint8Array>
+    ) => Effect.Effect<void, RemoteUnavailable, Scope.Scope>
+  }
+>()("sluice/engine/Remote") {}
+
+/** Requests a process handles at once per partition. */
+export const maximumConcurrency = 4096
+
+/** There is only this process. */
+export const layerNone: Layer.Layer<Remote> = Layer.succeed(
+  Remote,
+  Remote.of({
+    request: (partition) =>
+      Effect.fail(
+        new RemoteUnavailable({ message: `partition ${partition} has no other process to ask`, sent: false })
+      ),
+    serve: () => Effect.void
+  })
+)

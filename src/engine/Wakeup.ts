@@ -1,0 +1,36 @@
+/** Lets one fiber wait for "something has changed" without losing a change that came while it was busy. */
+import { Effect } from "effect"
+
+export class Wakeup {
+  private resume: ((effect: Effect.Effect<void>) => void) | undefined = undefined
+  private pending = false
+
+  /** Wakes the waiting fiber, or lets its next wait return at once. It continues in a later turn, so that whoever else has news can add it first. */
+  notify(): void {
+    const resume = this.resume
+    if (resume === undefined) {
+      this.pending = true
+      return
+    }
+    this.resume = undefined
+    resume(Effect.yieldNow)
+  }
+
+  /** Forgets a change that has been seen. */
+  clear(): void {
+    this.pending = false
+  }
+
+  /** Waits for the next change. One fiber at a time. */
+  readonly wait: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    if (this.pending) {
+      this.pending = false
+      resume(Effect.void)
+      return
+    }
+    this.resume = resume
+    return Effect.sync(() => {
+      this.resume = undefined
+    })
+  })
+}

@@ -1,0 +1,150 @@
+/**
+ * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and frames go and idle
+ * actors leave memory (architecture, rules 9 and 10).
+ */
+import { Duration, Effect } from "effect"
+import type { ActorRow, CheckpointRecord } from "./Checkpoints.ts"
+import { describe } from "./Drain.ts"
+import { addressOf } from "./decideContext.ts"
+import { hashOf } from "./frame.ts"
+import type { Cell } from "./memory.ts"
+import type { Partition } from "./Partition.ts"
+import { purge, purgeableBelow } from "./purge.ts"
+import { maximumTimerEntries } from "./timers.ts"
+
+/** The actors' states at a frame boundary, by reference. */
+export interface Snapshot {
+  readonly record: CheckpointRecord
+  readonly actors: ReadonlyArray<{ readonly cell: Cell; readonly state: unknown; readonly wakeAt: number }>
+}
+
+/** Takes a snapshot of what changed since the newest checkpoint; undefined when nothing did. */
+export const snapshot = (partition: Partition, ofDrafts: boolean): Snapshot | undefined => {
+  const { drain, head, memory, newestCheckpoint } = partition
+  if (head.sequence <= (newestCheckpoint?.sequence ?? 0)) return undefined
+  const actors: Array<Snapshot["actors"][number]> = []
+  for (const cell of memory.dirty) {
+    actors.push({ cell, state: ofDrafts ? drain.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
+  }
+  const { epoch, hash, now, number, sequence, signalSequence } = head
+  return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors }
+}
+
+/** Encodes while the store reads, so that a large checkpoint is never in memory as text. */
+function* rowsOf(taken: Snapshot): Generator<ActorRow> {
+  for (const { cell, state, wakeAt } of taken.actors) {
+    const { actor } = cell
+    const isOver = wakeAt === Number.POSITIVE_INFINITY && actor.options.isOver?.(state) === true
+    yield {
+      ...addressOf(cell),
+      sequence: taken.record.sequence,
+      version: actor.version,
+      state: isOver ? null : JSON.stringify(actor.encodeState(state)),
+      wakeAt: wakeAt === Number.POSITIVE_INFINITY ? null : wakeAt
+    }
+  }
+}
+
+/** Writes the partition's checkpoints, for ever. */
+export const checkpointer = Effect.fnUntraced(function* (partition: Partition) {
+  while (true) {
+    yield* partition.checkpointWakeup.wait
+    // after a failure not again at once, however many frames ask for it
+    if (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(retryMillis))
+  }
+})
+
+/** Pause after a checkpoint that could not be written. */
+const retryMillis = 1_000
+
+/** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
+export const checkpoint = Effect.fnUntraced(function* (partition: Partition) {
+  const taken = partition.takeSnapshot(false)
+  if (taken !== undefined) {
+    const written = yield* Effect.exit(write(partition, taken))
+    if (written._tag === "Failure") {
+      yield* Effect.logWarning(`partition ${partition.id}: a checkpoint was not written`, written.cause)
+      return false
+    }
+  }
+  yield* Effect.ignore(cleanUp(partition), { log: "Warn", message: `partition ${partition.id}: cleaning up` })
+  return true
+})
+
+const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot) {
+  const { checkpoints } = partition.parts
+  const previous = partition.newestCheckpoint?.sequence ?? 0
+  const saved = yield* Effect.result(
+    // an encoder that throws while the store reads is the actor's defect, not a reason to restart
+    Effect.catchDefect(checkpoints.save({ record: taken.record, previous, rows: rowsOf(taken) }), (defect) =>
+      Effect.fail(new Error(describe(defect)))
+    )
+  )
+  if (saved._tag === "Failure") {
+    // the answer may have been lost after the commit, or somebody else wrote: what is there decides
+    const [newest] = yield* checkpoints.list(partition.id)
+    if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
+    const frame = yield* partition.log!.frameAt(newest.sequence)
+    if (frame === undefined || hashOf(frame.bytes) !== newest.hash) {
+      partition.restartWanted = `a checkpoint at frame ${newest.sequence} was written by somebody else`
+      partition.wakeup.notify()
+      return yield* Effect.fail(saved.failure)
+    }
+    complete(partition, newest)
+    return
+  }
+  complete(partition, taken.record)
+})
+
+const complete = (partition: Partition, record: CheckpointRecord): void => {
+  partition.newestCheckpoint = record
+  for (const cell of partition.memory.dirty) {
+    if (cell.changedAt <= record.sequence) partition.memory.dirty.delete(cell)
+  }
+  partition.framesSinceCheckpoint = partition.head.sequence - record.sequence
+}
+
+const cleanUp = Effect.fnUntraced(function* (partition: Partition) {
+  const { checkpoints, cursors, reactors, sabotage } = partition.parts
+  yield* checkpoints.prune(partition.id)
+  const known = new Set(reactors.map((reactor) => reactor.name))
+  const all = (yield* cursors.list(partition.id)).filter((cursor) => known.has(cursor.reactor))
+  // a reactor that has not moved yet needs the log from its beginning
+  const complete = all.length === known.size
+  const below = purgeableBelow(yield* checkpoints.list(partition.id), all, sabotage)
+  if (below !== undefined && (complete || sabotage.has("purge-too-far"))) yield* purge(partition.log!, below)
+  const state = yield* partition.log!.state
+  partition.metrics.fill(state.bytes, state.maximumBytes)
+})
+
+/** Lets idle actors and ended lanes go. An actor stays while it is changed since the checkpoint, has a draft, or was used since the last sweep. */
+export const sweep = (partition: Partition, now: number): void => {
+  const { drain, memory } = partition
+  for (const organization of [...memory.organizations.values()]) {
+    if (organization.loading > 0) continue
+    for (const cells of [...organization.cells]) {
+      if (cells === undefined) continue
+      for (const cell of [...cells.values()]) {
+        if (!cell.loaded || memory.dirty.has(cell) || drain.hasDraftOf(cell)) continue
+        if (cell.used) cell.used = false
+        else memory.removeCell(cell)
+      }
+    }
+  }
+  partition.lanes.sweep(now)
+  if (partition.timers.size > maximumTimerEntries) {
+    partition.timers.rebuild(loadedTimers(partition), partition.newestCheckpoint !== undefined)
+  }
+  partition.metrics.actorCount(memory.cellCount)
+}
+
+function* loadedTimers(partition: Partition) {
+  for (const organization of partition.memory.organizations.values()) {
+    for (const cells of organization.cells) {
+      if (cells === undefined) continue
+      for (const cell of cells.values()) {
+        if (cell.wakeAt !== Number.POSITIVE_INFINITY) yield { ...addressOf(cell), wakeAt: cell.wakeAt }
+      }
+    }
+  }
+}

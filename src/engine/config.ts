@@ -1,0 +1,40 @@
+/** What an embedder may change about the engine, with its defaults. Bounds that are not here are in `limits.ts`. */
+import { mailboxCapacity } from "./limits.ts"
+
+export interface EngineConfig {
+  /** Number of partitions, 1 to 4,096; fixed at a deployment's first start. */
+  readonly partitions: number
+  /** Commands a partition's mailbox holds. */
+  readonly mailboxCapacity: number
+  /** Actors a partition keeps in memory. When all of them are in use and none can be evicted, new ones are answered `Overloaded`. */
+  readonly maximumActors: number
+  /** Lane actors a partition keeps in memory. */
+  readonly maximumLaneActors: number
+  /** A checkpoint is taken after so many frames… */
+  readonly checkpointFrames: number
+  /** …or so many changed actors… */
+  readonly checkpointActors: number
+  /** …or so much time with anything to write, milliseconds. */
+  readonly checkpointMillis: number
+  /** Actors not used for about this long leave memory, milliseconds. */
+  readonly idleMillis: number
+  /** Committed frames kept in memory for reactors: number and bytes. */
+  readonly feedFrames: number
+  readonly feedBytes: number
+  /** How long a shutdown waits for what was accepted, milliseconds. */
+  readonly shutdownMillis: number
+}
+
+export const defaultConfig: EngineConfig = {
+  partitions: 8,
+  mailboxCapacity,
+  maximumActors: 100_000,
+  maximumLaneActors: 200_000,
+  checkpointFrames: 20_000,
+  checkpointActors: 20_000,
+  checkpointMillis: 60_000,
+  idleMillis: 300_000,
+  feedFrames: 2_048,
+  feedBytes: 16 * 1024 * 1024,
+  shutdownMillis: 10_000
+}

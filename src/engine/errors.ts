@@ -1,0 +1,129 @@
+/**
+ * What an ask can fail with besides the rule's own rejection. Retryable and terminal errors are different types, so that a caller
+ * cannot confuse them: `RetryableError` may succeed when the same command is asked again, `TerminalError` will not.
+ */
+import { Schema } from "effect"
+
+/** The mailbox, or the organization's share of it, is full. The command was not decided. HTTP: 503 with Retry-After. */
+export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
+  partition: Schema.Number,
+  retryAfterMillis: Schema.Number
+}) {
+  readonly retryable = true as const
+  override get message() {
+    return `partition ${this.partition} has more waiting commands than it takes`
+  }
+}
+
+/** Another owner has taken the partition over. The command's facts were not stored; ask again. */
+export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("PartitionMoved", {
+  partition: Schema.Number
+}) {
+  readonly retryable = true as const
+  override get message() {
+    return `partition ${this.partition} was taken over by another owner`
+  }
+}
+
+/**
+ * The facts may or may not be stored. Safe to ask again only where the rule recognizes a repeat (the same Idempotency-Key). HTTP: 503.
+ */
+export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
+  partition: Schema.Number
+}) {
+  readonly retryable = true as const
+  override get message() {
+    return `whether the decision is stored is not known yet; repeat with the same idempotency key`
+  }
+}
+
+/** The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503. */
+export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
+  partition: Schema.Number,
+  reason: Schema.String,
+  retryAfterMillis: Schema.Number
+}) {
+  readonly retryable = true as const
+  override get message() {
+    return `partition ${this.partition} does not serve now: ${this.reason}`
+  }
+}
+
+/** The rule threw on this command (rule 12). Nothing was stored; the same command will throw again. */
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
+  kind: Schema.String,
+  reason: Schema.String
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `the rule of ${this.kind} failed on this command: ${this.reason}`
+  }
+}
+
+/** The command cannot be taken as it is: unknown kind, a bad name, undecodable, or too many actors named. */
+export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
+  kind: Schema.String,
+  reason: Schema.String
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `not a command for ${this.kind}: ${this.reason}`
+  }
+}
+
+/** The facts and events of one decision do not fit one frame. Nothing was stored. */
+export class DecisionTooLarge extends Schema.TaggedError<DecisionTooLarge>()("DecisionTooLarge", {
+  kind: Schema.String,
+  bytes: Schema.Number,
+  maximumBytes: Schema.Number
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `one decision of ${this.kind} takes ${this.bytes} bytes, a frame holds ${this.maximumBytes}`
+  }
+}
+
+/** The actor's state would be larger than an actor may be (rule 10). Nothing was stored. */
+export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateTooLarge", {
+  kind: Schema.String,
+  bytes: Schema.Number,
+  maximumBytes: Schema.Number
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `the state of ${this.kind} would take ${this.bytes} bytes, an actor may take ${this.maximumBytes}`
+  }
+}
+
+/** The partition has stopped for good and waits for an operator: the reason says what was found. */
+export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
+  partition: Schema.Number,
+  reason: Schema.String
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `partition ${this.partition} has stopped: ${this.reason}`
+  }
+}
+
+export type RetryableError = Overloaded | PartitionMoved | OutcomeUnknown | Unavailable
+export type TerminalError = CommandFailed | CommandInvalid | DecisionTooLarge | StateTooLarge | PartitionStopped
+export type AskError = RetryableError | TerminalError
+
+/** The schema of all of them, for replies that cross processes. */
+export const AskError = Schema.Union([
+  Overloaded,
+  PartitionMoved,
+  OutcomeUnknown,
+  Unavailable,
+  CommandFailed,
+  CommandInvalid,
+  DecisionTooLarge,
+  StateTooLarge,
+  PartitionStopped
+])
+
+const isAnAskError = Schema.is(AskError)
+
+/** Whether an error of an ask is the engine's and worth asking again. */
+export const isRetryable = (error: unknown): error is RetryableError => isAnAskError(error) && error.retryable

@@ -1,0 +1,214 @@
+/**
+ * The codec of frames: what one drain decided, as one message of the log (architecture, rule 8). JSON, readable with the `nats` tool:
+ *
+ *     {"v":1,"e":epoch,"n":number,"t":now,"p":"sha256 of the previous frame's bytes","s":highest signal sequence,
+ *      "k":[["kind",version],…],"a":[[kind index,"organization","key"],…],"r":[[actor index,fact] or [actor index,null,event],…]}
+ *
+ * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. A decoder exists for every version ever written. Pure; hashing is
+ * synchronous.
+ */
+import { hash } from "node:crypto"
+import { Data } from "effect"
+import type { PublicEvent } from "./Actor.ts"
+import { emptyLogHash } from "./Checkpoints.ts"
+
+/** The version that is written. */
+export const frameVersion = 1
+
+/** What precedes a frame in its chain: the head of the log. */
+export interface Head {
+  readonly sequence: number
+  readonly hash: string
+  readonly epoch: number
+  readonly number: number
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number
+  /** Highest signal sequence processed. */
+  readonly signalSequence: number
+}
+
+/** The head of a log without frames. */
+export const emptyHead: Head = { sequence: 0, hash: emptyLogHash, epoch: 0, number: 0, now: 0, signalSequence: 0 }
+
+/** The actor that a record belongs to, as the frame names it. */
+export interface FrameActor {
+  readonly kind: string
+  /** The version of the definition that wrote the record. */
+  readonly version: number
+  readonly organization: string
+  readonly key: string
+}
+
+/** A record of a frame: a fact (JSON, not yet decoded by the actor's schema), or a public event. */
+export interface FrameRecord {
+  readonly actor: FrameActor
+  readonly fact: unknown
+  readonly event: PublicEvent | undefined
+}
+
+/** A decoded frame. */
+export interface Frame {
+  readonly epoch: number
+  readonly number: number
+  readonly now: number
+  readonly previousHash: string
+  readonly signalSequence: number
+  /** Of a claim: who claimed, different for every claim ever made. */
+  readonly claim: string | undefined
+  /** An operator accepted the clock as it is: `now` may be below the previous frame's. */
+  readonly acceptsClock: boolean
+  readonly records: ReadonlyArray<FrameRecord>
+}
+
+/** A stored message is not a frame that this program can read. */
+export class FrameInvalid extends Data.TaggedError("FrameInvalid")<{ readonly message: string }> {}
+
+/** sha256 of a frame's stored bytes, 64 hexadecimal digits. */
+export const hashOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex")
+
+/** The header `Sluice-Frame`: `<partition>/<epoch>/<number>`. */
+export const identityOf = (partition: number, epoch: number, number: number): string =>
+  `${partition}/${epoch}/${number}`
+
+/** Whether two frames are byte for byte the same. */
+export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
+  left.length === right.length && Buffer.compare(left, right) === 0
+
+/** The head after a frame. */
+export const headAfter = (sequence: number, bytes: Uint8Array, frame: Omit<FrameHeader, "previousHash">): Head => ({
+  sequence,
+  hash: hashOf(bytes),
+  epoch: frame.epoch,
+  number: frame.number,
+  now: frame.now,
+  signalSequence: frame.signalSequence
+})
+
+/** What all frames begin with. */
+export interface FrameHeader {
+  readonly epoch: number
+  readonly number: number
+  readonly now: number
+  readonly previousHash: string
+  readonly signalSequence: number
+}
+
+const encodeHeader = (header: FrameHeader): string =>
+  `{"v":${frameVersion},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}`
+
+/** A claim frame (rule 4). `owner` makes its bytes different from every other claim's. */
+export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = false): Uint8Array =>
+  Buffer.from(`${encodeHeader(header)},"c":${JSON.stringify(owner)}${acceptsClock ? ',"b":1' : ""}}`)
+
+/**
+ * Collects the records of a drain. Facts come in as JSON text, stringified once; the tables of kinds and actors are built as they are named.
+ */
+export class FrameBuilder {
+  /** UTF-8 bytes of all that was added. */
+  bytes = 0
+  /** Records so far; the next one's index. */
+  count = 0
+  private kinds: Array<string> = []
+  private kindIndexes = new Map<string, number>()
+  private actors: Array<string> = []
+  private records: Array<string> = []
+
+  /** Names an actor; answers its index in this frame. Each actor once. */
+  addActor(kind: string, version: number, organization: string, key: string): number {
+    let kindIndex = this.kindIndexes.get(kind)
+    if (kindIndex === undefined) {
+      kindIndex = this.kinds.length
+      this.kindIndexes.set(kind, kindIndex)
+      this.kinds.push(`["${kind}",${version}]`)
+    }
+    const text = `[${kindIndex},${JSON.stringify(organization)},${JSON.stringify(key)}]`
+    this.bytes += Buffer.byteLength(text) + 1
+    return this.actors.push(text) - 1
+  }
+
+  /** Adds a fact. `bytes` is the text's length in UTF-8. */
+  addFact(actor: number, text: string, bytes: number): void {
+    this.records.push(`[${actor},${text}]`)
+    this.bytes += bytes + 8
+    this.count++
+  }
+
+  addEvent(actor: number, text: string, bytes: number): void {
+    this.records.push(`[${actor},null,${text}]`)
+    this.bytes += bytes + 13
+    this.count++
+  }
+
+  encode(header: FrameHeader): Uint8Array {
+    return Buffer.from(
+      `${encodeHeader(header)},"k":[${this.kinds.join(",")}],"a":[${this.actors.join(",")}],"r":[${this.records.join(",")}]}`
+    )
+  }
+}
+
+/** Encodes an event; its shape is checked here because rules are users' code. Throws on what is no event. */
+export const encodeEvent = (event: PublicEvent): string => {
+  if (typeof event.type !== "string" || typeof event.service !== "string" || typeof event.livemode !== "boolean")
+    throw new TypeError("an event needs type, service and livemode")
+  return JSON.stringify({
+    type: event.type,
+    service: event.service,
+    livemode: event.livemode,
+    data: event.data ?? null
+  })
+}
+
+/** Decodes stored bytes. Throws `FrameInvalid` on anything that is not a whole frame of a known version. */
+export const decodeFrame = (bytes: Uint8Array): Frame => {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"))
+  } catch {
+    throw new FrameInvalid({ message: "the bytes are not JSON" })
+  }
+  const version = (parsed as { v?: unknown } | null)?.v
+  const decoder = typeof version === "number" ? decoders[version] : undefined
+  if (decoder === undefined) throw new FrameInvalid({ message: `no decoder for frame version ${String(version)}` })
+  return decoder(parsed as Record<string, unknown>)
+}
+
+const invalid = (what: string): never => {
+  throw new FrameInvalid({ message: `${what} is missing or not what it should be` })
+}
+
+const integer = (value: unknown, what: string): number =>
+  Number.isSafeInteger(value) ? (value as number) : invalid(what)
+
+const decodeV1 = (frame: Record<string, unknown>): Frame => {
+  const kinds = (frame.k ?? []) as ReadonlyArray<readonly [string, number]>
+  const table = (frame.a ?? []) as ReadonlyArray<readonly [number, string, string]>
+  const list = (frame.r ?? []) as ReadonlyArray<readonly [number, unknown, PublicEvent?]>
+  if (!Array.isArray(kinds) || !Array.isArray(table) || !Array.isArray(list)) return invalid("a table")
+  if (typeof frame.p !== "string" || frame.p.length !== emptyLogHash.length) return invalid("the previous hash")
+  if (frame.c !== undefined && typeof frame.c !== "string") return invalid("the owner of a claim")
+  const actors = table.map((entry): FrameActor => {
+    const kind = kinds[entry[0]]
+    if (kind === undefined || typeof kind[0] !== "string" || typeof kind[1] !== "number") return invalid("a kind")
+    if (typeof entry[1] !== "string" || typeof entry[2] !== "string") return invalid("an actor")
+    return { kind: kind[0], version: kind[1], organization: entry[1], key: entry[2] }
+  })
+  const records: Array<FrameRecord> = new Array(list.length)
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index]!
+    const actor = actors[entry[0]]
+    if (actor === undefined) return invalid(`the actor of record ${index}`)
+    records[index] = { actor, fact: entry[1], event: entry[2] }
+  }
+  return {
+    epoch: integer(frame.e, "the epoch"),
+    number: integer(frame.n, "the number"),
+    now: integer(frame.t, "the time"),
+    previousHash: frame.p,
+    signalSequence: integer(frame.s, "the signal sequence"),
+    claim: frame.c as string | undefined,
+    acceptsClock: frame.b === 1,
+    records
+  }
+}
+
+const decoders: Readonly<Record<number, (frame: Record<string, unknown>) => Frame>> = { 1: decodeV1 }

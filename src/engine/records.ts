@@ -1,0 +1,107 @@
+/**
+ * What followers of the log see: the records of committed frames, facts decoded by their actors' schemas. Made by the drain from what it
+ * just decided, or from stored frames; both give the same.
+ */
+
+import type { PublicEvent } from "./Actor.ts"
+import { formatAddress } from "./address.ts"
+import { type Frame, FrameInvalid } from "./frame.ts"
+import { eventId } from "./ids.ts"
+import type { Registry } from "./memory.ts"
+
+interface RecordPlace {
+  readonly partition: number
+  readonly sequence: number
+  /** Place in the frame, from 0. */
+  readonly index: number
+  /** The frame's time, milliseconds since the Unix epoch. */
+  readonly now: number
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+}
+
+/** A fact of an actor. Never change `fact`: the actor may share it. */
+export interface FactRecord extends RecordPlace {
+  readonly _tag: "Fact"
+  readonly fact: unknown
+}
+
+/** A public event of a decision of an actor. */
+export interface EventRecord extends RecordPlace {
+  readonly _tag: "Event"
+  /** UUIDv8 derived from the place. */
+  readonly id: string
+  readonly event: PublicEvent
+}
+
+export type LogRecord = FactRecord | EventRecord
+
+/** A frame as followers see it. */
+export interface CommittedFrame {
+  readonly sequence: number
+  readonly hash: string
+  readonly number: number
+  readonly epoch: number
+  readonly now: number
+  /** Size of the stored frame. */
+  readonly bytes: number
+  readonly records: ReadonlyArray<LogRecord>
+}
+
+/** The records of a stored frame. Throws `FrameInvalid` when a kind is unknown or a fact cannot be decoded. */
+export const recordsOf = (
+  registry: Registry,
+  partition: number,
+  sequence: number,
+  frame: Frame
+): ReadonlyArray<LogRecord> =>
+  frame.records.map(({ actor, event, fact }, index): LogRecord => {
+    const place = {
+      partition,
+      sequence,
+      index,
+      now: frame.now,
+      organization: actor.organization,
+      kind: actor.kind,
+      key: actor.key
+    }
+    return event === undefined
+      ? { _tag: "Fact", ...place, fact: decodeFact(registry, sequence, actor, fact) }
+      : { _tag: "Event", ...place, id: eventId(partition, frame.epoch, frame.number, index), event }
+  })
+
+/** Decodes a fact by its actor's schema. Throws `FrameInvalid` with the place. */
+export const decodeFact = (
+  registry: Registry,
+  sequence: number,
+  of: { readonly kind: string; readonly version: number; readonly organization: string; readonly key: string },
+  fact: unknown
+): unknown => {
+  const actor = registry.actors[registry.actorIndex(of.kind)]
+  if (actor === undefined)
+    throw new FrameInvalid({
+      message: `frame ${sequence} has a fact of kind ${of.kind}, which this program does not know`
+    })
+  try {
+    return actor.decodeFact(fact, of.version)
+  } catch (cause) {
+    throw new FrameInvalid({
+      message: `frame ${sequence} has a fact of ${formatAddress(of)} that cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`
+    })
+  }
+}
+
+/** A record as JSON, as parked records keep it. */
+export const encodeRecord = (registry: Registry, record: LogRecord): string => {
+  if (record._tag === "Event") return JSON.stringify(record)
+  const actor = registry.actors[registry.actorIndex(record.kind)]!
+  return JSON.stringify({ ...record, version: actor.version, fact: actor.encodeFact(record.fact) })
+}
+
+/** Reads what `encodeRecord` wrote. Throws `FrameInvalid` when the kind is unknown or the fact cannot be decoded. */
+export const decodeRecord = (registry: Registry, text: string): LogRecord => {
+  const { version, ...record } = JSON.parse(text) as LogRecord & { readonly version?: number }
+  if (record._tag === "Event") return record
+  return { ...record, fact: decodeFact(registry, record.sequence, { ...record, version: version ?? 1 }, record.fact) }
+}

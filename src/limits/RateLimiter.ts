@@ -1,0 +1,103 @@
+/**
+ * `RateLimiter`: how many requests a key may make per clock window (platform-api.md, "Platform request rate"). Time comes from
+ * the Clock. `layerMemory` counts in this process and needs nothing else; the same interface stands before a limiter
+ * elsewhere, which may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
+ * Decision, `admit` turns it into `RateLimited` for callers who want to stop there.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { InvalidArgument, LimiterFull, type LimiterUnreachable, RateLimited } from "./errors.ts"
+import { type MemoryLimiter, type MemoryOptions, makeMemory } from "./memory.ts"
+import { assertLimit, type Decision, type Limit, type Receipt } from "./rules.ts"
+
+export interface TakeOptions {
+  /** What the request costs, an integer of at least 1. Default 1. */
+  readonly cost?: number | undefined
+  /** Limit of this key now, instead of the one that the limiter knows for it. The key's count goes on under it. */
+  readonly limit?: Limit | undefined
+}
+
+export interface MemoryLayerOptions extends MemoryOptions {
+  /**
+   * Limit of the keys whose call names none: one for all, or by key, asked anew at each call, so that a changed plan or
+   * custom limit applies at once.
+   */
+  readonly limit: Limit | ((key: string) => Limit)
+}
+
+export class RateLimiter extends Context.Service<
+  RateLimiter,
+  {
+    /** Asks for one request, or `cost` of them, and counts them if they pass. A refusal counts nothing. */
+    readonly take: (key: string, options?: TakeOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+    /** What `take` would answer, counting nothing. */
+    readonly peek: (key: string, options?: TakeOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+    /**
+     * Gives back what an allowed decision of this key counted, for a request that was not carried out. Once per decision. Gives
+     * the units returned: 0 after the decision's window has ended.
+     */
+    readonly refund: (key: string, receipt: Receipt) => Effect.Effect<number, InvalidArgument | LimiterUnreachable>
+  }
+>()("sluice/limits/RateLimiter") {
+  /** A limiter in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: MemoryLayerOptions): Layer.Layer<RateLimiter, InvalidArgument> =>
+    Layer.effect(
+      RateLimiter,
+      Effect.suspend(() =>
+        attempt(() => {
+          if (typeof options.limit !== "function") assertLimit(options.limit)
+          return fromMemory(makeMemory(options), options.limit)
+        })
+      )
+    )
+}
+
+/** The service over a synchronous limiter, which may be shared with code outside Effect. */
+export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["limit"]): RateLimiter["Service"] => {
+  const limitOf = typeof limit === "function" ? limit : () => limit
+  return {
+    take: (key, options) =>
+      Clock.clockWith((clock) =>
+        attempt(() =>
+          memory.take(key, options?.limit ?? limitOf(key), options?.cost ?? 1, clock.currentTimeMillisUnsafe())
+        )
+      ),
+    peek: (key, options) =>
+      Clock.clockWith((clock) =>
+        attempt(() =>
+          memory.peek(key, options?.limit ?? limitOf(key), options?.cost ?? 1, clock.currentTimeMillisUnsafe())
+        )
+      ),
+    refund: (key, receipt) =>
+      Clock.clockWith((clock) => attempt(() => memory.refund(key, receipt, clock.currentTimeMillisUnsafe())))
+  }
+}
+
+/**
+ * `take` for callers who stop at a refusal: fails with `RateLimited` over the limit, and with `LimiterFull` where the limiter has no room
+ * for another key.
+ */
+export const admit = (
+  key: string,
+  options?: TakeOptions
+): Effect.Effect<Decision, RateLimited | LimiterFull | InvalidArgument | LimiterUnreachable, RateLimiter> =>
+  Effect.flatMap(RateLimiter, (limiter) => Effect.flatMap(limiter.take(key, options), orRefused))
+
+/** A refusal as an error. */
+export const orRefused = (decision: Decision): Effect.Effect<Decision, RateLimited | LimiterFull> => {
+  if (decision.limit === "unlimited" || decision.allowed) return Effect.succeed(decision)
+  const { cost, limit, remaining, reset, retryAfterSeconds } = decision
+  return Effect.fail(
+    decision.outcome === "full"
+      ? new LimiterFull({ reset, retryAfterSeconds })
+      : new RateLimited({ limit, remaining, cost, reset, retryAfterSeconds })
+  )
+}
+
+/** Evaluates at once: the callers are already inside the fiber that asks. Anything but a bad argument is a defect. */
+const attempt = <A>(evaluate: () => A): Effect.Effect<A, InvalidArgument> => {
+  try {
+    return Effect.succeed(evaluate())
+  } catch (error) {
+    return error instanceof InvalidArgument ? Effect.fail(error) : Effect.die(error)
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The request rate as an actor of the engine's limiter lane (architecture, rule 15): decided on arrival, without facts, its
+ * state in memory only. Plan and custom limit are facts of the organization, which the lane reads and hands in with each
+ * command. A restart or a move starts the window anew, as decisions say. `initial`, `decide` and `keepUntil` are what a lane
+ * asks for; needs no engine.
+ */
+import { Schema } from "effect"
+import { InvalidArgument } from "./errors.ts"
+import * as Rules from "./rules.ts"
+
+/** Units that a request costs. */
+export const Cost = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Rules.maximumLimit }))
+
+/** Requests per window, or `"unlimited"`. */
+export const Limit = Schema.Union([
+  Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Rules.maximumLimit })),
+  Schema.Literal("unlimited")
+])
+
+const Receipt = Schema.Struct({ allowed: Schema.Boolean, cost: Cost, reset: Schema.Int })
+
+/** What can be asked. `limit` stands for one call in place of the organization's own. */
+export const LimiterCommand = Schema.Union([
+  Schema.TaggedStruct("Take", { cost: Cost, limit: Schema.optionalKey(Limit) }),
+  Schema.TaggedStruct("Peek", { cost: Cost, limit: Schema.optionalKey(Limit) }),
+  Schema.TaggedStruct("Refund", { receipt: Receipt })
+])
+export type LimiterCommand = typeof LimiterCommand.Type
+
+const decisionFields = { cost: Cost, reset: Schema.Int, retryAfterSeconds: Schema.Int }
+
+/** The answer to `Take` and `Peek` as it travels to another machine. */
+export const Decision = Schema.Union([
+  Schema.Struct({
+    allowed: Schema.Boolean,
+    outcome: Schema.Literals(["allowed", "limited", "cost_above_limit", "full"]),
+    limit: Schema.Int,
+    remaining: Schema.Int,
+    ...decisionFields
+  }),
+  Schema.Struct({
+    allowed: Schema.Literal(true),
+    outcome: Schema.Literal("allowed"),
+    limit: Schema.Literal("unlimited"),
+    remaining: Schema.Literal("unlimited"),
+    ...decisionFields
+  })
+])
+
+/** Every answer: a decision, the units that a refund gave back, or what was wrong with the command. */
+export const LimiterReply = Schema.Union([
+  Schema.TaggedStruct("Decided", { decision: Decision }),
+  Schema.TaggedStruct("Refunded", { refunded: Schema.Int }),
+  InvalidArgument
+])
+export type LimiterReply = typeof LimiterReply.Type
+
+/** One actor's memory. `decide` replaces what is in it. */
+export interface LimiterState {
+  window: Rules.WindowState
+}
+
+/** An actor of which nothing is known yet: nothing used. */
+export const initial = (): LimiterState => ({ window: Rules.initial })
+
+/**
+ * Answers `command` at `now` (Unix milliseconds) and counts in `state`. `limit` is the one in force now, from what the log says
+ * of the organization (`requestsPerMinute`): the count survives a change of it. Never throws; a command that its schema
+ * would have refused is answered with `InvalidArgument` and counts nothing.
+ */
+export const decide = (state: LimiterState, command: LimiterCommand, limit: Rules.Limit, now: number): LimiterReply => {
+  try {
+    switch (command._tag) {
+      case "Take": {
+        const taken = Rules.take(state.window, command.limit ?? limit, command.cost, now)
+        state.window = taken.state
+        return { _tag: "Decided", decision: taken.decision }
+      }
+      case "Peek":
+        return { _tag: "Decided", decision: Rules.peek(state.window, command.limit ?? limit, command.cost, now) }
+      case "Refund": {
+        const given = Rules.refund(state.window, command.receipt, now)
+        state.window = given.state
+        return { _tag: "Refunded", refunded: given.refunded }
+      }
+    }
+  } catch (error) {
+    if (error instanceof InvalidArgument) return error
+    throw error
+  }
+}
+
+/** Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else 0. */
+export const keepUntil = (state: LimiterState): number => (state.window.used === 0 ? 0 : state.window.endMillis)

@@ -1,0 +1,53 @@
+/**
+ * What can go wrong when a limit is asked: a bad argument, a limit that is reached, a limiter that has no room for
+ * another key, and a limiter that gave no answer. They are different types because callers treat them differently: the
+ * first is a mistake, the second is answered with 429, and for the last two the caller decides whether to let pass.
+ * No error names the key, because a key may be a credential.
+ */
+import { Schema } from "effect"
+
+/** An argument outside what the limiter takes. Nothing was counted. Terminal: the same call fails again. */
+export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("InvalidArgument", {
+  /** Name of the argument. */
+  argument: Schema.String,
+  /** What was expected and, unless it is a key, what was given. */
+  message: Schema.String
+}) {}
+
+/** The request is over the limit of its key and was not counted (platform-api.md, "Platform request rate"). */
+export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
+  /** Requests per window. */
+  limit: Schema.Int,
+  /** Requests left in the window; above 0 where only a smaller cost would still fit. */
+  remaining: Schema.Int,
+  /** What the request would have cost. Above `limit` it fits no window. */
+  cost: Schema.Int,
+  /** Unix seconds at which the window ends. */
+  reset: Schema.Int,
+  /** Whole seconds until then, at least 1. */
+  retryAfterSeconds: Schema.Int
+}) {
+  override get message(): string {
+    return this.cost > this.limit
+      ? `A request of cost ${this.cost} never fits the limit of ${this.limit}`
+      : `Over the limit of ${this.limit}; retry after ${this.retryAfterSeconds} s`
+  }
+}
+
+/** The limiter counts as many keys as it may hold and this one is new to the window. Nothing was counted. */
+export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull", {
+  /** Unix seconds at which the window ends and there is room again. */
+  reset: Schema.Int,
+  /** Whole seconds until then, at least 1. */
+  retryAfterSeconds: Schema.Int
+}) {
+  override get message(): string {
+    return `No room to count another key; retry after ${this.retryAfterSeconds} s`
+  }
+}
+
+/** Whoever counts this key gave no answer in time, so it is unknown whether the request is over its limit. Retryable. */
+export class LimiterUnreachable extends Schema.TaggedError<LimiterUnreachable>()("LimiterUnreachable", {
+  /** What was tried and why there was no answer, for an operator. */
+  message: Schema.String
+}) {}

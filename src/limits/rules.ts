@@ -1,0 +1,220 @@
+/**
+ * The request rate rule (platform-api.md, "Platform request rate"; decisions, the same heading): a fixed window that
+ * lies on the clock, by default the UTC minute. A request that passes is counted, one that does not is not.
+ * Pure: the time comes in as an argument, nothing is kept. `makeMemory` and the limiter's actor count by these functions.
+ * Time never runs backwards in a window's state: under a clock that was set back the later window stays in force until
+ * the clock is there again, so that setting a clock grants nothing.
+ */
+import { InvalidArgument } from "./errors.ts"
+
+/** Length of the window of the platform's request rate. */
+export const minuteMillis = 60_000
+
+/** Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. */
+export const maximumWindowMillis = 86_400_000
+
+/** Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. */
+export const maximumLimit = 1_000_000_000
+
+/** Last instant that a JavaScript `Date` can show; what a clock says beyond it is a mistake. */
+const maximumNowMillis = 8_640_000_000_000_000
+
+/** Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. */
+export type Limit = number | "unlimited"
+
+/** What one key has used. Plain data, so that it can be shown and sent. */
+export interface WindowState {
+  /** Unix milliseconds at which the window ends; 0 before the first request. */
+  readonly endMillis: number
+  /** Sum of the costs that were let through in the window, less refunds. */
+  readonly used: number
+}
+
+/** A key that has not been seen. */
+export const initial: WindowState = { endMillis: 0, used: 0 }
+
+/**
+ * - `allowed`: counted, the request may proceed
+ * - `limited`: over the limit; passes in a later window
+ * - `cost_above_limit`: dearer than the whole limit; passes in no window
+ * - `full`: the limiter has no room to count another key (never from the pure rule)
+ */
+export type Outcome = "allowed" | "limited" | "cost_above_limit" | "full"
+
+interface DecisionBase {
+  /** Whether the request may proceed. Only then was its cost counted. */
+  readonly allowed: boolean
+  readonly outcome: Outcome
+  /** What the request costs. */
+  readonly cost: number
+  /** Unix seconds at which the window ends. */
+  readonly reset: number
+  /** Whole seconds until the window ends, at least 1: when a refused request should come again. */
+  readonly retryAfterSeconds: number
+}
+
+/** The answer under a limit. */
+export interface LimitedDecision extends DecisionBase {
+  /** Requests per window. */
+  readonly limit: number
+  /** Requests left in the window, after this one where it was allowed. Never below 0. */
+  readonly remaining: number
+}
+
+/** The answer without a limit. It is counted all the same, for a plan that changes within the window. */
+export interface UnlimitedDecision extends DecisionBase {
+  readonly allowed: true
+  readonly outcome: "allowed"
+  readonly limit: "unlimited"
+  readonly remaining: "unlimited"
+}
+
+/** The answer to `take` and `peek`. `limit` tells the two cases apart. */
+export type Decision = LimitedDecision | UnlimitedDecision
+
+/** What `refund` needs of the decision that it takes back. */
+export type Receipt = Pick<DecisionBase, "allowed" | "cost" | "reset">
+
+/**
+ * End in Unix milliseconds of the window that contains `now`.
+ * @throws InvalidArgument if `now` is no time.
+ */
+export const windowEnd = (now: number, windowMillis: number): number => {
+  if (!(Math.abs(now) <= maximumNowMillis)) {
+    throw new InvalidArgument({ argument: "now", message: `now must be Unix milliseconds, got ${now}` })
+  }
+  return (Math.floor(now / windowMillis) + 1) * windowMillis
+}
+
+/** @throws InvalidArgument unless `cost` is an integer from 1 to `maximumLimit`. */
+export const assertCost = (cost: number): void => {
+  if (!(Number.isInteger(cost) && cost >= 1 && cost <= maximumLimit)) {
+    throw new InvalidArgument({
+      argument: "cost",
+      message: `cost must be an integer from 1 to ${maximumLimit}, got ${cost}`
+    })
+  }
+}
+
+/** @throws InvalidArgument unless `limit` is an integer from 0 to `maximumLimit` or `"unlimited"`. */
+export const assertLimit = (limit: Limit): void => {
+  if (limit !== "unlimited" && !(Number.isInteger(limit) && limit >= 0 && limit <= maximumLimit)) {
+    throw new InvalidArgument({
+      argument: "limit",
+      message: `limit must be an integer from 0 to ${maximumLimit} or "unlimited", got ${limit}`
+    })
+  }
+}
+
+/** @throws InvalidArgument unless `windowMillis` is a whole number of seconds, at most `maximumWindowMillis`. */
+export const assertWindow = (windowMillis: number): void => {
+  // Whole seconds, because a decision names its window by the Unix second at which it ends.
+  if (!(windowMillis >= 1000 && windowMillis <= maximumWindowMillis && windowMillis % 1000 === 0)) {
+    throw new InvalidArgument({
+      argument: "windowMillis",
+      message: `windowMillis must be a multiple of 1000 from 1000 to ${maximumWindowMillis}, got ${windowMillis}`
+    })
+  }
+}
+
+/** The rule itself: whether `cost` more passes where `used` of `limit` is gone. */
+export const judge = (used: number, limit: Limit, cost: number): Outcome => {
+  if (limit === "unlimited" || used + cost <= limit) return "allowed"
+  return cost > limit ? "cost_above_limit" : "limited"
+}
+
+/** What the count of an unlimited key stops at: over every limit, so that it is never taken for exact. */
+const uncountable = maximumLimit + 1
+
+/** Counts `cost`. */
+export const count = (used: number, cost: number): number => Math.min(used + cost, uncountable)
+
+/** The units to take off `used` for `receipt`: none unless it was counted in the window that ends at `endMillis`. */
+export const refundable = (used: number, endMillis: number, receipt: Receipt): number =>
+  receipt.allowed && receipt.reset * 1000 === endMillis && used < uncountable ? Math.min(receipt.cost, used) : 0
+
+/** Words the answer. `used` is the count after the decision. */
+export const decision = (
+  outcome: Outcome,
+  limit: Limit,
+  cost: number,
+  used: number,
+  endMillis: number,
+  now: number
+): Decision => {
+  const reset = endMillis / 1000
+  const retryAfterSeconds = Math.ceil((endMillis - now) / 1000)
+  return limit === "unlimited"
+    ? { allowed: true, outcome: "allowed", limit, remaining: limit, cost, reset, retryAfterSeconds }
+    : {
+        allowed: outcome === "allowed",
+        outcome,
+        limit,
+        remaining: used < limit ? limit - used : 0,
+        cost,
+        reset,
+        retryAfterSeconds
+      }
+}
+
+/** The state as `now` sees it: empty where its window has ended. */
+export const advance = (state: WindowState, now: number, windowMillis: number = minuteMillis): WindowState =>
+  now < state.endMillis ? state : { endMillis: windowEnd(now, windowMillis), used: 0 }
+
+/**
+ * Asks for `cost` requests at `now` (Unix milliseconds) and counts them if they pass. `limit` is the one in force now: the
+ * count survives a change of it. A refusal leaves the count as it was.
+ * @throws InvalidArgument for a cost, limit or time outside its range.
+ */
+export const take = (
+  state: WindowState,
+  limit: Limit,
+  cost: number,
+  now: number,
+  windowMillis: number = minuteMillis
+): { readonly state: WindowState; readonly decision: Decision } => {
+  assertLimit(limit)
+  assertCost(cost)
+  const before = advance(state, now, windowMillis)
+  const outcome = judge(before.used, limit, cost)
+  const after = outcome === "allowed" ? { endMillis: before.endMillis, used: count(before.used, cost) } : before
+  return { state: after, decision: decision(outcome, limit, cost, after.used, after.endMillis, now) }
+}
+
+/**
+ * What `take` would answer, counting nothing: `remaining` is what is left before the request.
+ * @throws InvalidArgument for a cost, limit or time outside its range.
+ */
+export const peek = (
+  state: WindowState,
+  limit: Limit,
+  cost: number,
+  now: number,
+  windowMillis: number = minuteMillis
+): Decision => {
+  assertLimit(limit)
+  assertCost(cost)
+  const { endMillis, used } = advance(state, now, windowMillis)
+  return decision(judge(used, limit, cost), limit, cost, used, endMillis, now)
+}
+
+/**
+ * Gives back what an allowed decision counted, for a request that was not carried out after all. Once per decision: a second
+ * refund would give back what other requests used. `refunded` is 0 if the decision was a refusal or its window has ended;
+ * the count never falls below 0, so never more than the limit is free.
+ * @throws InvalidArgument for a cost or time outside its range.
+ */
+export const refund = (
+  state: WindowState,
+  receipt: Receipt,
+  now: number,
+  windowMillis: number = minuteMillis
+): { readonly state: WindowState; readonly refunded: number } => {
+  assertCost(receipt.cost)
+  const before = advance(state, now, windowMillis)
+  const refunded = refundable(before.used, before.endMillis, receipt)
+  return {
+    state: refunded === 0 ? before : { endMillis: before.endMillis, used: before.used - refunded },
+    refunded
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader (architecture, rules 1, 2 and
+ * 14). Says what the server answered and no more; what that means is the engine's (`append.ts`). Needs `NatsConnection`.
+ */
+import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
+import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"
+import {
+  Journal,
+  JournalGap,
+  JournalRefused,
+  JournalUnavailable,
+  type Log,
+  type LogState,
+  type PublishAnswer,
+  type PublishRequest,
+  type StoredFrame
+} from "../engine/Journal.ts"
+import { maximumFrameBytes } from "../engine/limits.ts"
+import { NatsConnection } from "./connection.ts"
+import * as Api from "./jetStreamApi.ts"
+import { type LogStreamOptions, openLogStream, streamNameOf, subjectOf } from "./logStream.ts"
+import * as OrderedReader from "./orderedReader.ts"
+import * as Requests from "./requests.ts"
+
+export type JournalOptions = LogStreamOptions
+
+/** The header of a frame's identity. */
+const frameHeader = "Sluice-Frame"
+const expectedHeader = "Nats-Expected-Last-Sequence"
+
+/** Of the server's `max_payload`, what is left for headers: they take about 120 bytes. */
+const headerReserveBytes = 1024
+
+/** A read that gets no frame for this long gives up. */
+const readPatienceMillis = 5_000
+
+/** A reader that is given nothing for this long is replaced, and the leader is asked whether the frame exists. */
+const readStallMillis = 1_000
+
+/** Pause before a reader is opened again. */
+const readRetryMillis = 50
+
+/** Up to so many frames are fetched one by one, which is faster than a consumer and reads from the leader. */
+const fetchedFrames = 8
+
+/** One pull of a reader. */
+const pullFrames = 500
+const pullBytes = 4 * 1024 * 1024
+
+/** Builds the journal on a connected client. */
+export const make = (
+  client: Client,
+  options: JournalOptions = {}
+): Effect.Effect<Journal["Service"], JournalRefused, Scope.Scope> =>
+  Effect.gen(function* () {
+    const maximumMessageBytes = (client.info?.max_payload ?? 0) - headerReserveBytes
+    if (maximumMessageBytes < maximumFrameBytes) {
+      return yield* new JournalRefused({
+        message: `the NATS server takes messages of ${client.info?.max_payload ?? 0} bytes and a frame needs ${maximumFrameBytes + headerReserveBytes}: set "max_payload: 1MB" in its configuration`
+      })
+    }
+    const requests = yield* Requests.make(client)
+    const api = Api.make(requests)
+    return Journal.of({
+      maximumMessageBytes,
+      open: (partition) => Effect.as(openLogStream(api, partition, options), makeLog(requests, api, partition, options))
+    })
+  })
+
+/** The journal of a deployment. */
+export const layer = (options: JournalOptions = {}): Layer.Layer<Journal, JournalRefused, NatsConnection> =>
+  Layer.effect(
+    Journal,
+    Effect.flatMap(NatsConnection, ({ client }) => make(client, options))
+  )
+
+const makeLog = (
+  requests: Requests.Requests,
+  api: Api.JetStreamApi,
+  partition: number,
+  options: JournalOptions
+): Log => {
+  const stream = streamNameOf(partition, options.namespace)
+  const subject = subjectOf(partition, options.namespace)
+
+  const unavailable = (cause: { readonly message: string }) =>
+    new JournalUnavailable({ partition, message: `the log of partition ${partition}: ${cause.message}`, cause })
+
+  const publish = (request: PublishRequest): Effect.Effect<PublishAnswer> => {
+    const frameHeaders = headers()
+    frameHeaders.set(expectedHeader, String(request.expectedLast))
+    frameHeaders.set(frameHeader, request.identity)
+    return Effect.match(
+      requests.request(subject, request.bytes, {
+        headers: frameHeaders,
+        timeoutMillis: request.timeoutMillis,
+        whenDisconnected: "fail"
+      }),
+      {
+        onSuccess: answerOf,
+        onFailure: ({ reason }): PublishAnswer => {
+          if (reason === "no-responders") return { _tag: "NoLeader" }
+          if (reason === "too-large") return { _tag: "TooLarge", maximumBytes: requests.connection.info?.max_payload }
+          return { _tag: "NoAnswer", reason: reason === "timeout" ? "timeout" : "disconnected" }
+        }
+      }
+    )
+  }
+
+  const frameAt = (sequence: number) =>
+    Effect.mapBoth(api.message(stream, sequence), {
+      onFailure: unavailable,
+      onSuccess: (message): StoredFrame | undefined =>
+        message === undefined
+          ? undefined
+          : {
+              sequence: message.seq,
+              identity: identityIn(message.hdrs),
+              bytes: Buffer.from(message.data ?? "", "base64")
+            }
+    })
+
+  const state: Effect.Effect<LogState, JournalUnavailable> = Effect.mapBoth(api.streamInfo(stream), {
+    onFailure: unavailable,
+    onSuccess: ({ config, state: found }) => ({
+      firstSequence: found.messages === 0 ? found.last_seq + 1 : found.first_seq,
+      lastSequence: found.last_seq,
+      bytes: found.bytes,
+      maximumBytes: config.max_bytes
+    })
+  })
+
+  /** Fails when the leader itself has no frame there; otherwise the reader only lags behind. */
+  const assertNoGap = (sequence: number): Effect.Effect<void, JournalUnavailable | JournalGap> =>
+    Effect.gen(function* () {
+      const { lastSequence } = yield* state
+      if (lastSequence < sequence) return
+      if ((yield* frameAt(sequence)) !== undefined) return
+      return yield* new JournalGap({
+        partition,
+        sequence,
+        message: `frame ${sequence} is not in the log of partition ${partition}`
+      })
+    })
+
+  const fetchAll = Effect.fnUntraced(function* (from: number, through: number) {
+    const frames: Array<StoredFrame> = []
+    for (let sequence = from; sequence <= through; sequence++) {
+      const frame = yield* frameAt(sequence)
+      if (frame === undefined) break
+      frames.push(frame)
+    }
+    return frames
+  })
+
+  const readAll = (
+    from: number,
+    through: number
+  ): Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> =>
+    Stream.suspend(() => {
+      let next = from
+      let progressAt: number | undefined
+      const noteProgress = Effect.map(Clock.currentTimeMillis, (now) => {
+        progressAt = now
+      })
+
+      /** The frames among what was delivered that continue where we are; fewer than delivered when one is missing. */
+      const accept = (delivered: ReadonlyArray<OrderedReader.Delivered>): ReadonlyArray<StoredFrame> => {
+        const frames: Array<StoredFrame> = []
+        for (const { sequence, message } of delivered) {
+          if (sequence !== next || next > through) break
+          frames.push(frameOf(sequence, message))
+          next++
+        }
+        return frames
+      }
+
+      const takeMore = (reader: OrderedReader.OrderedReader) =>
+        Effect.gen(function* () {
+          if (next > through) return undefined
+          const delivered = yield* Effect.timeoutOrElse(reader.take, {
+            duration: Duration.millis(readStallMillis),
+            orElse: () => Effect.fail(new OrderedReader.ReaderStopped({ message: "no frame came" }))
+          })
+          const frames = accept(delivered)
+          if (frames.length === 0) {
+            return yield* new OrderedReader.ReaderStopped({ message: `frame ${next} did not come in its turn` })
+          }
+          yield* noteProgress
+          return [frames, reader] as const
+        })
+
+      const session: Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> = Stream.unwrap(
+        Effect.gen(function* () {
+          if (progressAt === undefined) yield* noteProgress
+          return yield* OrderedReader.open(requests, api, {
+            stream,
+            from: next,
+            batch: Math.min(pullFrames, through - next + 1),
+            maximumBytes: pullBytes
+          })
+        }).pipe(Effect.map((reader) => Stream.unfold(reader, takeMore)))
+      ).pipe(Stream.catchTag("ReaderStopped", (stopped) => Stream.unwrap(Effect.as(recover(stopped), session))))
+
+      const recover = (stopped: OrderedReader.ReaderStopped) =>
+        Effect.gen(function* () {
+          const waited = (yield* Clock.currentTimeMillis) - (progressAt ?? 0)
+          if (waited >= readPatienceMillis) return yield* unavailable(stopped)
+          // an unreachable leader is no reason to give up before the time
+          yield* Effect.catchTag(assertNoGap(next), "JournalUnavailable", () => Effect.void)
+          yield* Effect.sleep(Duration.millis(readRetryMillis))
+        })
+
+      const afterFetched = (frames: ReadonlyArray<StoredFrame>) => {
+        next += frames.length
+        const fetched = frames.length === 0 ? Stream.empty : Stream.succeed<ReadonlyArray<StoredFrame>>(frames)
+        return next > through ? fetched : Stream.concat(fetched, Stream.unwrap(Effect.as(assertNoGap(next), session)))
+      }
+      return through - from < fetchedFrames ? Stream.unwrap(Effect.map(fetchAll(from, through), afterFetched)) : session
+    })
+
+  return {
+    partition,
+    publish,
+    frameAt,
+    read: (from, through) => (from > through ? Stream.empty : readAll(from, through)),
+    state,
+    purgeBelow: (sequence) =>
+      Effect.flatMap(state, ({ lastSequence }) =>
+        Number.isSafeInteger(sequence) && sequence >= 2 && sequence <= lastSequence
+          ? Effect.mapError(api.purge(stream, { seq: sequence }), unavailable)
+          : Effect.die(
+              new Error(`purge below ${sequence} would empty or move the log, whose last frame is ${lastSequence}`)
+            )
+      ),
+    restartAfter: (sequence) =>
+      Effect.flatMap(state, ({ lastSequence }) =>
+        Number.isSafeInteger(sequence) && sequence >= lastSequence
+          ? Effect.mapError(api.purge(stream, { seq: sequence + 1 }), unavailable)
+          : Effect.die(new Error(`the log is at ${lastSequence} already, past ${sequence}`))
+      )
+  }
+}
+
+interface Acknowledgement {
+  readonly stream?: string
+  readonly seq?: number
+  readonly duplicate?: boolean
+  readonly error?: { readonly code: number; readonly err_code?: number; readonly description?: string }
+}
+
+const full = new Set<number>([Api.errorCodes.storageExceeded, Api.errorCodes.insufficientResources])
+const withoutLeader = new Set<number>([Api.errorCodes.clusterNotAvailable, Api.errorCodes.clusterNotLeader])
+
+/** What the server said to a publish. */
+const answerOf = (message: Msg): PublishAnswer => {
+  let answer: Acknowledgement
+  try {
+    answer = message.json<Acknowledgement>()
+  } catch {
+    return { _tag: "Refused", message: "the server's answer is not JSON" }
+  }
+  if (answer.error === undefined) {
+    return typeof answer.seq === "number" && answer.seq > 0
+      ? { _tag: "Acked", sequence: answer.seq, duplicate: answer.duplicate === true }
+      : { _tag: "Refused", message: "the server's acknowledgement has no sequence" }
+  }
+  const { code, err_code: errorCode = 0, description = "" } = answer.error
+  if (errorCode === Api.errorCodes.wrongLastSequence) {
+    const last = /(\d+)\s*$/.exec(description)?.[1]
+    return { _tag: "WrongSequence", last: last === undefined ? undefined : Number(last) }
+  }
+  if (errorCode === Api.errorCodes.wrongLastSequenceUnknown) return { _tag: "WrongSequence", last: undefined }
+  if (errorCode === Api.errorCodes.messageTooLarge) return { _tag: "TooLarge", maximumBytes: undefined }
+  if (withoutLeader.has(errorCode)) return { _tag: "NoLeader" }
+  // any failure to store has this number; only the limits say that nothing was written
+  const limitReached = errorCode === Api.errorCodes.storeFailed && /^maximum (bytes|messages)/.test(description)
+  if (limitReached || full.has(errorCode)) return { _tag: "Full" }
+  return { _tag: "Refused", message: `${description} (${code}, ${errorCode})` }
+}
+
+const frameOf = (sequence: number, message: Msg): StoredFrame => ({
+  sequence,
+  identity: message.headers?.get(frameHeader) ?? "",
+  bytes: message.data
+})
+
+const identityLine = new RegExp(`^${frameHeader}:[ \\t]*(.*?)[ \\t]*$`, "im")
+
+/** The identity in a stored message's headers (base64 of their text). */
+const identityIn = (encoded: string | undefined): string =>
+  encoded === undefined ? "" : (identityLine.exec(Buffer.from(encoded, "base64").toString("utf8"))?.[1] ?? "")

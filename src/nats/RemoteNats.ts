@@ -1,0 +1,99 @@
+/**
+ * Asks between processes: a NATS request to `ask.<partition>`, to which only owners of the partition are subscribed (architecture,
+ * "Placement"). Needs `NatsConnection`.
+ */
+import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
+import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"
+import { maximumConcurrency, Remote, RemoteUnavailable } from "../engine/Remote.ts"
+import { NatsConnection } from "./connection.ts"
+import * as Requests from "./requests.ts"
+
+/** The server is given this long to take note of a new owner. */
+const subscribeMillis = 1_000
+
+export interface RemoteOptions {
+  /** Put before the subject (`<namespace>.ask.0`), for several deployments on one account. */
+  readonly namespace?: string | undefined
+}
+
+export const make = (
+  client: Client,
+  options: RemoteOptions = {}
+): Effect.Effect<Remote["Service"], never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const requests = yield* Requests.make(client)
+    const subjectOf = (partition: number) =>
+      options.namespace === undefined ? `ask.${partition}` : `${options.namespace}.ask.${partition}`
+    return Remote.of({
+      request: (partition, payload, { accept, timeoutMillis }) =>
+        requests
+          .request(subjectOf(partition), payload, {
+            timeoutMillis,
+            accept: (message) => accept(message.data),
+            whenDisconnected: "fail"
+          })
+          .pipe(
+            Effect.map((message) => message.data),
+            Effect.mapError(
+              (cause) =>
+                new RemoteUnavailable({
+                  message: `the owner of partition ${partition} did not answer: ${cause.message}`,
+                  sent: cause.reason === "timeout" || cause.reason === "disconnected",
+                  cause
+                })
+            )
+          ),
+      serve: (partition, handle) =>
+        Effect.gen(function* () {
+          if (client.isClosed()) {
+            return yield* new RemoteUnavailable({ message: "the connection to NATS is closed", sent: false })
+          }
+          const fibers = yield* FiberSet.make<void>()
+          const run = yield* FiberSet.runtime(fibers)<never>()
+          let running = 0
+          const answer = (message: Msg) =>
+            handle(message.data).pipe(
+              Effect.flatMap((reply) =>
+                Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
+                  Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
+                )
+              ),
+              Effect.ensuring(
+                Effect.sync(() => {
+                  running--
+                })
+              )
+            )
+          yield* Effect.acquireRelease(
+            Effect.sync(() =>
+              client.subscribe(subjectOf(partition), {
+                callback: (error, message) => {
+                  if (error !== null || running >= maximumConcurrency) return
+                  running++
+                  run(answer(message))
+                }
+              })
+            ),
+            (subscription) =>
+              Effect.sync(() => {
+                if (!client.isClosed()) subscription.unsubscribe()
+              })
+          )
+          // while disconnected the client subscribes when it is connected again
+          if (requests.isConnected()) {
+            yield* Effect.ignore(
+              Effect.timeout(
+                Effect.tryPromise(() => client.flush()),
+                Duration.millis(subscribeMillis)
+              )
+            )
+          }
+        })
+    })
+  })
+
+export const layer = (options: RemoteOptions = {}): Layer.Layer<Remote, never, NatsConnection> =>
+  Layer.effect(
+    Remote,
+    Effect.flatMap(NatsConnection, ({ client }) => make(client, options))
+  )

@@ -1,0 +1,161 @@
+/**
+ * The stream that holds one partition's log: its settings (architecture, rule 14), and the sentence for an operator when a stream that is
+ * there offers less. Needs `JetStreamApi`.
+ */
+import { Effect } from "effect"
+import { JournalRefused, JournalUnavailable } from "../engine/Journal.ts"
+import {
+  type ApiRefused,
+  errorCodes,
+  isTerminal,
+  type JetStreamApi,
+  type StreamConfig,
+  type StreamInfo
+} from "./jetStreamApi.ts"
+import type { RequestFailed } from "./requests.ts"
+
+/** Bytes after which a log takes no more frames, unless told otherwise: 4 GiB. */
+export const defaultMaximumBytes = 4 * 1024 * 1024 * 1024
+
+export interface LogStreamOptions {
+  /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */
+  readonly replicas?: 1 | 3 | 5 | undefined
+  /** The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start. */
+  readonly maximumBytes?: number | undefined
+  /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
+  readonly namespace?: string | undefined
+}
+
+export const streamNameOf = (partition: number, namespace: string | undefined): string =>
+  namespace === undefined ? `log-${partition}` : `${namespace}-log-${partition}`
+
+export const subjectOf = (partition: number, namespace: string | undefined): string =>
+  namespace === undefined ? `log.${partition}` : `${namespace}.log.${partition}`
+
+/** The server's least; frames carry no message ids, so the window is never used. */
+const duplicateWindowNanos = 100_000_000
+
+const settingsOf = (partition: number, options: LogStreamOptions): StreamConfig => ({
+  name: streamNameOf(partition, options.namespace),
+  subjects: [subjectOf(partition, options.namespace)],
+  description: `Log of partition ${partition}: the only truth, changed by nothing but Sluice`,
+  retention: "limits",
+  storage: "file",
+  discard: "new",
+  max_msgs: -1,
+  max_msgs_per_subject: -1,
+  max_bytes: options.maximumBytes ?? defaultMaximumBytes,
+  max_age: 0,
+  max_msg_size: -1,
+  max_consumers: -1,
+  num_replicas: options.replicas ?? 1,
+  duplicate_window: duplicateWindowNanos,
+  deny_delete: true,
+  deny_purge: false,
+  allow_direct: false
+})
+
+/** Finds the stream or makes it, and looks that it keeps what the engine promises. */
+export const openLogStream = Effect.fnUntraced(function* (
+  api: JetStreamApi,
+  partition: number,
+  options: LogStreamOptions
+): Effect.fn.Return<StreamInfo, JournalRefused | JournalUnavailable> {
+  const wanted = settingsOf(partition, options)
+  const found = yield* api.streamInfo(wanted.name).pipe(
+    Effect.catchIf(
+      (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNotFound,
+      () =>
+        // made by another process at the same time: look again
+        Effect.catchIf(
+          api.createStream(wanted),
+          (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNameInUse,
+          () => api.streamInfo(wanted.name)
+        )
+    ),
+    Effect.mapError((error) => openFailure(partition, wanted, error))
+  )
+  const weakness = weaknessOf(found.config, wanted)
+  if (weakness !== undefined) {
+    return yield* new JournalRefused({
+      message: `the stream ${wanted.name}, the log of partition ${partition}, ${weakness}`
+    })
+  }
+  if (found.config.max_bytes >= wanted.max_bytes) return found
+  return yield* Effect.mapError(api.updateStream({ ...found.config, max_bytes: wanted.max_bytes }), (error) =>
+    openFailure(partition, wanted, error)
+  )
+})
+
+const edit = (name: string, flag: string): string => `change it with: nats stream edit ${name} ${flag}`
+
+/** What makes a stream unfit for a log, as the end of a sentence that says what to do; undefined when nothing does. */
+export const weaknessOf = (found: StreamConfig, wanted: StreamConfig): string | undefined => {
+  const { name } = wanted
+  const onlyNew = "this cannot be changed on an existing stream, so move it away and restore the log from a backup"
+  if (found.storage !== "file") return `keeps its frames in memory and would lose them with the server; ${onlyNew}`
+  if (found.persist_mode === "async") {
+    return `acknowledges frames before they are written (persist_mode async); ${onlyNew}`
+  }
+  if (found.mirror !== undefined || found.sources !== undefined) {
+    return `copies another stream (mirror or sources), so its sequences are not its own; ${onlyNew}`
+  }
+  if (found.retention !== "limits") return `drops frames that consumers have read (${found.retention}); ${onlyNew}`
+  if (found.sealed === true) return `is sealed and takes no frames; ${onlyNew}`
+  if (found.no_ack === true) return `acknowledges nothing; ${edit(name, "--ack")}`
+  if (found.max_age !== 0) {
+    return `drops frames after ${found.max_age / 1e9} s; ${edit(name, "--max-age=-1")}`
+  }
+  if (found.max_msgs > 0 || found.max_msgs_per_subject > 0) {
+    return `is limited to a number of frames; ${edit(name, "--max-msgs=-1 --max-msgs-per-subject=-1")}`
+  }
+  if (found.discard !== "new") return `drops old frames when it is full; ${edit(name, "--discard=new")}`
+  if (found.max_bytes <= 0) {
+    return `has no bound and could fill the disk; ${edit(name, `--max-bytes=${wanted.max_bytes}`)}`
+  }
+  if (!found.deny_delete) {
+    return `allows single frames to be deleted; ${edit(name, "--deny-delete")}`
+  }
+  if (found.deny_purge) return `forbids purging, so it would grow until it is full; ${onlyNew}`
+  if (found.allow_rollup_hdrs === true) {
+    return `lets a message replace all frames (rollup); ${edit(name, "--no-allow-rollup")}`
+  }
+  if (found.allow_msg_ttl === true) {
+    return `lets messages carry a time to live; ${onlyNew}`
+  }
+  if (found.allow_direct) {
+    return `answers reads from any copy, also stale ones; ${edit(name, "--no-allow-direct")}`
+  }
+  if (found.subject_transform !== undefined) return `rewrites subjects; ${edit(name, "--no-transform")}`
+  if (found.subjects.length !== 1 || found.subjects[0] !== wanted.subjects[0]) {
+    return `listens to ${found.subjects.join(", ")} instead of ${wanted.subjects[0]}; ${edit(name, `--subjects=${wanted.subjects[0]}`)}`
+  }
+  if (found.max_msg_size > 0) {
+    return `refuses frames of more than ${found.max_msg_size} bytes; ${edit(name, "--max-msg-size=-1")}`
+  }
+  if (found.num_replicas < wanted.num_replicas) {
+    return `has ${found.num_replicas} copies instead of ${wanted.num_replicas}, so the loss of one server could lose acknowledged frames; ${edit(name, `--replicas=${wanted.num_replicas}`)}`
+  }
+  return undefined
+}
+
+const openFailure = (
+  partition: number,
+  wanted: StreamConfig,
+  error: RequestFailed | ApiRefused
+): JournalRefused | JournalUnavailable => {
+  if (error._tag === "ApiRefused" && isTerminal(error)) {
+    const advice =
+      error.errorCode === errorCodes.storageExceeded
+        ? `; each log sets aside ${wanted.max_bytes} bytes: allow the server more (max_file_store in nats.conf) or the logs less`
+        : ""
+    return new JournalRefused({
+      message: `the stream ${wanted.name}, the log of partition ${partition}, cannot be opened: ${error.description}${advice}`
+    })
+  }
+  return new JournalUnavailable({
+    partition,
+    message: `the log of partition ${partition} cannot be opened now: ${error.message}`,
+    cause: error
+  })
+}

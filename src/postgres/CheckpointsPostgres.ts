@@ -1,0 +1,212 @@
+/**
+ * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a newer row of the same
+ * actor is covered by the second-newest checkpoint (architecture, rule 9). Needs `SqlClient` and the tables of `engineTables.ts`.
+ */
+import { Effect, Layer } from "effect"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import {
+  type ActorRow,
+  CheckpointConflict,
+  type CheckpointRecord,
+  Checkpoints,
+  CheckpointsUnavailable,
+  type TimerRow
+} from "../engine/Checkpoints.ts"
+import { unnest } from "./compiler.ts"
+import { mapSqlError, transaction } from "./transactions.ts"
+
+/** Rows and characters of state of one insert: encoding them holds up the event loop for a few milliseconds. */
+const insertRows = 500
+const insertCharacters = 512 * 1024
+
+const actorColumns = {
+  partition: "int4",
+  organization: "text",
+  kind: "text",
+  key: "text",
+  sequence: "int8",
+  version: "int4",
+  state: "text",
+  wake_at: "float8"
+} as const
+
+const unavailable = (cause: SqlError.SqlError): CheckpointsUnavailable =>
+  new CheckpointsUnavailable({ message: `the checkpoints in PostgreSQL are not available: ${cause.message}`, cause })
+
+export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"] => {
+  const inTransaction = <A, E>(body: Effect.Effect<A, E>) =>
+    mapSqlError(transaction(sql, body, unavailable), unavailable)
+
+  /** Runs a statement that deletes and returns rows, and counts them on the server. */
+  const countOf = (deletion: Statement.Statement<unknown>) =>
+    Effect.map(
+      sql<{ readonly count: number }>`with gone as (${deletion}) select count(*) as count from gone`,
+      ([row]) => row!.count
+    )
+
+  const newestOf = (partition: number) =>
+    Effect.map(
+      sql<{ readonly newest: number }>`
+        select coalesce(max(sequence), 0) as newest from engine_checkpoints where partition = ${partition}`,
+      ([row]) => row!.newest
+    )
+
+  /** Takes the partition's row for itself until the transaction ends and moves it, if it is where it is expected. */
+  const advance = (record: CheckpointRecord, previous: number) => {
+    const { partition, sequence } = record
+    if (sequence <= previous) return Effect.succeed([])
+    return previous === 0
+      ? sql`
+          insert into engine_partitions (partition, newest_checkpoint) values (${partition}, ${sequence})
+          on conflict (partition) do update set newest_checkpoint = ${sequence}
+          where engine_partitions.newest_checkpoint = 0
+          returning partition`
+      : sql`
+          update engine_partitions set newest_checkpoint = ${sequence}
+          where partition = ${partition} and newest_checkpoint = ${previous}
+          returning partition`
+  }
+
+  const insertActors = (partition: number, rows: ReadonlyArray<ActorRow>) =>
+    sql`
+      insert into engine_actors (partition, organization, kind, key, sequence, version, state, wake_at)
+      select partition, organization, kind, key, sequence, version, state, wake_at
+      from ${unnest(
+        rows.map((row) => ({ ...row, partition, wake_at: row.wakeAt })),
+        actorColumns
+      )}`
+
+  const pieces = function* (rows: Iterable<ActorRow>): Generator<ReadonlyArray<ActorRow>> {
+    let piece: Array<ActorRow> = []
+    let characters = 0
+    for (const row of rows) {
+      piece.push(row)
+      characters += row.state?.length ?? 0
+      if (piece.length >= insertRows || characters >= insertCharacters) {
+        yield piece
+        piece = []
+        characters = 0
+      }
+    }
+    if (piece.length > 0) yield piece
+  }
+
+  return Checkpoints.of({
+    fixPartitions: (count) =>
+      inTransaction(
+        Effect.gen(function* () {
+          yield* sql`insert into engine_deployment (partitions) values (${count}) on conflict (one) do nothing`
+          const [row] = yield* sql<{ readonly partitions: number }>`select partitions from engine_deployment`
+          return row!.partitions
+        })
+      ),
+
+    list: (partition) =>
+      mapSqlError(
+        sql<CheckpointRecord>`
+          select partition, sequence, hash, epoch, number, now_millis as now, signal_sequence as "signalSequence"
+          from engine_checkpoints where partition = ${partition} order by sequence desc limit 3`,
+        unavailable
+      ),
+
+    save: ({ previous, record, rows }) =>
+      inTransaction(
+        Effect.gen(function* () {
+          const { epoch, hash, now, number, partition, sequence, signalSequence } = record
+          if ((yield* advance(record, previous)).length === 0) {
+            return yield* new CheckpointConflict({ partition, expected: previous, found: yield* newestOf(partition) })
+          }
+          for (const piece of pieces(rows)) yield* insertActors(partition, piece)
+          yield* sql`
+            insert into engine_checkpoints
+              (partition, sequence, hash, epoch, number, now_millis, signal_sequence)
+            values (${partition}, ${sequence}, ${hash}, ${epoch}, ${number}, ${now}, ${signalSequence})`
+        })
+      ),
+
+    load: (partition, addresses, through) =>
+      addresses.length === 0
+        ? Effect.succeed([])
+        : mapSqlError(
+            sql<ActorRow>`
+              select found.organization, found.kind, found.key, found.sequence, found.version, found.state,
+                found.wake_at as "wakeAt"
+              from ${unnest(addresses, { organization: "text", kind: "text", key: "text" })}
+              cross join lateral (
+                select * from engine_actors a
+                where a.partition = ${partition} and a.organization = batch.organization and a.kind = batch.kind
+                  and a.key = batch.key and a.sequence <= ${through}
+                order by a.sequence desc limit 1
+              ) found
+              where found.state is not null`,
+            unavailable
+          ),
+
+    timers: (partition, { after, limit, through }) => {
+      const beyond =
+        after === undefined
+          ? sql.literal("")
+          : sql`and (a.wake_at, a.organization, a.kind, a.key)
+              > (${after.wakeAt}::float8, ${after.organization}, ${after.kind}, ${after.key})`
+      return mapSqlError(
+        sql<TimerRow>`
+          select a.organization, a.kind, a.key, a.wake_at as "wakeAt"
+          from engine_actors a
+          where a.partition = ${partition} and a.wake_at is not null and a.sequence <= ${through} ${beyond}
+            and not exists (
+              select from engine_actors newer
+              where newer.partition = a.partition and newer.organization = a.organization and newer.kind = a.kind
+                and newer.key = a.key and newer.sequence > a.sequence and newer.sequence <= ${through}
+            )
+          order by a.wake_at, a.organization, a.kind, a.key limit ${limit}`,
+        unavailable
+      )
+    },
+
+    prune: (partition) =>
+      inTransaction(
+        Effect.gen(function* () {
+          const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
+            select p.pruned_through as pruned,
+              (select sequence from engine_checkpoints c where c.partition = p.partition
+               order by sequence desc offset 1 limit 1) as covered
+            from engine_partitions p where partition = ${partition} for update`
+          if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
+          const { covered, pruned } = place
+          // only rows that came since the last time can have superseded others
+          const superseded = yield* countOf(sql`
+            delete from engine_actors older using engine_actors newer
+            where newer.partition = ${partition} and newer.sequence > ${pruned} and newer.sequence <= ${covered}
+              and older.partition = newer.partition and older.organization = newer.organization
+              and older.kind = newer.kind and older.key = newer.key and older.sequence < newer.sequence
+            returning 1`)
+          const ended = yield* countOf(sql`
+            delete from engine_actors
+            where partition = ${partition} and sequence > ${pruned} and sequence <= ${covered} and state is null
+            returning 1`)
+          const checkpoints = yield* countOf(sql`
+            delete from engine_checkpoints where partition = ${partition} and sequence < ${covered} returning 1`)
+          yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
+          return { rows: superseded + ended, checkpoints }
+        })
+      ),
+
+    discardAbove: (partition, sequence) =>
+      inTransaction(
+        Effect.gen(function* () {
+          yield* sql`select from engine_partitions where partition = ${partition} for update`
+          const rows = yield* countOf(sql`
+            delete from engine_actors where partition = ${partition} and sequence > ${sequence} returning 1`)
+          const checkpoints = yield* countOf(sql`
+            delete from engine_checkpoints where partition = ${partition} and sequence > ${sequence} returning 1`)
+          yield* sql`
+            update engine_partitions
+            set newest_checkpoint = ${yield* newestOf(partition)}, pruned_through = least(pruned_through, ${sequence})
+            where partition = ${partition}`
+          return { rows, checkpoints }
+        })
+      )
+  })
+})
+
+export const layer: Layer.Layer<Checkpoints, never, SqlClient.SqlClient> = Layer.effect(Checkpoints, make)

@@ -1,0 +1,206 @@
+/**
+ * Reactors' cursors in PostgreSQL: the SQL effects of a batch and the cursor's move are one transaction, and the move is a
+ * compare-and-set, so that a zombie rolls back (architecture, rule 11). Needs `SqlClient`, the one that the effects use, and the tables of
+ * `engineTables.ts`.
+ */
+import { Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { emptyLogHash } from "../engine/Checkpoints.ts"
+import {
+  type Cursor,
+  type CursorMove,
+  CursorMoved,
+  Cursors,
+  CursorsUnavailable,
+  type ParkedOrganization,
+  type ParkedRecord,
+  ReactorTransaction
+} from "../engine/Cursors.ts"
+import { unnest } from "./compiler.ts"
+import { mapSqlError, transaction } from "./transactions.ts"
+
+/** Of a parked record's error, so many characters are kept. */
+export const keptErrorCharacters = 2_000
+
+/** Text as PostgreSQL takes it: an error's may hold anything. */
+export const storableText = (text: string): string =>
+  text.slice(0, keptErrorCharacters).toWellFormed().replaceAll("\0", "\ufffd")
+
+const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
+  new CursorsUnavailable({ message: `the cursors in PostgreSQL are not available: ${cause.message}`, cause })
+
+/** Runs effects with a `ReactorTransaction` of their own and answers what they staged beside their value. */
+const staging = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const staged: Array<() => void> = []
+    return Effect.map(
+      Effect.provideService(
+        effects,
+        ReactorTransaction,
+        ReactorTransaction.of({ onCommit: (action) => void staged.push(action) })
+      ),
+      (value) => ({ value, staged })
+    )
+  })
+
+export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] => {
+  /** A transaction whose staged actions run when it has been committed, even if the fiber is interrupted at that moment. */
+  const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+    transaction(
+      sql,
+      Effect.flatMap(staging(effects), ({ staged, value }) =>
+        Effect.as(
+          sql.afterCommit(
+            Effect.sync(() => {
+              for (const action of staged) action()
+            })
+          ),
+          value
+        )
+      ),
+      unavailable
+    )
+
+  const read = (partition: number, reactor: string) =>
+    Effect.map(
+      sql<Cursor>`
+        select partition, reactor, sequence, hash from engine_cursors
+        where partition = ${partition} and reactor = ${reactor}`,
+      ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
+    )
+
+  /** Keeps the cursor's row locked until the transaction ends: a zombie waits here and then finds it moved. */
+  const advance = ({ from, partition, reactor, to }: CursorMove) =>
+    from.sequence === 0 && from.hash === emptyLogHash
+      ? sql`
+          insert into engine_cursors (partition, reactor, sequence, hash)
+          values (${partition}, ${reactor}, ${to.sequence}, ${to.hash})
+          on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash
+          where engine_cursors.sequence = 0 and engine_cursors.hash = ${emptyLogHash}
+          returning partition`
+      : sql`
+          update engine_cursors set sequence = ${to.sequence}, hash = ${to.hash}
+          where partition = ${partition} and reactor = ${reactor}
+            and sequence = ${from.sequence} and hash = ${from.hash}
+          returning partition`
+
+  /** Failures of this adapter's own statements inside a transaction. */
+  const own = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
+
+  const move = (request: CursorMove): Effect.Effect<void, CursorMoved | CursorsUnavailable> =>
+    own(
+      Effect.gen(function* () {
+        if ((yield* advance(request)).length > 0) return
+        const { from, partition, reactor } = request
+        const { hash, sequence } = yield* read(partition, reactor)
+        return yield* new CursorMoved({ partition, reactor, expected: from, found: { sequence, hash } })
+      })
+    )
+
+  const keysOf = (records: ReadonlyArray<ParkedRecord>) =>
+    unnest(
+      records.map((record) => ({ ...record, record_index: record.index })),
+      { partition: "int4", reactor: "text", organization: "text", sequence: "int8", record_index: "int4" }
+    )
+
+  return Cursors.of({
+    list: (partition) =>
+      mapSqlError(
+        sql<Cursor>`
+          select partition, reactor, sequence, hash from engine_cursors
+          where partition = ${partition} order by reactor`,
+        unavailable
+      ),
+
+    read: (partition, reactor) => mapSqlError(read(partition, reactor), unavailable),
+
+    transact: (request, effects) => inTransaction(Effect.andThen(move(request), effects)),
+
+    attempt: (effects) =>
+      Effect.flatMap(ReactorTransaction, (outer) =>
+        Effect.map(transaction(sql, staging(effects), unavailable), ({ staged, value }) => {
+          for (const action of staged) outer.onCommit(action)
+          return value
+        })
+      ),
+
+    park: (records) =>
+      Effect.andThen(
+        ReactorTransaction,
+        records.length === 0
+          ? Effect.void
+          : Effect.asVoid(
+              mapSqlError(
+                sql`
+                  insert into engine_parked (partition, reactor, organization, sequence, record_index, record, error)
+                  select * from ${unnest(
+                    records.map((record) => ({
+                      ...record,
+                      record_index: record.index,
+                      error: storableText(record.error)
+                    })),
+                    {
+                      partition: "int4",
+                      reactor: "text",
+                      organization: "text",
+                      sequence: "int8",
+                      record_index: "int4",
+                      record: "text",
+                      error: "text"
+                    }
+                  )}
+                  on conflict (partition, reactor, organization, sequence, record_index) do nothing`,
+                unavailable
+              )
+            )
+      ),
+
+    parkedOrganizations: (partition, reactor) =>
+      mapSqlError(
+        sql<ParkedOrganization>`
+          select organization, count(*) as count from engine_parked
+          where partition = ${partition} and reactor = ${reactor} group by organization order by organization`,
+        unavailable
+      ),
+
+    parked: (partition, reactor, organization, limit) =>
+      mapSqlError(
+        sql<ParkedRecord>`
+          select partition, reactor, organization, sequence, record_index as index, record, error from engine_parked
+          where partition = ${partition} and reactor = ${reactor} and organization = ${organization}
+          order by sequence, record_index limit ${limit}`,
+        unavailable
+      ),
+
+    unpark: (records, effects) =>
+      inTransaction(
+        Effect.gen(function* () {
+          // first, so that of two who take the same records one waits here and then finds them gone
+          const taken = yield* own(sql`
+            delete from engine_parked p using ${keysOf(records)}
+            where p.partition = batch.partition and p.reactor = batch.reactor and p.organization = batch.organization
+              and p.sequence = batch.sequence and p.record_index = batch.record_index
+            returning 1`)
+          if (taken.length !== records.length) {
+            return yield* new CursorsUnavailable({
+              message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`
+            })
+          }
+          return yield* effects
+        })
+      ),
+
+    reset: ({ hash, partition, reactor, sequence }) =>
+      Effect.asVoid(
+        mapSqlError(
+          sql`
+            insert into engine_cursors (partition, reactor, sequence, hash)
+            values (${partition}, ${reactor}, ${sequence}, ${hash})
+            on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash`,
+          unavailable
+        )
+      )
+  })
+})
+
+export const layer: Layer.Layer<Cursors, never, SqlClient.SqlClient> = Layer.effect(Cursors, make)

@@ -1,0 +1,53 @@
+/**
+ * Transactions of the engine's adapters: whatever the store itself fails with becomes one error of the adapter, and what the caller's own
+ * effects fail with stays as it is. Needs `SqlClient`.
+ */
+import { Cause, Effect } from "effect"
+import { type SqlClient, SqlError } from "effect/sql"
+
+/** A failure of the caller's effects, told apart from the store's on its way through the transaction. */
+class OwnFailure<E> {
+  readonly error: E
+  constructor(error: E) {
+    this.error = error
+  }
+}
+
+/** Whether a failure is the store's: connection, deadlock, serialization, timeout; worth trying again. */
+export const isStoreFailure = (error: unknown): error is SqlError.SqlError =>
+  SqlError.isSqlError(error) && error.isRetryable
+
+/** One statement, or several outside of a transaction. */
+export const mapSqlError = <A, E, R, E2>(
+  effect: Effect.Effect<A, E | SqlError.SqlError, R>,
+  unavailable: (cause: SqlError.SqlError) => E2
+): Effect.Effect<A, Exclude<E, SqlError.SqlError> | E2, R> =>
+  Effect.mapError(effect, (error) =>
+    SqlError.isSqlError(error) ? unavailable(error) : (error as Exclude<E, SqlError.SqlError>)
+  )
+
+/**
+ * Runs `body` in a transaction, or in a savepoint when one is open. A failure that the store caused, inside or around it, becomes
+ * `unavailable`; every other failure of `body`, an `SqlError` of its own mistake included, is passed on after the roll-back.
+ */
+export const transaction = <A, E, R, E2>(
+  sql: SqlClient.SqlClient,
+  body: Effect.Effect<A, E, R>,
+  unavailable: (cause: SqlError.SqlError) => E2
+): Effect.Effect<A, E | E2, R> =>
+  sql
+    .withTransaction(
+      Effect.mapError(body, (error) =>
+        isStoreFailure(error) ? error : new OwnFailure(error as Exclude<E, SqlError.SqlError>)
+      )
+    )
+    .pipe(
+      Effect.mapError((error): E | E2 => (error instanceof OwnFailure ? (error.error as E) : unavailable(error))),
+      // a savepoint of a connection that died cannot be ended, which the client takes for a defect
+      Effect.catchCause((cause) => {
+        const defect = Cause.squash(cause)
+        return Cause.hasDies(cause) && isStoreFailure(defect)
+          ? Effect.fail(unavailable(defect))
+          : Effect.failCause(cause)
+      })
+    )

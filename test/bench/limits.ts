@@ -1,0 +1,160 @@
+/**
+ * Workloads of the request limiter beside rate-limiter-flexible's memory limiter: operations per second on one and on many keys,
+ * and bytes per key. Each answers for itself; run alone this file prints them all, each in a process of its own:
+ * `node test/bench/limits.ts [seconds]`.
+ */
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { Effect } from "effect"
+import { RateLimiterMemory } from "rate-limiter-flexible"
+import { makeMemory, RateLimiter } from "../../src/limits/index.ts"
+
+/** A limit that no run reaches, so that both limiters do the work of an admitted request. */
+const limit = 1_000_000_000
+const batch = 10_000
+
+const organizations = (count: number): Array<string> =>
+  Array.from({ length: count }, (_, i) => `org_${String(i).padStart(22, "0")}`)
+
+/** Operations per second of `run(times)`, repeated for `seconds` after a warm-up of a fifth of that. */
+const operationsPerSecond = async (seconds: number, run: (times: number) => void | Promise<void>): Promise<number> => {
+  const repeat = async (seconds: number) => {
+    const start = performance.now()
+    let operations = 0
+    while (performance.now() - start < seconds * 1000) {
+      await run(batch)
+      operations += batch
+    }
+    return operations / ((performance.now() - start) / 1000)
+  }
+  await repeat(seconds / 5)
+  return repeat(seconds)
+}
+
+/** The synchronous call, with the time from `Date.now()` as the other limiter takes it. */
+export const synchronous = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  const memory = makeMemory()
+  let next = 0
+  return operationsPerSecond(seconds, (times) => {
+    for (let i = 0; i < times; i++) {
+      if (!memory.take(keys[next]!, limit, 1, Date.now()).allowed) throw new Error("refused")
+      next = next + 1 === keyCount ? 0 : next + 1
+    }
+  })
+}
+
+/** `yield* limiter.take(key)` in one fiber after the other. */
+export const throughEffect = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  let next = 0
+  const program = Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    const some = (times: number) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < times; i++) {
+          const decision = yield* limiter.take(keys[next]!)
+          if (!decision.allowed) throw new Error("refused")
+          next = next + 1 === keyCount ? 0 : next + 1
+        }
+      })
+    return yield* Effect.promise(() => operationsPerSecond(seconds, (times) => Effect.runPromise(some(times))))
+  })
+  return Effect.runPromise(Effect.provide(program, RateLimiter.layerMemory({ limit })))
+}
+
+/** A fiber of its own for each call. */
+export const throughRunSync = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  let next = 0
+  const program = Effect.gen(function* () {
+    const limiter = yield* RateLimiter
+    return yield* Effect.promise(() =>
+      operationsPerSecond(seconds, (times) => {
+        for (let i = 0; i < times; i++) {
+          if (!Effect.runSync(limiter.take(keys[next]!)).allowed) throw new Error("refused")
+          next = next + 1 === keyCount ? 0 : next + 1
+        }
+      })
+    )
+  })
+  return Effect.runPromise(Effect.provide(program, RateLimiter.layerMemory({ limit })))
+}
+
+/** `await limiter.consume(key)` of rate-limiter-flexible. */
+export const rateLimiterFlexible = (keyCount: number, seconds: number): Promise<number> => {
+  const keys = organizations(keyCount)
+  const limiter = new RateLimiterMemory({ points: limit, duration: 60 })
+  let next = 0
+  return operationsPerSecond(seconds, async (times) => {
+    for (let i = 0; i < times; i++) {
+      await limiter.consume(keys[next]!)
+      next = next + 1 === keyCount ? 0 : next + 1
+    }
+  })
+}
+
+/** Bytes that `count` keys take in whatever `fill` puts them, the keys' own strings included. */
+const bytesPerKey = async (count: number, fill: (key: string) => unknown): Promise<number> => {
+  setFlagsFromString("--expose-gc")
+  const collect: () => void = runInNewContext("gc")
+  const held = () => {
+    collect()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  // Made one by one and known to nobody else, as the key of a request is.
+  const key = (i: number) => Buffer.from(`org_${String(i).padStart(22, "0")}`, "latin1").toString("latin1")
+  await fill(key(0))
+  const before = held()
+  for (let i = 1; i <= count; i++) await fill(key(i))
+  return (held() - before) / count
+}
+
+/** Bytes per key of `makeMemory`. */
+export const ownBytesPerKey = (count: number): Promise<number> => {
+  const memory = makeMemory({ maxKeys: count + 1 })
+  const now = Date.now()
+  return bytesPerKey(count, (key) => memory.take(key, limit, 1, now)).then((bytes) => {
+    // Also keeps the table alive until it was measured.
+    if (memory.size(now) !== count + 1) throw new Error("a key was not counted")
+    return bytes
+  })
+}
+
+/** Bytes per key of rate-limiter-flexible. */
+export const flexibleBytesPerKey = async (count: number): Promise<number> => {
+  const limiter = new RateLimiterMemory({ points: limit, duration: 600 })
+  const bytes = await bytesPerKey(count, (key) => limiter.consume(key))
+  if ((await limiter.get("org_".padEnd(26, "0"))) === null) throw new Error("a key was not counted")
+  return bytes
+}
+
+const rows: Record<string, (seconds: number) => Promise<number>> = {
+  "synchronous, 1 key, op/s": (seconds) => synchronous(1, seconds),
+  "through Effect, 1 key, op/s": (seconds) => throughEffect(1, seconds),
+  "one fiber per call, 1 key, op/s": (seconds) => throughRunSync(1, seconds),
+  "rate-limiter-flexible, 1 key, op/s": (seconds) => rateLimiterFlexible(1, seconds),
+  "synchronous, 10,000 keys, op/s": (seconds) => synchronous(10_000, seconds),
+  "through Effect, 10,000 keys, op/s": (seconds) => throughEffect(10_000, seconds),
+  "one fiber per call, 10,000 keys, op/s": (seconds) => throughRunSync(10_000, seconds),
+  "rate-limiter-flexible, 10,000 keys, op/s": (seconds) => rateLimiterFlexible(10_000, seconds),
+  "own table, 10,000 keys, bytes per key": () => ownBytesPerKey(10_000),
+  "rate-limiter-flexible, 10,000 keys, bytes per key": () => flexibleBytesPerKey(10_000),
+  "own table, 100,000 keys, bytes per key": () => ownBytesPerKey(100_000),
+  "rate-limiter-flexible, 100,000 keys, bytes per key": () => flexibleBytesPerKey(100_000)
+}
+
+if (import.meta.main) {
+  const [seconds = "2", only] = process.argv.slice(2)
+  if (only === undefined) {
+    for (const name of Object.keys(rows)) await once(fork(import.meta.filename, [seconds, name]), "exit")
+  } else {
+    const figure = await rows[only]!(Number(seconds))
+    console.log(`${only.padEnd(52)} ${Math.round(figure).toLocaleString("en").padStart(12)}`)
+    // Its timers, one per key, would keep nothing alive, but a run ends here in any case.
+    process.exit(0)
+  }
+}

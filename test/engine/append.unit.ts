@@ -1,0 +1,179 @@
+/** Rule 2: what each answer of the log means, on a scripted log. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { append } from "../../src/engine/append.ts"
+import { makeStore, publishTo } from "../../src/engine/JournalMemory.ts"
+import { maximumFrameBytes } from "../../src/engine/limits.ts"
+import { makeFaultyLog, type PublishFault } from "./support/faultyLog.ts"
+
+const ours = new Uint8Array([1, 2, 3])
+const theirs = new Uint8Array([9])
+const none: ReadonlySet<never> = new Set()
+
+/** Appends our frame after one earlier frame, with the given faults; time passes as needed. */
+const appendWith = (
+  faults: ReadonlyArray<PublishFault>,
+  meanwhile?: (log: ReturnType<typeof makeFaultyLog>) => Effect.Effect<void>
+) =>
+  Effect.gen(function* () {
+    const store = makeStore()
+    publishTo(store.log(0), { bytes: theirs, identity: "0/1/1", expectedLast: 0, timeoutMillis: 0 }, maximumFrameBytes)
+    const faulty = makeFaultyLog(store)
+    faulty.publishes.push(...faults)
+    const fiber = yield* Effect.forkChild(append(faulty.log, { bytes: ours, identity: "0/1/2", expectedLast: 1 }, none))
+    yield* TestClock.adjust(0)
+    if (meanwhile !== undefined) yield* meanwhile(faulty)
+    yield* TestClock.adjust("11 seconds")
+    const outcome = yield* Fiber.join(fiber)
+    const { frames } = store.log(0)
+    return { outcome, faulty, store, copies: frames.filter((frame) => Buffer.compare(frame.bytes, ours) === 0).length }
+  })
+
+const foreign = (faulty: ReturnType<typeof makeFaultyLog>, store = faulty) =>
+  Effect.asVoid(store.log.publish({ bytes: theirs, identity: "0/2/2", expectedLast: 1, timeoutMillis: 1 }))
+
+describe("rule 2, an append", () => {
+  it.effect("is committed by an ack at expected + 1", () =>
+    Effect.gen(function* () {
+      const { copies, faulty, outcome } = yield* appendWith([])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "acked" })
+      expect(faulty.attempts[0]).toMatchObject({ expectedLast: 1, identity: "0/1/2" })
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect("is committed when the ack was lost and our bytes are read back", () =>
+    Effect.gen(function* () {
+      const { copies, faulty, outcome } = yield* appendWith(["ack lost after commit"])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+      expect(faulty.attempts.length).toBe(1)
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect("sends the identical frame again when nothing of it is there", () =>
+    Effect.gen(function* () {
+      const { copies, faulty, outcome } = yield* appendWith(["request lost", "request lost"])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "acked-after-resend" })
+      expect(faulty.attempts.map((attempt) => attempt.bytes)).toEqual([ours, ours, ours])
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect("is stored once when a late first copy arrives before the second", () =>
+    Effect.gen(function* () {
+      const { copies, outcome } = yield* appendWith(["request late", "request lost"], (faulty) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust("1500 millis")
+          faulty.deliverLate()
+        })
+      )
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect.each([
+    ["10071 with the real sequence", { _tag: "WrongSequence", last: 2 }],
+    ["10164 without it", { _tag: "WrongSequence", last: undefined }],
+    ["a duplicate of three replicas, with an old sequence", { _tag: "Acked", sequence: 1, duplicate: true }],
+    ["a duplicate with the expected sequence", { _tag: "Acked", sequence: 2, duplicate: true }],
+    ["an ack with a sequence that was not expected", { _tag: "Acked", sequence: 7, duplicate: false }],
+    ["no leader", { _tag: "NoLeader" }],
+    ["a disconnect", { _tag: "NoAnswer", reason: "disconnected" }],
+    ["an unknown error", { _tag: "Refused", message: "out of luck" }]
+  ] as const)("reads the log after %s, and finds its own committed frame", ([, answer]) =>
+    Effect.gen(function* () {
+      const { copies, outcome } = yield* appendWith([{ _tag: "stored, but", answer }])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect.each([
+    ["10071 with the real sequence", { _tag: "WrongSequence", last: 2 }],
+    ["10164 without it", { _tag: "WrongSequence", last: undefined }],
+    ["a duplicate", { _tag: "Acked", sequence: 2, duplicate: true }],
+    ["no answer", { _tag: "NoAnswer", reason: "timeout" }]
+  ] as const)("is fenced after %s when another frame stands at expected + 1", ([, answer]) =>
+    Effect.gen(function* () {
+      const store = makeStore()
+      const faulty = makeFaultyLog(store)
+      publishTo(
+        store.log(0),
+        { bytes: theirs, identity: "0/1/1", expectedLast: 0, timeoutMillis: 0 },
+        maximumFrameBytes
+      )
+      yield* foreign(faulty)
+      faulty.publishes.push({ _tag: "answer", answer })
+      const outcome = yield* append(faulty.log, { bytes: ours, identity: "0/1/2", expectedLast: 1 }, none)
+      expect(outcome).toMatchObject({ _tag: "Fenced", certain: true, branch: "fenced-other-frame" })
+      expect(store.log(0).frames.length).toBe(2)
+    })
+  )
+
+  it.effect("takes the same bytes under another identity for another's frame", () =>
+    Effect.gen(function* () {
+      const store = makeStore()
+      const faulty = makeFaultyLog(store)
+      yield* faulty.log.publish({ bytes: ours, identity: "0/9/1", expectedLast: 0, timeoutMillis: 1 })
+      const outcome = yield* append(faulty.log, { bytes: ours, identity: "0/1/1", expectedLast: 0 }, none)
+      expect(outcome).toMatchObject({ _tag: "Fenced", certain: true })
+    })
+  )
+
+  it.effect("is fenced, but not certainly, when the log has gone on and the place is purged", () =>
+    Effect.gen(function* () {
+      const store = makeStore()
+      const faulty = makeFaultyLog(store)
+      for (let last = 0; last < 5; last++)
+        yield* faulty.log.publish({ bytes: theirs, identity: `0/2/${last}`, expectedLast: last, timeoutMillis: 1 })
+      yield* faulty.log.purgeBelow(5)
+      const outcome = yield* append(faulty.log, { bytes: ours, identity: "0/1/2", expectedLast: 1 }, none)
+      expect(outcome).toMatchObject({ _tag: "Fenced", certain: false, branch: "fenced-absent" })
+    })
+  )
+
+  it.effect("does not write into a log that is shorter than it was", () =>
+    Effect.gen(function* () {
+      const store = makeStore()
+      const faulty = makeFaultyLog(store)
+      const outcome = yield* append(faulty.log, { bytes: ours, identity: "0/1/9", expectedLast: 8 }, none)
+      expect(outcome).toMatchObject({ _tag: "Fenced", branch: "log-behind" })
+      expect(store.log(0).frames.length).toBe(0)
+    })
+  )
+
+  it.effect("says Full and TooLarge only when nothing is stored", () =>
+    Effect.gen(function* () {
+      const full = yield* appendWith([{ _tag: "answer", answer: { _tag: "Full" } }])
+      expect(full.outcome).toMatchObject({ _tag: "Full" })
+      const large = yield* appendWith([{ _tag: "answer", answer: { _tag: "TooLarge", maximumBytes: 1 } }])
+      expect(large.outcome).toMatchObject({ _tag: "TooLarge" })
+      const later = yield* appendWith(["ack lost after commit"])
+      expect(later.outcome).toMatchObject({ _tag: "Committed" })
+      const second = yield* appendWith(["request late", { _tag: "answer", answer: { _tag: "Full" } }], (faulty) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust("900 millis")
+          faulty.deliverLate()
+        })
+      )
+      expect(second.outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+    })
+  )
+
+  it.effect("is unknown after ten seconds, not earlier", () =>
+    Effect.gen(function* () {
+      const faulty = makeFaultyLog(makeStore())
+      faulty.away = true
+      const fiber = yield* Effect.forkChild(
+        append(faulty.log, { bytes: ours, identity: "0/1/1", expectedLast: 0 }, none)
+      )
+      yield* TestClock.adjust("9999 millis")
+      expect(fiber.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("1 millis")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Unknown", branch: "unknown" })
+    })
+  )
+})

@@ -1,0 +1,75 @@
+/** A deployment in memory whose stores outlive the engines on it, as disks outlive processes. */
+import { Context, Effect, Exit, Layer, type Scope } from "effect"
+import * as Scopes from "effect/Scope"
+import type { Checkpoints } from "../../../src/engine/Checkpoints.ts"
+import * as CheckpointsMemory from "../../../src/engine/CheckpointsMemory.ts"
+import type { Cursors } from "../../../src/engine/Cursors.ts"
+import * as CursorsMemory from "../../../src/engine/CursorsMemory.ts"
+import type { EngineConfig } from "../../../src/engine/config.ts"
+import { Engine, type EngineOptions, layer } from "../../../src/engine/Engine.ts"
+import type { Journal } from "../../../src/engine/Journal.ts"
+import * as JournalMemory from "../../../src/engine/JournalMemory.ts"
+import { layerLocal, type Placement } from "../../../src/engine/Placement.ts"
+import * as SignalsMemory from "../../../src/engine/SignalsMemory.ts"
+import { type Sabotage, SabotageReference } from "../../../src/engine/sabotage.ts"
+import { Account, Counter, Limiter, Reminder } from "./actors.ts"
+
+export interface Deployment {
+  readonly journal: JournalMemory.JournalStore
+  readonly checkpoints: CheckpointsMemory.CheckpointsStore
+  readonly cursors: CursorsMemory.CursorsStore
+  readonly signals: SignalsMemory.SignalsStore
+}
+
+export const makeDeployment = (options?: { readonly maximumBytes?: number }): Deployment => ({
+  journal: JournalMemory.makeStore(options),
+  checkpoints: CheckpointsMemory.makeStore(),
+  cursors: CursorsMemory.makeStore(),
+  signals: SignalsMemory.makeStore(1)
+})
+
+export interface StartOptions extends Partial<EngineOptions<never>> {
+  readonly journalLayer?: Layer.Layer<Journal>
+  readonly checkpointsLayer?: Layer.Layer<Checkpoints>
+  readonly cursorsLayer?: Layer.Layer<Cursors>
+  readonly placementLayer?: Layer.Layer<Placement>
+  readonly sabotage?: ReadonlyArray<Sabotage>
+  readonly config?: Partial<EngineConfig>
+}
+
+/** An engine that runs, and its end: `stop` closes it gracefully, `kill` as a process dies, without any last word. */
+export interface Running {
+  readonly engine: Engine["Service"]
+  readonly stop: Effect.Effect<void>
+}
+
+/** Starts an engine with one partition over a deployment; it ends with the scope, or with `stop`. */
+export const start = (
+  deployment: Deployment,
+  options: StartOptions = {}
+): Effect.Effect<Running, unknown, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Scopes.fork(yield* Effect.scope)
+    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, sabotage, ...rest } = options
+    const engineLayer = layer({
+      actors: [Counter, Account, Reminder],
+      lanes: [Limiter],
+      ...rest,
+      config: { partitions: 1, ...config }
+    }).pipe(
+      Layer.provide([
+        journalLayer ?? JournalMemory.layerOf(deployment.journal),
+        checkpointsLayer ?? CheckpointsMemory.layerOf(deployment.checkpoints),
+        cursorsLayer ?? CursorsMemory.layerOf(deployment.cursors),
+        placementLayer ?? layerLocal,
+        SignalsMemory.layerOf(deployment.signals),
+        Layer.succeed(SabotageReference, new Set(sabotage ?? []))
+      ])
+    )
+    const context = yield* Layer.buildWithScope(engineLayer, scope)
+    return { engine: Context.get(context, Engine), stop: Scopes.close(scope, Exit.void) }
+  })
+
+/** Starts an engine and waits until it serves. */
+export const serving = (deployment: Deployment, options: StartOptions = {}) =>
+  Effect.tap(start(deployment, options), ({ engine }) => engine.ready)

@@ -1,0 +1,224 @@
+/** The streams that logs live in: made as the engine needs them, and refused with a sentence for the operator where one offers less. */
+import { assert, layer } from "@effect/vitest"
+import type { NatsConnection as Client } from "@nats-io/transport-node"
+import { Context, Effect, Layer } from "effect"
+import { maximumFrameBytes } from "../../src/engine/limits.ts"
+import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
+import type { StreamConfig, StreamInfo } from "../../src/nats/jetStreamApi.ts"
+import { fill, freshPartition, text } from "../engine/contracts/journal.ts"
+import { oneServer } from "./natsServers.ts"
+import { connectTo, journalOn, maximumBytes } from "./jetStreamSupport.ts"
+
+class Server extends Context.Service<Server, { readonly url: string; readonly client: Client }>()("test/Server") {}
+
+const server = Layer.effect(
+  Server,
+  Effect.gen(function* () {
+    const { url } = yield* oneServer()
+    const { client } = yield* connectTo(url)
+    return { url, client }
+  })
+)
+
+type Settings = Partial<Record<keyof StreamConfig, unknown>>
+
+/** What an operator does with a tool of his own. */
+const administer = (call: string, body?: Settings | { readonly seq?: number }) =>
+  Effect.gen(function* () {
+    const { client } = yield* Server
+    const answer = yield* Effect.promise(() =>
+      client.request(`$JS.API.${call}`, body === undefined ? "" : JSON.stringify(body), { timeout: 5_000 })
+    )
+    const parsed = answer.json<StreamInfo & { readonly error?: { readonly description: string } }>()
+    if (parsed.error !== undefined) return yield* Effect.die(new Error(parsed.error.description))
+    return parsed
+  })
+
+/** Weaknesses an operator's stream may have, and what the refusal must name. */
+const weaknesses: ReadonlyArray<readonly [Settings, RegExp]> = [
+  [{ storage: "memory" }, /keeps its frames in memory/],
+  [{ persist_mode: "async" }, /acknowledges frames before they are written/],
+  [{ max_age: 60_000_000_000 }, /drops frames after 60 s; .*--max-age/],
+  [{ max_msgs: 10 }, /limited to a number of frames/],
+  [{ max_msgs_per_subject: 1 }, /limited to a number of frames/],
+  [{ discard: "old" }, /drops old frames when it is full; .*--discard=new/],
+  [{ max_bytes: -1 }, /has no bound.*--max-bytes=/],
+  [{ deny_delete: false }, /allows single frames to be deleted/],
+  [{ deny_purge: true }, /forbids purging/],
+  [{ allow_direct: true }, /answers reads from any copy/],
+  [{ retention: "workqueue" }, /drops frames that consumers have read/],
+  [{ no_ack: true }, /acknowledges nothing/],
+  [{ allow_rollup_hdrs: true, deny_purge: false }, /lets a message replace all frames/],
+  [{ allow_msg_ttl: true }, /time to live/],
+  [{ max_msg_size: 1000 }, /refuses frames of more than 1000 bytes/],
+  [{ subject_transform: { src: ">", dest: "elsewhere.>" } }, /rewrites subjects/]
+]
+
+layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs", (it) => {
+  it.effect("a new log has the settings that keep what is acknowledged", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partition = freshPartition()
+      yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      const { config } = yield* administer(`STREAM.INFO.log-${partition}`)
+      assert.containSubset(config, {
+        subjects: [`log.${partition}`],
+        storage: "file",
+        retention: "limits",
+        discard: "new",
+        max_age: 0,
+        max_bytes: maximumBytes,
+        max_msgs: -1,
+        deny_delete: true,
+        deny_purge: false,
+        allow_direct: false,
+        num_replicas: 1
+      })
+    })
+  )
+
+  it.effect("64 logs are opened at once, by two processes", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partitions = Array.from({ length: 64 }, freshPartition)
+      const openAll = Effect.flatMap(journalOn(url), (journal) =>
+        Effect.forEach(partitions, journal.open, { concurrency: "unbounded" })
+      )
+      const [logs, others] = yield* Effect.all([openAll, openAll], { concurrency: 2 })
+      yield* fill(logs[63]!, 0, [text("x")])
+      assert.strictEqual((yield* others[63]!.state).lastSequence, 1)
+    })
+  )
+
+  it.effect("deployments with namespaces of their own do not see each other's logs", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partition = freshPartition()
+      const [plain, blue] = yield* Effect.all([
+        Effect.flatMap(journalOn(url), (journal) => journal.open(partition)),
+        Effect.flatMap(journalOn(url, { namespace: "blue" }), (journal) => journal.open(partition))
+      ])
+      yield* fill(blue, 0, [text("blue")])
+      assert.strictEqual((yield* plain.state).lastSequence, 0)
+    })
+  )
+
+  for (const [weakness, sentence] of weaknesses) {
+    it.effect(`a stream with ${JSON.stringify(weakness)} is refused`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* Server
+        const journal = yield* journalOn(url)
+        const partition = freshPartition()
+        yield* journal.open(partition)
+        const { config } = yield* administer(`STREAM.INFO.log-${partition}`)
+        // some settings cannot be changed, so the operator's stream is made anew
+        yield* administer(`STREAM.DELETE.log-${partition}`)
+        yield* administer(`STREAM.CREATE.log-${partition}`, { ...config, ...weakness })
+        const error = yield* Effect.flip(journal.open(partition))
+        assert.strictEqual(error._tag, "JournalRefused")
+        assert.match(error.message, sentence)
+        assert.match(error.message, new RegExp(`log-${partition}`))
+      })
+    )
+  }
+
+  it.effect("a log with fewer copies than demanded is refused, and so are copies that one server cannot hold", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const journal = yield* journalOn(url, { replicas: 3 })
+      const partition = freshPartition()
+      yield* Effect.flatMap(journalOn(url), (single) => single.open(partition))
+      const weaker = yield* Effect.flip(journal.open(partition))
+      assert.strictEqual(weaker._tag, "JournalRefused")
+      assert.match(weaker.message, /has 1 copies instead of 3.*nats stream edit log-\d+ --replicas=3/)
+      const impossible = yield* Effect.flip(journal.open(freshPartition()))
+      assert.strictEqual(impossible._tag, "JournalRefused")
+      assert.match(impossible.message, /replicas > 1 not supported/)
+    })
+  )
+
+  it.effect("a log that was given more room takes it at the next start and keeps its frames", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partition = freshPartition()
+      const small = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      yield* fill(small, 0, [text("kept")])
+      const large = yield* Effect.flatMap(journalOn(url, { maximumBytes: 2 * maximumBytes }), (journal) =>
+        journal.open(partition)
+      )
+      const state = yield* large.state
+      assert.deepStrictEqual([state.maximumBytes, state.lastSequence], [2 * maximumBytes, 1])
+      const again = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      assert.strictEqual((yield* again.state).maximumBytes, 2 * maximumBytes)
+    })
+  )
+
+  it.effect("a server without room for the log is told apart from one that is away", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const journal = yield* journalOn(url, { maximumBytes: 1e15 })
+      const error = yield* Effect.flip(journal.open(freshPartition()))
+      assert.strictEqual(error._tag, "JournalRefused")
+      assert.match(error.message, /insufficient storage.*max_file_store/)
+    })
+  )
+
+  it.effect("a subject that another stream has taken is named", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partition = freshPartition()
+      yield* administer("STREAM.CREATE.squatter", { name: "squatter", subjects: [`log.${partition}`] } as Settings)
+      const error = yield* Effect.flip(Effect.flatMap(journalOn(url), (journal) => journal.open(partition)))
+      assert.strictEqual(error._tag, "JournalRefused")
+      assert.match(error.message, /subjects overlap/)
+    })
+  )
+
+  it.effect("a message that somebody else has put there is read with an empty identity", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* Server
+      const partition = freshPartition()
+      const log = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      yield* Effect.promise(() => client.request(`log.${partition}`, "foreign", { timeout: 5_000 }))
+      const found = yield* log.frameAt(1)
+      assert.deepStrictEqual([found?.identity, Buffer.from(found!.bytes).toString()], ["", "foreign"])
+    })
+  )
+
+  it.effect("a frame that the server cannot take is too large, and nothing else", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const journal = yield* journalOn(url)
+      assert.isAtLeast(journal.maximumMessageBytes, maximumFrameBytes)
+      const log = yield* journal.open(freshPartition())
+      const attempt = (size: number, expectedLast: number) =>
+        log.publish({ bytes: new Uint8Array(size), identity: "0/1/1", expectedLast, timeoutMillis: 5_000 })
+      assert.deepStrictEqual(yield* attempt(1024 * 1024 + 1, 0), { _tag: "TooLarge", maximumBytes: 1024 * 1024 })
+      assert.strictEqual((yield* attempt(journal.maximumMessageBytes, 0))._tag, "Acked")
+      assert.strictEqual((yield* log.frameAt(1))?.bytes.length, journal.maximumMessageBytes)
+    })
+  )
+
+  it.effect("a server that takes only small messages is refused", () =>
+    Effect.gen(function* () {
+      const { client } = yield* Server
+      const small = Object.create(client, { info: { value: { ...client.info, max_payload: 100_000 } } }) as Client
+      const error = yield* Effect.flip(JournalJetStream.make(small))
+      assert.match(error.message, /max_payload: 1MB/)
+    })
+  )
+
+  it.effect("a log whose stream was deleted is away, not empty", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Server
+      const partition = freshPartition()
+      const log = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      yield* fill(log, 0, [text("gone")])
+      yield* administer(`STREAM.DELETE.log-${partition}`)
+      assert.strictEqual((yield* Effect.flip(log.state))._tag, "JournalUnavailable")
+      assert.strictEqual((yield* Effect.flip(log.frameAt(1)))._tag, "JournalUnavailable")
+      const answer = yield* log.publish({ bytes: text("x"), identity: "0/1/2", expectedLast: 1, timeoutMillis: 5_000 })
+      assert.deepStrictEqual(answer, { _tag: "NoLeader" })
+    })
+  )
+})

@@ -1,0 +1,199 @@
+/** Asks between processes over a real nats-server. */
+import { assert, layer } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { maximumConcurrency } from "../../src/engine/Remote.ts"
+import * as RemoteNats from "../../src/nats/RemoteNats.ts"
+import { oneServer } from "./natsServers.ts"
+import { proxyTo } from "./proxy.ts"
+import { connectTo, waitUntil } from "./jetStreamSupport.ts"
+
+class Server extends Context.Service<Server, { readonly url: string }>()("test/Server") {}
+
+let nextPartition = 0
+
+/** Two processes and a partition that no other test uses. */
+const twoProcesses = Effect.gen(function* () {
+  const { url } = yield* Server
+  const open = Effect.flatMap(connectTo(url), ({ client }) => RemoteNats.make(client))
+  return { url, open, here: yield* open, there: yield* open, partition: nextPartition++ }
+})
+
+const text = (content: string): Uint8Array => Buffer.from(content)
+const patient = { timeoutMillis: 10_000, accept: () => true }
+const contentOf = (bytes: Uint8Array) => Buffer.from(bytes).toString()
+
+layer(
+  Layer.effect(
+    Server,
+    Effect.map(oneServer(), ({ url }) => Server.of({ url }))
+  ),
+  { excludeTestServices: true, timeout: 60_000 }
+)("asks between processes", (it) => {
+  it.effect("the owner answers, byte for byte", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      yield* there.serve(partition, (payload) => Effect.sync(() => Buffer.concat([payload, payload])))
+      const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
+      const reply = yield* here.request(partition, bytes, patient)
+      assert.deepStrictEqual([...reply], [...bytes, ...bytes])
+    })
+  )
+
+  it.effect("without an owner the request was surely not sent", () =>
+    Effect.gen(function* () {
+      const { here, partition } = yield* twoProcesses
+      const error = yield* Effect.flip(here.request(partition, text("x"), patient))
+      assert.strictEqual(error.sent, false)
+    })
+  )
+
+  it.effect("an owner that has ended is none", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      const scope = yield* Scope.make()
+      yield* Scope.provide(
+        there.serve(partition, () => Effect.succeed(text("yes"))),
+        scope
+      )
+      assert.strictEqual(contentOf(yield* here.request(partition, text("x"), patient)), "yes")
+      yield* Scope.close(scope, Exit.void)
+      const ended = Effect.match(here.request(partition, text("x"), patient), {
+        onFailure: (error) => !error.sent,
+        onSuccess: () => false
+      })
+      yield* waitUntil(ended)
+    })
+  )
+
+  it.effect("an old owner's answer is passed over for the accepted one", () =>
+    Effect.gen(function* () {
+      const { here, open, partition, there } = yield* twoProcesses
+      const old = yield* open
+      let asked = 0
+      yield* old.serve(partition, () =>
+        Effect.sync(() => {
+          asked++
+          return text("epoch 1")
+        })
+      )
+      // answers only after the old one has
+      yield* there.serve(partition, () =>
+        Effect.as(Effect.orDie(waitUntil(Effect.sync(() => asked > 0))), text("epoch 2"))
+      )
+      const reply = yield* here.request(partition, text("x"), {
+        timeoutMillis: 10_000,
+        accept: (bytes) => contentOf(bytes) === "epoch 2"
+      })
+      assert.strictEqual(contentOf(reply), "epoch 2")
+    })
+  )
+
+  it.effect("without an accepted answer in time the outcome is not known", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      yield* there.serve(partition, () => Effect.succeed(text("epoch 1")))
+      const error = yield* Effect.flip(here.request(partition, text("x"), { timeoutMillis: 100, accept: () => false }))
+      assert.strictEqual(error.sent, true)
+      assert.match(error.message, new RegExp(`partition ${partition} did not answer`))
+    })
+  )
+
+  it.effect("a connection lost while waiting is told at once, and the outcome is not known", () =>
+    Effect.gen(function* () {
+      const { there, partition, url } = yield* twoProcesses
+      const proxy = yield* proxyTo(url)
+      const { client } = yield* connectTo(proxy.url)
+      const here = yield* RemoteNats.make(client)
+      let asked = false
+      yield* there.serve(partition, () =>
+        Effect.suspend(() => {
+          asked = true
+          return Effect.never
+        })
+      )
+      const fiber = yield* Effect.forkScoped(
+        Effect.flip(here.request(partition, text("x"), { timeoutMillis: 1_000_000, accept: () => true }))
+      )
+      yield* waitUntil(Effect.sync(() => asked))
+      yield* proxy.cut
+      assert.strictEqual((yield* Fiber.join(fiber)).sent, true)
+    })
+  )
+
+  it.effect("an owner that was cut off serves again when it is back", () =>
+    Effect.gen(function* () {
+      const { here, partition, url } = yield* twoProcesses
+      const proxy = yield* proxyTo(url)
+      const { client } = yield* connectTo(proxy.url)
+      const there = yield* RemoteNats.make(client)
+      yield* there.serve(partition, () => Effect.succeed(text("yes")))
+      yield* proxy.cut
+      const answered = Effect.match(here.request(partition, text("x"), patient), {
+        onFailure: () => false,
+        onSuccess: () => true
+      })
+      yield* waitUntil(answered)
+    })
+  )
+
+  it.effect("requests are handled at the same time, and not more than may be", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      let running = 0
+      let most = 0
+      const gate = yield* Deferred.make<void>()
+      yield* there.serve(partition, (payload) =>
+        Effect.gen(function* () {
+          running++
+          most = Math.max(most, running)
+          yield* Deferred.await(gate)
+          running--
+          return payload
+        })
+      )
+      const excess = 50
+      const fibers = yield* Effect.forEach(
+        Array.from({ length: maximumConcurrency + excess }, (_, index) => index),
+        (index) =>
+          Effect.forkScoped(
+            Effect.result(here.request(partition, text(String(index)), { timeoutMillis: 4_000, accept: () => true }))
+          )
+      )
+      yield* waitUntil(Effect.sync(() => running === maximumConcurrency))
+      yield* Deferred.succeed(gate, undefined)
+      const results = yield* Fiber.joinAll(fibers)
+      assert.strictEqual(most, maximumConcurrency)
+      const failures = results.filter((result) => result._tag === "Failure")
+      assert.isAtMost(failures.length, excess)
+      assert.isTrue(failures.every((failure) => failure._tag === "Failure" && failure.failure.sent))
+    })
+  )
+
+  it.effect("what is too large is not sent, and an answer that is too large leaves the asker waiting", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      yield* there.serve(partition, () => Effect.succeed(new Uint8Array(2 * 1024 * 1024)))
+      const request = yield* Effect.flip(here.request(partition, new Uint8Array(2 * 1024 * 1024), patient))
+      assert.strictEqual(request.sent, false)
+      const answer = yield* Effect.flip(here.request(partition, text("x"), { ...patient, timeoutMillis: 200 }))
+      assert.strictEqual(answer.sent, true)
+    })
+  )
+
+  it.effect("an interrupted request takes no answer and disturbs nobody", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      let asked = 0
+      yield* there.serve(partition, (payload) =>
+        Effect.suspend(() => {
+          asked++
+          return contentOf(payload) === "never" ? Effect.never : Effect.succeed(payload)
+        })
+      )
+      const fiber = yield* Effect.forkScoped(here.request(partition, text("never"), patient))
+      yield* waitUntil(Effect.sync(() => asked === 1))
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(contentOf(yield* here.request(partition, text("again"), patient)), "again")
+    })
+  )
+})
