@@ -2,7 +2,7 @@
  * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
  * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
  */
-import { Clock, Context, Data, Duration, Effect, Layer, Option, Random, Schedule, type Scope } from "effect"
+import { Clock, Context, Data, Duration, Effect, Exit, Layer, Option, Random, Schedule, type Scope } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -67,6 +67,17 @@ export class Engine extends Context.Service<
       target: Target,
       command: Command
     ) => Effect.Effect<Reply, AskError>
+
+    /**
+     * Like `askLane`, for hot paths: answers at once where possible, without an Effect; otherwise undefined, and `later` is called when there is an
+     * answer. An actor of another process is `Unavailable` here.
+     */
+    readonly askLaneNow: <Command, State, Reply>(
+      lane: Lane<Command, State, Reply>,
+      target: Target,
+      command: Command,
+      later: (exit: Exit.Exit<Reply, AskError>) => void
+    ) => Exit.Exit<Reply, AskError> | undefined
 
     /** The durable state of an actor of this process, without anything that is not yet stored. Must not be changed. */
     readonly state: <Command, Fact, State, Reply, Rejection>(
@@ -217,6 +228,17 @@ const makeService = (
       ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
       : Effect.succeed(partition)
   }
+  const askLaneNow: Engine["Service"]["askLaneNow"] = (lane, target, command, later) => {
+    const index = registry.laneIndex(lane.kind)
+    if (registry.lanes[index] !== lane) return Exit.fail(unknownKind(lane.kind))
+    const id = partitionOf(target.organization, partitions)
+    const partition = local.get(id)
+    if (partition === undefined) return Exit.fail(unplaced(id))
+    const resume = later as unknown as Resume
+    return partition.lanes.ask(target.organization, index, target.key ?? "", command, resume) as
+      | Exit.Exit<never, AskError>
+      | undefined
+  }
   return Engine.of({
     partitions,
     local,
@@ -237,14 +259,10 @@ const makeService = (
       }),
     askLane: (lane, target, command) =>
       Effect.callback((resume) => {
-        const index = registry.laneIndex(lane.kind)
-        if (registry.lanes[index] !== lane) return resume(Effect.fail(unknownKind(lane.kind)))
-        const id = partitionOf(target.organization, partitions)
-        const partition = local.get(id)
-        if (partition === undefined) return resume(Effect.fail(unplaced(id)))
-        const exit = partition.lanes.ask(target.organization, index, target.key ?? "", command, resume as Resume)
-        if (exit !== undefined) (resume as Resume)(exit)
+        const exit = askLaneNow(lane, target, command, resume)
+        if (exit !== undefined) resume(exit)
       }),
+    askLaneNow,
     state: (actor, target) =>
       Effect.callback((resume) => {
         const index = registry.actorIndex(actor.kind)

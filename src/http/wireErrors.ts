@@ -32,6 +32,12 @@ export class NotFound extends Schema.Error<NotFound>("sluice/NotFound")(
   { httpApiStatus: 404, description: "Nothing has the given id; the message names it" }
 ) {}
 
+/** 429: the organization's request rate is used up; `Retry-After` says when the next minute begins. */
+export class RateLimited extends Schema.Error<RateLimited>("sluice/RateLimited")(
+  { _tag: Schema.tagDefaultOmit("RateLimited"), error: Schema.tag("rate_limited"), message: Schema.String },
+  { httpApiStatus: 429, description: "The organization's request rate is used up; wait `Retry-After` seconds" }
+) {}
+
 /** 500: a fault of the platform. The message holds the request id and nothing else. */
 export class InternalError extends Schema.Error<InternalError>("sluice/InternalError")(
   { _tag: Schema.tagDefaultOmit("InternalError"), error: Schema.tag("internal_error"), message: Schema.String },

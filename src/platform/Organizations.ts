@@ -1,5 +1,6 @@
 /**
- * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient`. The same service serves the
+ * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient` and
+ * `OrganizationPlans`. The same service serves the
  * admin API and the command line, so an organization is made by one piece of code whoever asks.
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
@@ -8,6 +9,7 @@ import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
 import { randomText } from "./identifiers.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
+import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
 
 /** No organization has this id. */
 export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound")<{ readonly id: string }> {
@@ -37,6 +39,7 @@ interface Row {
   readonly plan: PlatformPlan
   readonly send_plan: SendPlan
   readonly risk: Risk
+  readonly requests_per_minute: string | null
   readonly created_at: Date
   readonly request_digest: string | null
 }
@@ -48,6 +51,10 @@ const fromRow = (row: Row): Organization => ({
   plan: row.plan,
   sendPlan: row.send_plan,
   risk: row.risk,
+  requestsPerMinute:
+    row.requests_per_minute === null || row.requests_per_minute === "unlimited"
+      ? row.requests_per_minute
+      : Number(row.requests_per_minute),
   createdAt: row.created_at.getTime()
 })
 
@@ -62,7 +69,7 @@ export class Organizations extends Context.Service<
       idempotent?: IdempotentRequest
     ) => Effect.Effect<
       { readonly organization: Organization; readonly replayed: boolean },
-      IdempotencyConflict | SqlError.SqlError
+      IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
     /** Newest first. */
     readonly list: (options: {
@@ -79,11 +86,23 @@ export class Organizations extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const cursors = yield* Cursors
+      const plans = yield* OrganizationPlans
 
       const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(
         function* (organization, idempotent) {
           const now = DateTime.toDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
+          const earlierBy = (key: string) => sql<Row>`select * from organizations where idempotency_key = ${key}`
+          const replay = (row: Row | undefined) =>
+            row === undefined || row.request_digest !== idempotent?.digest
+              ? Effect.fail(new IdempotencyConflict({ key: idempotent?.key ?? "" }))
+              : Effect.succeed({ organization: fromRow(row), replayed: true })
+          if (idempotent !== undefined) {
+            const [row] = yield* earlierBy(idempotent.key)
+            if (row !== undefined) return yield* replay(row)
+          }
           const id = `org_${randomText()}`
+          // The fact first: an organization that is listed has its plans in the log.
+          yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
           const inserted = yield* sql<Row>`
             insert into organizations
               (id, name, email, plan, send_plan, risk, created_at, idempotency_key, request_digest)
@@ -93,12 +112,9 @@ export class Organizations extends Context.Service<
             on conflict (idempotency_key) do nothing
             returning *`
           if (inserted[0] !== undefined) return { organization: fromRow(inserted[0]), replayed: false }
-          const earlier = yield* sql<Row>`
-            select * from organizations where idempotency_key = ${idempotent?.key ?? null}`
-          if (earlier[0] === undefined || earlier[0].request_digest !== idempotent?.digest) {
-            return yield* new IdempotencyConflict({ key: idempotent?.key ?? "" })
-          }
-          return { organization: fromRow(earlier[0]), replayed: true }
+          // Another request with the same key was faster.
+          const [row] = yield* earlierBy(idempotent?.key ?? "")
+          return yield* replay(row)
         }
       )
 

@@ -4,7 +4,7 @@
  */
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Forbidden, InternalError, InvalidRequest, Unauthorized, Unavailable } from "../http/wireErrors.ts"
+import { Forbidden, InternalError, InvalidRequest, RateLimited, Unauthorized, Unavailable } from "../http/wireErrors.ts"
 import type { Principal, Scope } from "./model.ts"
 
 /** The verified key of the request being handled. */
@@ -23,5 +23,5 @@ export const RequiredScope = Context.Reference<Scope | undefined>("sluice/platfo
  */
 export class DirectoryAccess extends HttpApiMiddleware.Service<DirectoryAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/DirectoryAccess",
-  { error: [InvalidRequest, Unauthorized, Forbidden, InternalError, Unavailable] }
+  { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}

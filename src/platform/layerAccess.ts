@@ -1,14 +1,19 @@
 /**
- * Implements the access middlewares: finds the key in the request, verifies it, checks service and scope. The warm path
- * is synchronous. Needs `Authentication`.
+ * Implements the access middlewares: finds the key in the request, verifies it, checks service and scope. Every
+ * authenticated request is counted by the request rate before its handler runs. The warm path is synchronous. Needs
+ * `Authentication` and `RequestRate`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { Forbidden, InvalidRequest, Unauthorized, Unavailable } from "../http/wireErrors.ts"
+import { RequestState } from "../http/RequestState.ts"
+import { Forbidden, InvalidRequest, RateLimited, Unauthorized, Unavailable } from "../http/wireErrors.ts"
+import { rateLimitHeaders } from "../limits/headers.ts"
+import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
 import { CurrentPrincipal, DirectoryAccess, RequiredScope } from "./access.ts"
 import { grants, type Principal, type Service } from "./model.ts"
+import { RequestRate } from "./RequestRate.ts"
 
 const bearer = /^bearer(?: +(.*))?$/i
 
@@ -31,12 +36,18 @@ export const givenKey = (
 
 const unauthorized = new Unauthorized({ error: "unauthorized", message: "Invalid or missing API key" })
 
+/** 429 in the directory's shape; what was decided is in the headers. */
+const rateLimited = (decision: Decision) =>
+  new RateLimited({
+    error: "rate_limited",
+    message: `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
+  })
+
 const makeAccess = (
-  authentication: Authentication["Service"],
+  { authentication, requestRate }: { authentication: Authentication["Service"]; requestRate: RequestRate["Service"] },
   options: { readonly service: Service; readonly queryKey: boolean }
 ) => {
-  const check = (principal: Principal | null, endpoint: HttpApiEndpoint.Top) => {
-    if (principal === null) return unauthorized
+  const check = (principal: Principal, endpoint: HttpApiEndpoint.Top) => {
     if (!principal.services.has(options.service)) {
       return new Forbidden({
         error: "forbidden",
@@ -55,15 +66,30 @@ const makeAccess = (
   ) => {
     type Admitted = Effect.Effect<
       HttpServerResponse.HttpServerResponse,
-      E | InvalidRequest | Unauthorized | Forbidden | Unavailable,
+      E | InvalidRequest | Unauthorized | Forbidden | RateLimited | Unavailable,
       Exclude<R, CurrentPrincipal>
     >
-    const admit = (principal: Principal | null): Admitted => {
+    const enter = (principal: Principal): Admitted => {
       const refusal = check(principal, endpoint)
-      return refusal === undefined && principal !== null
+      return refusal === undefined
         ? Effect.provideService(httpEffect, CurrentPrincipal, principal)
-        : Effect.fail(refusal ?? unauthorized)
+        : Effect.fail(refusal)
     }
+    /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
+    const admit = (principal: Principal | null): Admitted => {
+      if (principal === null) return Effect.fail(unauthorized)
+      const taken = requestRate.take(principal)
+      return Effect.isEffect(taken)
+        ? Effect.flatMap(taken, (decision) => proceed(principal, decision))
+        : proceed(principal, taken)
+    }
+    const proceed = (principal: Principal, decision: Decision | undefined): Admitted =>
+      decision === undefined
+        ? enter(principal)
+        : Effect.withFiber((fiber): Admitted => {
+            Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitHeaders(decision)
+            return decision.allowed ? enter(principal) : Effect.fail(rateLimited(decision))
+          })
     return Effect.withFiber((fiber): Admitted => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = options.queryKey
@@ -89,7 +115,10 @@ const makeAccess = (
 }
 
 /** The number directory's access. */
-export const layerDirectoryAccess: Layer.Layer<DirectoryAccess, never, Authentication> = Layer.effect(
+export const layerDirectoryAccess: Layer.Layer<DirectoryAccess, never, Authentication | RequestRate> = Layer.effect(
   DirectoryAccess,
-  Effect.map(Authentication, (authentication) => makeAccess(authentication, { service: "directory", queryKey: true }))
+  Effect.gen(function* () {
+    const services = { authentication: yield* Authentication, requestRate: yield* RequestRate }
+    return makeAccess(services, { service: "directory", queryKey: true })
+  })
 )

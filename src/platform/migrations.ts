@@ -52,3 +52,9 @@ export const createPlatformTables = Effect.gen(function* () {
       detail jsonb not null
     )`
 })
+
+/** The custom request rate, a projection of the organization's facts: a number, `unlimited`, or null for the plan's own. */
+export const addRequestRate = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`alter table organizations add column requests_per_minute text`
+)

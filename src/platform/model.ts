@@ -49,6 +49,9 @@ export const Organization = Schema.Struct({
   plan: Schema.Literals(platformPlans),
   sendPlan: Schema.Literals(sendPlans),
   risk: Schema.Literals(risks),
+  requestsPerMinute: Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])).annotate({
+    description: "Custom request rate in place of the plan's; null for the plan's own"
+  }),
   createdAt: timestamp
 }).annotate({ identifier: "Organization" })
 export type Organization = typeof Organization.Type

@@ -1,0 +1,96 @@
+/**
+ * The platform's request rate (platform-api.md, "Platform request rate"; decisions, the same heading): one limiter an
+ * organization over all its keys, in the engine's limiter lane, which answers from memory and is not evicted within its
+ * window. A plan change keeps the count, because plan and limits are read from the organization's facts at each decision.
+ * When the owner cannot be reached within 250 ms the request passes and is counted as let through: the request rate fails
+ * open. Needs `Engine`.
+ */
+import { Context, Effect, type Exit, Layer, Metric } from "effect"
+import { Engine } from "../engine/Engine.ts"
+import type { AskError } from "../engine/errors.ts"
+import * as Lane from "../engine/Lane.ts"
+import * as Limiter from "../limits/actor.ts"
+import { requestsPerMinute } from "../limits/plans.ts"
+import type { Decision } from "../limits/rules.ts"
+import type { PlatformPlan, Principal } from "./model.ts"
+import { OrganizationActor } from "./OrganizationActor.ts"
+
+/** How long a request waits for its limiter before it passes uncounted (decisions, "Platform request rate"). */
+export const limiterTimeoutMillis = 250
+
+interface TakeRequest {
+  readonly cost: number
+  /** The plan of the organization's row: that of an organization of which the log knows none yet. */
+  readonly plan: PlatformPlan
+}
+
+/** One limiter an organization. */
+export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
+  kind: "request-rate",
+  initial: Limiter.initial,
+  touches: () => [OrganizationActor.at()],
+  decide: (state, { cost, plan }, { now, read }) => {
+    const organization = read(OrganizationActor)
+    const limit = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
+    return Limiter.decide(state, { _tag: "Take", cost }, limit, now)
+  },
+  keepUntil: Limiter.keepUntil
+})
+
+const passed = Metric.counter("sluice_request_rate_passed_total", {
+  description: "Requests that passed uncounted because their limiter could not be reached",
+  incremental: true
+})
+
+export class RequestRate extends Context.Service<
+  RequestRate,
+  {
+    /**
+     * Counts a request of the key's organization. Answers at once in nearly every case; otherwise an Effect that waits
+     * for the owner. Undefined where the limiter could not be reached: the request passes.
+     */
+    readonly take: (principal: Principal) => Decision | undefined | Effect.Effect<Decision | undefined>
+  }
+>()("sluice/platform/RequestRate") {
+  static readonly layer: Layer.Layer<RequestRate, never, Engine> = Layer.effect(
+    RequestRate,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const context = yield* Effect.context<never>()
+
+      const pass = (): undefined => {
+        passed.updateUnsafe(1, context)
+        return undefined
+      }
+      const decisionOf = (exit: Exit.Exit<Limiter.LimiterReply, AskError>): Decision | undefined =>
+        exit._tag === "Success" && exit.value._tag === "Decided" ? exit.value.decision : pass()
+
+      return RequestRate.of({
+        take: (principal) => {
+          let resume: ((exit: Exit.Exit<Limiter.LimiterReply, AskError>) => void) | undefined
+          let early: Exit.Exit<Limiter.LimiterReply, AskError> | undefined
+          const exit = engine.askLaneNow(
+            requestLimiter,
+            { organization: principal.organizationId },
+            { cost: 1, plan: principal.plan },
+            (answer) => {
+              early = answer
+              resume?.(answer)
+            }
+          )
+          if (exit !== undefined) return decisionOf(exit)
+          return Effect.callback<Decision | undefined>((done) => {
+            resume = (answer) => done(Effect.sync(() => decisionOf(answer)))
+            if (early !== undefined) resume(early)
+          }).pipe(Effect.timeoutOrElse({ duration: limiterTimeoutMillis, orElse: () => Effect.sync(pass) }))
+        }
+      })
+    })
+  )
+
+  /** Limits nothing, for who embeds the server without an engine. */
+  static readonly layerUnlimited: Layer.Layer<RequestRate> = Layer.succeed(
+    RequestRate,
+    RequestRate.of({ take: () => undefined })
+  )
+}

@@ -1,0 +1,72 @@
+/**
+ * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`.
+ */
+import { Effect, Layer } from "effect"
+import * as Engine from "../engine/Engine.ts"
+import * as Reactor from "../engine/Reactor.ts"
+import * as JournalJetStream from "../nats/JournalJetStream.ts"
+import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
+import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { Health } from "./Health.ts"
+import { OrganizationActor } from "./OrganizationActor.ts"
+import { organizationProjection } from "./organizationProjection.ts"
+import { requestLimiter } from "./RequestRate.ts"
+
+/** The one SQL reactor of each partition, by its name in the cursors. */
+export const projections = Reactor.combine("projections", [organizationProjection])
+
+export const actors = [OrganizationActor]
+export const lanes = [requestLimiter]
+
+export interface EngineSettings {
+  /** Fixed at a deployment's first start. */
+  readonly partitions: number
+  /** Copies of each log: 1 on one machine, 3 in a cluster. */
+  readonly replicas: 1 | 3 | 5
+  /** Bound of one log in bytes; undefined for the default. */
+  readonly maximumLogBytes: number | undefined
+}
+
+/** The ports, for the engine and for `sluice recover`. */
+export const layerPorts = (settings: EngineSettings) =>
+  Layer.mergeAll(
+    JournalJetStream.layer({ replicas: settings.replicas, maximumBytes: settings.maximumLogBytes }),
+    CheckpointsPostgres.layer,
+    CursorsPostgres.layer
+  )
+
+/** The engine; its partitions start at once. */
+export const layerEngine = (settings: EngineSettings) =>
+  Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: settings.partitions } }).pipe(
+    Layer.provide(PlacementPostgres.layer()),
+    Layer.provide(layerPorts(settings))
+  )
+
+/** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */
+export const layerEngineHealth = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const engine = yield* Engine.Engine
+    const health = yield* Health
+    yield* health.register({
+      name: "partitions",
+      required: true,
+      check: Effect.map(engine.status, (partitions) => {
+        const away = partitions.filter(({ status }) => status._tag !== "Serving")
+        return away.length === 0
+          ? { ok: true }
+          : {
+              ok: false,
+              detail: away
+                .map(({ partition, status }) =>
+                  status._tag === "Stopped"
+                    ? `partition ${partition} has stopped: ${status.reason}`
+                    : `partition ${partition} is ${status._tag.toLowerCase()}`
+                )
+                .join("; ")
+            }
+      })
+    })
+  })
+)
