@@ -102,7 +102,10 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
 
-  const stores = { databaseUrl, maxConnections: config.databasePool }
+  const options = { databaseUrl, maxConnections: config.databasePool }
+  const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
+  // Before the directory is there, which would load an index after every file.
+  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   const platform = yield* Layer.build(
     layerNatsHealth.pipe(
       Layer.provideMerge(
@@ -110,13 +113,14 @@ const run = Effect.fnUntraced(function* (config: Config) {
           ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
           : Layer.succeed(NatsConnection, named)
       ),
-      Layer.provideMerge(layerServices(stores)),
-      Layer.provideMerge(layerStores(stores))
+      Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(stores)
     )
   )
 
   return yield* Effect.gen(function* () {
-    yield* loadBundled
+    const directory = yield* Directory
+    yield* directory.refresh
     const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
     const adminUrl = adminOn
       ? yield* listen(
@@ -158,10 +162,9 @@ const run = Effect.fnUntraced(function* (config: Config) {
   }).pipe(Effect.provide(platform))
 })
 
-/** Loads what is bundled of what was never ingested, and waits until it can be read. */
+/** Loads what is bundled of what was never ingested. */
 const loadBundled = Effect.gen(function* () {
   const ingestions = yield* Ingestions
-  const directory = yield* Directory
   yield* ingestions.runBundled.pipe(
     Stream.runForEach((event) => {
       switch (event._tag) {
@@ -179,7 +182,6 @@ const loadBundled = Effect.gen(function* () {
       }
     })
   )
-  yield* directory.refresh
 })
 
 /** Builds a listener in the current scope and tells its address. */
