@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Directory } from "../../src/directory/Directory.ts"
-import { InvalidRecord } from "../../src/directory/IndexBuilder.ts"
+import { Directory, InvalidRecord } from "../../src/directory/index.ts"
 import { code, listed, reported } from "./records.ts"
 
 /** The directory embedded in somebody's program, without any server. */
