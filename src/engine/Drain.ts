@@ -83,6 +83,8 @@ export interface DrainDependencies {
   /** Loads a cell at once and answers true, or asks for its checkpoint row, lets its organization wait, and answers false. */
   readonly load: (cell: Cell) => boolean
   readonly onPoison: (kind: string, reason: string) => void
+  /** Memory is full: a new actor was refused. */
+  readonly onCrowded: () => void
   /** Whether anybody follows the log from memory. */
   readonly wantsRecords: boolean
 }
@@ -521,6 +523,7 @@ export class Drain {
   }
 
   private refuseCrowded(entry: Entry): true {
+    this.deps.onCrowded()
     return this.settle(entry, Exit.fail(new Overloaded({ partition: this.partition, retryAfterMillis })))
   }
 

@@ -17,6 +17,7 @@ import {
   PartitionStopped,
   Unavailable
 } from "./errors.ts"
+import { makeRoom } from "./eviction.ts"
 import { Feed } from "./Feed.ts"
 import { emptyHead, type Head } from "./frame.ts"
 import type { Journal, Log } from "./Journal.ts"
@@ -106,6 +107,8 @@ export class Partition {
   framesSinceCheckpoint = 0
   checkpointDue = false
   restartReason = ""
+  /** A new actor found no place: actors that can go, go before the next drain. */
+  roomWanted = false
   /** Set from outside the loop: it ends at the next boundary with this reason. */
   restartWanted: string | undefined = undefined
   /** Where the log was last seen to stand by any life of this process: one more witness for the next recovery. */
@@ -247,6 +250,10 @@ export class Partition {
     while (true) {
       const now = this.currentTime()
       if (now === undefined) return "clock"
+      if (this.roomWanted) {
+        this.roomWanted = false
+        if (!makeRoom(this)) this.checkpointDue = true
+      }
       if (this.checkpointDue) {
         this.checkpointDue = false
         this.checkpointWakeup.notify()
@@ -387,6 +394,9 @@ export class Partition {
       nanos: this.nanos,
       load: (cell) => this.load(cell),
       onPoison: () => this.metrics.poison(),
+      onCrowded: () => {
+        this.roomWanted = true
+      },
       wantsRecords: this.parts.reactors.length > 0
     })
   }

@@ -30,7 +30,8 @@ export class Wakeup {
     }
     this.resume = resume
     return Effect.sync(() => {
-      this.resume = undefined
+      // another wait may have begun before this one was told to end
+      if (this.resume === resume) this.resume = undefined
     })
   })
 }

@@ -6,11 +6,11 @@ import { Duration, Effect } from "effect"
 import type { ActorRow, CheckpointRecord } from "./Checkpoints.ts"
 import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
+import { makeRoom } from "./eviction.ts"
 import { hashOf } from "./frame.ts"
 import type { Cell } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
 import { purge, purgeableBelow } from "./purge.ts"
-import { maximumTimerEntries } from "./timers.ts"
 
 /** The actors' states at a frame boundary, by reference. */
 export interface Snapshot {
@@ -102,6 +102,7 @@ const complete = (partition: Partition, record: CheckpointRecord): void => {
     if (cell.changedAt <= record.sequence) partition.memory.dirty.delete(cell)
   }
   partition.framesSinceCheckpoint = partition.head.sequence - record.sequence
+  if (partition.memory.cellCount >= partition.parts.config.maximumActors) makeRoom(partition)
 }
 
 const cleanUp = Effect.fnUntraced(function* (partition: Partition) {
@@ -116,35 +117,3 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition) {
   const state = yield* partition.log!.state
   partition.metrics.fill(state.bytes, state.maximumBytes)
 })
-
-/** Lets idle actors and ended lanes go. An actor stays while it is changed since the checkpoint, has a draft, or was used since the last sweep. */
-export const sweep = (partition: Partition, now: number): void => {
-  const { drain, memory } = partition
-  for (const organization of [...memory.organizations.values()]) {
-    if (organization.loading > 0) continue
-    for (const cells of [...organization.cells]) {
-      if (cells === undefined) continue
-      for (const cell of [...cells.values()]) {
-        if (!cell.loaded || memory.dirty.has(cell) || drain.hasDraftOf(cell)) continue
-        if (cell.used) cell.used = false
-        else memory.removeCell(cell)
-      }
-    }
-  }
-  partition.lanes.sweep(now)
-  if (partition.timers.size > maximumTimerEntries) {
-    partition.timers.rebuild(loadedTimers(partition), partition.newestCheckpoint !== undefined)
-  }
-  partition.metrics.actorCount(memory.cellCount)
-}
-
-function* loadedTimers(partition: Partition) {
-  for (const organization of partition.memory.organizations.values()) {
-    for (const cells of organization.cells) {
-      if (cells === undefined) continue
-      for (const cell of cells.values()) {
-        if (cell.wakeAt !== Number.POSITIVE_INFINITY) yield { ...addressOf(cell), wakeAt: cell.wakeAt }
-      }
-    }
-  }
-}

@@ -3,9 +3,10 @@
  * stop and say why when an operator is needed.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
-import { checkpoint, checkpointer, sweep } from "./checkpointing.ts"
+import { checkpoint, checkpointer } from "./checkpointing.ts"
 import { describe } from "./Drain.ts"
 import { PartitionMoved } from "./errors.ts"
+import { sweep } from "./eviction.ts"
 import { JournalRefused } from "./Journal.ts"
 import { fenceWindowMillis, maximumFences } from "./limits.ts"
 import { loader } from "./loading.ts"

@@ -17,14 +17,8 @@ import {
   ReactorTransaction
 } from "../engine/Cursors.ts"
 import { unnest } from "./compiler.ts"
+import { storableText } from "./text.ts"
 import { mapSqlError, transaction } from "./transactions.ts"
-
-/** Of a parked record's error, so many characters are kept. */
-export const keptErrorCharacters = 2_000
-
-/** Text as PostgreSQL takes it: an error's may hold anything. */
-export const storableText = (text: string): string =>
-  text.slice(0, keptErrorCharacters).toWellFormed().replaceAll("\0", "\ufffd")
 
 const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
   new CursorsUnavailable({ message: `the cursors in PostgreSQL are not available: ${cause.message}`, cause })

@@ -6,6 +6,7 @@ import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { type Cursors, ReactorTransaction } from "../../src/engine/Cursors.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { createEngineTables } from "../../src/postgres/engineTables.ts"
+import { keptErrorCharacters } from "../../src/postgres/text.ts"
 import { cursorsContract, EffectsHarness } from "../engine/contracts/cursors.ts"
 import { freshDatabase } from "../support/database.ts"
 import { backendPid, terminate } from "./support.ts"
@@ -162,7 +163,7 @@ layer(
       }
       yield* cursors.transact(moveOf(30), cursors.park([record]))
       const [stored] = yield* cursors.parked(30, "sql", "org", 10)
-      assert.strictEqual(stored?.error.length, CursorsPostgres.keptErrorCharacters)
+      assert.strictEqual(stored?.error.length, keptErrorCharacters)
       const results = yield* Effect.all(
         [cursors.unpark([record], insert("retry a")), cursors.unpark([record], insert("retry b"))].map(Effect.result),
         { concurrency: 2 }

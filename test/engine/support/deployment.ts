@@ -10,6 +10,7 @@ import { Engine, type EngineOptions, layer } from "../../../src/engine/Engine.ts
 import type { Journal } from "../../../src/engine/Journal.ts"
 import * as JournalMemory from "../../../src/engine/JournalMemory.ts"
 import { layerLocal, type Placement } from "../../../src/engine/Placement.ts"
+import { layerNone, type Remote } from "../../../src/engine/Remote.ts"
 import * as SignalsMemory from "../../../src/engine/SignalsMemory.ts"
 import { type Sabotage, SabotageReference } from "../../../src/engine/sabotage.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
@@ -33,11 +34,12 @@ export interface StartOptions extends Partial<EngineOptions<never>> {
   readonly checkpointsLayer?: Layer.Layer<Checkpoints>
   readonly cursorsLayer?: Layer.Layer<Cursors>
   readonly placementLayer?: Layer.Layer<Placement>
+  readonly remoteLayer?: Layer.Layer<Remote>
   readonly sabotage?: ReadonlyArray<Sabotage>
   readonly config?: Partial<EngineConfig>
 }
 
-/** An engine that runs, and its end: `stop` closes it gracefully, `kill` as a process dies, without any last word. */
+/** An engine that runs; `stop` closes it gracefully. */
 export interface Running {
   readonly engine: Engine["Service"]
   readonly stop: Effect.Effect<void>
@@ -50,7 +52,8 @@ export const start = (
 ): Effect.Effect<Running, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scopes.fork(yield* Effect.scope)
-    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, sabotage, ...rest } = options
+    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, sabotage, ...rest } =
+      options
     const engineLayer = layer({
       actors: [Counter, Account, Reminder],
       lanes: [Limiter],
@@ -63,6 +66,7 @@ export const start = (
         cursorsLayer ?? CursorsMemory.layerOf(deployment.cursors),
         placementLayer ?? layerLocal,
         SignalsMemory.layerOf(deployment.signals),
+        remoteLayer ?? layerNone,
         Layer.succeed(SabotageReference, new Set(sabotage ?? []))
       ])
     )

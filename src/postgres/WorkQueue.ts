@@ -1,0 +1,421 @@
+/**
+ * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until its outcome is recorded: at
+ * least once (architecture, rule 11). A job waits in a group, which is what is served fairly and may stand still (an endpoint, a sender), and in
+ * a lane of it, which is what has capacity of its own (first attempts beside retries). Every operation is one statement for many jobs.
+ * Needs `SqlClient` and a table made by `createWorkQueue`.
+ *
+ * A job is taken for a time, and its `due_at` is simply the end of that time: who dies with it does not have to be noticed. An outcome
+ * counts only for the attempt that it belongs to (`where attempts = n`), so a late one changes nothing.
+ */
+import { Data, Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { unnest } from "./compiler.ts"
+import { storableText } from "./text.ts"
+import { mapSqlError } from "./transactions.ts"
+
+/** Jobs in one statement, of any operation. */
+export const maximumBatch = 1_000
+
+/** Groups in one page of `due`. */
+export const maximumDuePage = 1_000
+
+/** Jobs removed in one statement where a whole group goes. */
+const removalBatch = 10_000
+
+/** A job as it is put in. Times in milliseconds since the Unix epoch. */
+export interface NewJob {
+  /** Chosen by the caller; the same id a second time is the same job and changes nothing. */
+  readonly id: string
+  readonly partition: number
+  readonly group: string
+  /** 0 to 32,767. */
+  readonly lane: number
+  readonly dueAt: number
+  /** When it is not worth doing any more; null for never. */
+  readonly expiresAt: number | null
+  /** What is to be done, as text; best short, with the id of what is stored elsewhere. */
+  readonly payload: string
+  /**
+   * Puts the job in as taken until then, its first attempt begun: for who starts on it at once after the commit, without a further
+   * statement. Whoever dies before leaves it to be taken again.
+   */
+  readonly takenUntil?: number | undefined
+}
+
+/** A job that was taken. */
+export interface TakenJob {
+  readonly id: string
+  readonly group: string
+  readonly lane: number
+  /** The attempt that begins with this, from 1; named when the outcome is recorded. */
+  readonly attempt: number
+  /** When another one may take it. */
+  readonly takenUntil: number
+  readonly expiresAt: number | null
+  readonly payload: string
+}
+
+/** How many jobs of a lane of a group are wanted. */
+export interface Claim {
+  readonly group: string
+  readonly lane: number
+  readonly limit: number
+}
+
+/** The earliest job of a lane of a group. */
+export interface DueLane {
+  readonly group: string
+  readonly lane: number
+  readonly dueAt: number
+}
+
+/** What became of an attempt. */
+export type Outcome = {
+  readonly id: string
+  readonly attempt: number
+} & (
+  | { /** Over, one way or the other: the job goes. */ readonly _tag: "Done" }
+  | {
+      /** To be tried again. */
+      readonly _tag: "Again"
+      readonly dueAt: number
+      readonly lane: number
+      readonly error?: string | undefined
+    }
+  | {
+      /** Was not tried after all (a shutdown): the attempt does not count, and another may take it from then on. */
+      readonly _tag: "Returned"
+      readonly dueAt: number
+    }
+  | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
+)
+
+/** A job that waits for an operator. */
+export interface ParkedJob {
+  readonly id: string
+  readonly group: string
+  readonly lane: number
+  readonly attempts: number
+  readonly expiresAt: number | null
+  readonly payload: string
+  readonly error: string
+}
+
+/** A job that was removed because it had expired. */
+export interface ExpiredJob {
+  readonly id: string
+  readonly group: string
+  readonly lane: number
+  readonly attempts: number
+  readonly payload: string
+}
+
+export interface Backlog {
+  /** Jobs that wait or are being worked on. */
+  readonly pending: number
+  readonly parked: number
+  /** When the one that has waited longest became due; null when there is none. */
+  readonly oldestDueAt: number | null
+}
+
+/** PostgreSQL cannot be reached or gave the statement up. Inside a transaction nothing was done; outside, it may have been. */
+export class WorkQueueUnavailable extends Data.TaggedError("WorkQueueUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+export interface WorkQueue {
+  /** Puts jobs in; inside a transaction, with it. */
+  readonly put: (jobs: ReadonlyArray<NewJob>) => Effect.Effect<void, WorkQueueUnavailable>
+
+  /**
+   * The lanes of groups that hold jobs, with their earliest, in the order of group and lane, at most `limit`; also those that are due
+   * only later, so that the caller knows until when. `after` continues behind a lane.
+   */
+  readonly due: (
+    partition: number,
+    options: { readonly after?: { readonly group: string; readonly lane: number } | undefined; readonly limit: number }
+  ) => Effect.Effect<ReadonlyArray<DueLane>, WorkQueueUnavailable>
+
+  /**
+   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `takenUntil`. Jobs that somebody else is taking at this
+   * moment are passed over.
+   */
+  readonly take: (
+    partition: number,
+    claims: ReadonlyArray<Claim>,
+    options: { readonly now: number; readonly takenUntil: number }
+  ) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
+
+  /** Keeps taken jobs longer; answers the ids of those that still are the caller's. */
+  readonly keep: (
+    jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>,
+    takenUntil: number
+  ) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
+
+  /**
+   * Records outcomes; inside a transaction, with it. Answers the ids of those that counted: a job that somebody else has taken since, or
+   * that is gone, is not among them.
+   */
+  readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
+
+  /**
+   * Removes jobs that have expired, at most `limit`, and answers them, so that it can be recorded with the same transaction. Not those that
+   * are taken, or whose next attempt is later: they expire when they are due.
+   */
+  readonly expire: (
+    partition: number,
+    options: { readonly now: number; readonly limit: number }
+  ) => Effect.Effect<ReadonlyArray<ExpiredJob>, WorkQueueUnavailable>
+
+  /** Removes all jobs of a group, parked ones too; answers how many. */
+  readonly removeGroup: (partition: number, group: string) => Effect.Effect<number, WorkQueueUnavailable>
+
+  /** Jobs that wait for an operator, in the order of id, at most `limit`. */
+  readonly parked: (
+    partition: number,
+    options: { readonly group?: string | undefined; readonly after?: string | undefined; readonly limit: number }
+  ) => Effect.Effect<ReadonlyArray<ParkedJob>, WorkQueueUnavailable>
+
+  /** Lets parked jobs be tried again from `dueAt` on, their attempts counted anew; answers how many. */
+  readonly unpark: (ids: ReadonlyArray<string>, dueAt: number) => Effect.Effect<number, WorkQueueUnavailable>
+
+  /** For metrics: counts the whole queue, so not for every second. */
+  readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
+}
+
+const validTable = /^[a-z][a-z_]{0,40}$/
+
+const tableOf = (sql: SqlClient.SqlClient, name: string) => {
+  if (!validTable.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a table`)
+  return sql(name)
+}
+
+/**
+ * The table of a queue, as a migration. Groups are found by their index, so a group that stands still costs the others nothing; what
+ * has expired is found by blocks, since jobs come in nearly in that order.
+ */
+export const createWorkQueue = (name: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const table = tableOf(sql, name)
+    yield* sql`
+      create table ${table} (
+        id text collate "C" primary key,
+        partition int4 not null,
+        group_key text collate "C" not null,
+        lane int2 not null,
+        due_at int8,
+        attempts int4 not null,
+        expires_at int8,
+        payload text not null,
+        error text
+      ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1)`
+    yield* sql`
+      create index ${sql(`${name}_due`)} on ${table} (partition, group_key, lane, due_at) where due_at is not null`
+    yield* sql`
+      create index ${sql(`${name}_parked`)} on ${table} (partition, group_key) where due_at is null`
+    yield* sql`
+      create index ${sql(`${name}_expiry`)} on ${table} using brin (expires_at) with (pages_per_range = 16, autosummarize = on)`
+  })
+
+const unavailable = (cause: SqlError.SqlError): WorkQueueUnavailable =>
+  new WorkQueueUnavailable({ message: `the work queue in PostgreSQL is not available: ${cause.message}`, cause })
+
+/** The queue in the table of that name. */
+export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.SqlClient> =>
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    const table = tableOf(sql, name)
+    const run = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
+    const idsOf = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string> =>
+      new Set(rows.map((row) => row.id))
+    const none: ReadonlySet<string> = new Set()
+
+    return {
+      put: (jobs) =>
+        jobs.length === 0
+          ? Effect.void
+          : Effect.asVoid(
+              run(sql`
+                insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
+                select * from ${unnest(
+                  jobs.map((job) => ({
+                    ...job,
+                    group_key: job.group,
+                    due_at: job.takenUntil ?? job.dueAt,
+                    attempts: job.takenUntil === undefined ? 0 : 1,
+                    expires_at: job.expiresAt
+                  })),
+                  {
+                    id: "text",
+                    partition: "int4",
+                    group_key: "text",
+                    lane: "int2",
+                    due_at: "int8",
+                    attempts: "int4",
+                    expires_at: "int8",
+                    payload: "text"
+                  }
+                )}
+                on conflict (id) do nothing`)
+            ),
+
+      due: (partition, { after, limit }) => {
+        const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
+        // a walk from lane to lane through the index: the jobs between are not read
+        return run(sql<DueLane>`
+          with recursive found as (
+            (select group_key, lane, due_at from ${table}
+             where partition = ${partition} and due_at is not null and (group_key, lane) > (${group}, ${lane}::int2)
+             order by group_key, lane, due_at limit 1)
+            union all
+            (select next.group_key, next.lane, next.due_at
+             from found cross join lateral (
+               select group_key, lane, due_at from ${table} t
+               where t.partition = ${partition} and t.due_at is not null
+                 and (t.group_key, t.lane) > (found.group_key, found.lane)
+               order by t.group_key, t.lane, t.due_at limit 1
+             ) next)
+          )
+          select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
+      },
+
+      take: (partition, claims, { now, takenUntil }) =>
+        claims.length === 0
+          ? Effect.succeed([])
+          : run(sql<TakenJob>`
+              with picked as (
+                select job.id
+                from ${unnest(
+                  claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
+                  { group_key: "text", lane: "int2", wanted: "int4" }
+                )}
+                cross join lateral (
+                  select t.id from ${table} t
+                  where t.partition = ${partition} and t.group_key = batch.group_key and t.lane = batch.lane
+                    and t.due_at <= ${now}
+                  order by t.due_at limit batch.wanted
+                  for update skip locked
+                ) job
+              )
+              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              from picked where t.id = picked.id
+              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
+                t.expires_at as "expiresAt", t.payload`),
+
+      keep: (jobs, takenUntil) =>
+        jobs.length === 0
+          ? Effect.succeed(none)
+          : Effect.map(
+              run(sql<{ readonly id: string }>`
+                update ${table} t set due_at = ${takenUntil}
+                from ${unnest(jobs, { id: "text", attempt: "int4" })}
+                where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
+                returning t.id`),
+              idsOf
+            ),
+
+      settle: (outcomes) =>
+        outcomes.length === 0
+          ? Effect.succeed(none)
+          : Effect.map(
+              run(sql<{ readonly id: string }>`
+                with outcome as materialized (
+                  select * from ${unnest(outcomes.map(rowOf), {
+                    id: "text",
+                    attempt: "int4",
+                    over: "bool",
+                    due_at: "int8",
+                    lane: "int2",
+                    given_back: "int4",
+                    error: "text"
+                  })}
+                ), over as (
+                  delete from ${table} t using outcome o
+                  where o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
+                  returning t.id
+                ), kept as (
+                  update ${table} t
+                  set due_at = o.due_at, lane = coalesce(o.lane, t.lane),
+                    attempts = t.attempts - o.given_back, error = o.error
+                  from outcome o
+                  where not o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
+                  returning t.id
+                )
+                select id from over union all select id from kept`),
+              idsOf
+            ),
+
+      expire: (partition, { limit, now }) =>
+        run(sql<ExpiredJob>`
+          with gone as (
+            select id from ${table}
+            where expires_at <= ${now} and partition = ${partition} and (due_at is null or due_at <= ${now})
+            limit ${limit} for update skip locked
+          )
+          delete from ${table} t using gone where t.id = gone.id
+          returning t.id, t.group_key as "group", t.lane, t.attempts, t.payload`),
+
+      removeGroup: (partition, group) =>
+        Effect.gen(function* () {
+          let removed = 0
+          while (true) {
+            const [row] = yield* run(sql<{ readonly count: number }>`
+              with picked as (
+                select id from ${table} where partition = ${partition} and group_key = ${group} limit ${removalBatch}
+              ), gone as (delete from ${table} t using picked where t.id = picked.id returning 1)
+              select count(*) as count from gone`)
+            removed += row!.count
+            if (row!.count < removalBatch) return removed
+          }
+        }),
+
+      parked: (partition, { after, group, limit }) =>
+        run(sql<ParkedJob>`
+          select id, group_key as "group", lane, attempts, expires_at as "expiresAt", payload, error from ${table}
+          where partition = ${partition} and due_at is null
+            ${group === undefined ? sql.literal("") : sql`and group_key = ${group}`}
+            ${after === undefined ? sql.literal("") : sql`and id > ${after}`}
+          order by id limit ${limit}`),
+
+      unpark: (ids, dueAt) =>
+        ids.length === 0
+          ? Effect.succeed(0)
+          : Effect.map(
+              run(sql`
+                update ${table} t set due_at = ${dueAt}, attempts = 0, error = null
+                from ${unnest(
+                  ids.map((id) => ({ id })),
+                  { id: "text" }
+                )}
+                where t.id = batch.id and t.due_at is null returning 1`),
+              (rows) => rows.length
+            ),
+
+      backlog: (partition) =>
+        Effect.map(
+          run(sql<Backlog>`
+            select count(*) filter (where due_at is not null) as pending, count(*) filter (where due_at is null) as parked,
+              min(due_at) as "oldestDueAt"
+            from ${table} where partition = ${partition}`),
+          ([row]) => row!
+        )
+    }
+  })
+
+const rowOf = (outcome: Outcome) => {
+  const { attempt, id } = outcome
+  const row = { id, attempt, over: false, due_at: null, lane: null, given_back: 0, error: null }
+  switch (outcome._tag) {
+    case "Done":
+      return { ...row, over: true }
+    case "Again": {
+      const { dueAt, error, lane } = outcome
+      return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error) }
+    }
+    case "Returned":
+      return { ...row, due_at: outcome.dueAt, given_back: 1 }
+    case "Parked":
+      return { ...row, error: storableText(outcome.error) }
+  }
+}

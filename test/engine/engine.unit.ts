@@ -1,0 +1,328 @@
+/** The engine as an embedder sees it: asks, lanes (rule 15), states, inspection, refusals, asks from other processes, metrics. */
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Metric, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import * as Actor from "../../src/engine/Actor.ts"
+import { Engine, layerMemory } from "../../src/engine/Engine.ts"
+import { isRetryable } from "../../src/engine/errors.ts"
+import { encodeClaim } from "../../src/engine/frame.ts"
+import { lastSequenceOf, publishTo } from "../../src/engine/JournalMemory.ts"
+import { Placement } from "../../src/engine/Placement.ts"
+import { Remote, RemoteUnavailable } from "../../src/engine/Remote.ts"
+import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"
+import { makeDeployment, serving, start } from "./support/deployment.ts"
+import { makeFaultyLog } from "./support/faultyLog.ts"
+
+const target = { organization: "org_1" }
+const add = (amount: number) => ({ _tag: "Add" as const, amount })
+const get = { _tag: "Get" as const }
+
+describe("the engine in memory", () => {
+  it.effect("answers asks, with replies and rejections typed by the actor", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      expect(yield* engine.ask(Counter, target, add(2))).toBe(2)
+      expect(yield* Effect.flip(engine.ask(Counter, target, { _tag: "AddUpTo", amount: 9, maximum: 5 }))).toEqual({
+        over: 2
+      })
+      expect(yield* engine.state(Counter, target)).toEqual({ total: 2, notes: [] })
+      expect(engine.partitionOf("org_1")).toBeLessThan(4)
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter], config: { partitions: 4 } })))
+  )
+
+  it.effect("2,000 at once against a limit of 100 admit exactly 100", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const results = yield* Effect.forEach(
+        Array.from({ length: 2_000 }),
+        () => Effect.result(engine.ask(Counter, target, { _tag: "AddUpTo", amount: 1, maximum: 100 })),
+        { concurrency: "unbounded" }
+      )
+      expect(results.filter(({ _tag }) => _tag === "Success").length).toBe(100)
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter] })))
+  )
+
+  it.effect.each([
+    ["another engine's actor", Reminder, { organization: "org_1" }],
+    ["an organization with a dot", Counter, { organization: "org.1" }],
+    ["an organization without a name", Counter, { organization: "" }],
+    ["a key that is too long", Counter, { organization: "org_1", key: "k".repeat(257) }]
+  ] as const)("refuses %s for good", ([, actor, where]) =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const error = yield* Effect.flip(engine.ask(actor as typeof Counter, where, get))
+      expect(error).toMatchObject({ _tag: "CommandInvalid", retryable: false })
+      expect(isRetryable(error)).toBe(false)
+      expect(engine.local.get(0)?.memory.organizations.size).toBe(
+        where.organization === "org_1" && actor === Counter ? 1 : 0
+      )
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter] })))
+  )
+
+  it.effect.each([
+    ["two actors of a kind", { actors: [Counter, Counter] }],
+    ["a part of a partition", { actors: [Counter], config: { partitions: 1.5 } }],
+    ["no mailbox", { actors: [Counter], config: { mailboxCapacity: 0 } }],
+    ["two reactors of a name", { actors: [Counter], reactors: [reactor("a"), reactor("a")] }]
+  ] as const)("does not start with %s", ([, options]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(layerMemory(options))))
+      expect(error).toMatchObject({ _tag: "EngineRefused" })
+    })
+  )
+
+  it("refuses definitions that cannot work", () => {
+    const valid = {
+      kind: "a",
+      command: Schema.Null,
+      fact: Schema.Null,
+      state: Schema.Null,
+      initial: () => null,
+      decide: () => Actor.decided({ reply: undefined }),
+      evolve: () => null
+    }
+    expect(() => Actor.make({ ...valid, kind: "" })).toThrow("is not a kind")
+    expect(() => Actor.make({ ...valid, version: 0 })).toThrow("version")
+    expect(() => Actor.make({ ...valid, wakeAt: () => 1 })).toThrow("belong together")
+  })
+
+  it.effect("the number of partitions cannot be changed under a deployment", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      yield* serving(deployment)
+      const error = yield* Effect.flip(start(deployment, { config: { partitions: 2 } }))
+      expect(error).toMatchObject({ _tag: "EngineRefused", message: expect.stringContaining("fixed") })
+    })
+  )
+
+  it.effect("shows a partition and an actor to operators", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      yield* engine.ask(Account, { ...target, key: "a" }, { _tag: "Deposit", amount: 5 })
+      yield* engine.ask(Counter, target, add(1))
+      expect(yield* engine.inspectActor(Account, { ...target, key: "a" })).toMatchObject({
+        partition: 0,
+        state: { balance: 5 },
+        sequence: 2,
+        inMemory: true,
+        lastRecords: [{ record: { change: 5 }, sequence: 2, kind: "account" }]
+      })
+      expect(yield* engine.inspectPartition(0)).toMatchObject({
+        status: { _tag: "Serving" },
+        head: { sequence: 3, epoch: 1 },
+        log: { firstSequence: 1, lastSequence: 3 },
+        actorsInMemory: 2,
+        changedSinceCheckpoint: 2
+      })
+      expect(yield* engine.inspectActor(Counter, { organization: "nobody" })).toMatchObject({ state: undefined })
+      expect(yield* Effect.flip(engine.inspectPartition(7))).toMatchObject({ _tag: "EngineRefused" })
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter, Account] })))
+  )
+
+  it.effect("counts how appends were resolved", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.publishes.push("none", { _tag: "stored, but", answer: { _tag: "WrongSequence", last: 3 } })
+      yield* engine.ask(Counter, target, add(1))
+      yield* engine.ask(Counter, target, add(1))
+      const outcomes = (yield* Metric.snapshot)
+        .filter(({ id }) => id === "sluice_append_outcomes_total")
+        .map(({ attributes, state }) => [attributes?.branch, (state as { readonly count: number }).count])
+      expect(Object.fromEntries(outcomes)).toMatchObject({ acked: 2, "read-back": 1 })
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+})
+
+const reactor = (name: string) => ({ name, handle: () => Effect.void })
+
+describe("rule 15, lanes", () => {
+  it.effect("given an append under way, then a lane answers at once", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      const gate = yield* Deferred.make<void>()
+      faulty.gate = Deferred.await(gate)
+      const ask = yield* Effect.forkChild(engine.ask(Counter, target, add(1)))
+      yield* TestClock.adjust(0)
+      expect(yield* engine.askLane(Limiter, target, null)).toBe(true)
+      expect(ask.pollUnsafe()).toBeUndefined()
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(ask)
+    })
+  )
+
+  it.effect("a limit changed by a fact holds at once, and only when it is stored; the count goes on", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      const admitted = Effect.map(
+        Effect.forEach(Array.from({ length: 30 }), () => engine.askLane(Limiter, target, null)),
+        (answers) => answers.filter(Boolean).length
+      )
+      const limit = { ...target, key: "limit" }
+      yield* engine.ask(Counter, limit, add(10))
+      expect(yield* admitted).toBe(10)
+      const gate = yield* Deferred.make<void>()
+      faulty.gate = Deferred.await(gate)
+      const raise = yield* Effect.forkChild(engine.ask(Counter, limit, add(5)))
+      yield* TestClock.adjust(0)
+      expect(yield* admitted).toBe(0)
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(raise)
+      expect(yield* admitted).toBe(5)
+      yield* TestClock.adjust("1 minute")
+      expect(yield* admitted).toBe(15)
+    })
+  )
+
+  it.effect("a limit that left memory is loaded before the lane answers", () =>
+    Effect.gen(function* () {
+      const config = { idleMillis: 10_000, checkpointMillis: 5_000 }
+      const { engine } = yield* serving(makeDeployment(), { config })
+      yield* engine.ask(Counter, { ...target, key: "limit" }, add(3))
+      yield* TestClock.adjust("5 minutes")
+      expect(yield* engine.inspectPartition(0)).toMatchObject({ actorsInMemory: 0 })
+      const answers = yield* Effect.forEach(Array.from({ length: 8 }), () => engine.askLane(Limiter, target, null), {
+        concurrency: "unbounded"
+      })
+      expect(answers.filter(Boolean).length).toBe(3)
+    })
+  )
+
+  it.effect("a state is kept until its window has ended, however idle, and then dropped", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(60_000)
+      const config = { idleMillis: 1_000, checkpointMillis: 1_000 }
+      const { engine } = yield* serving(makeDeployment(), { config })
+      yield* engine.ask(Counter, { ...target, key: "limit" }, add(2))
+      const ask = engine.askLane(Limiter, target, null)
+      expect([yield* ask, yield* ask, yield* ask]).toEqual([true, true, false])
+      yield* TestClock.adjust("50 seconds")
+      expect(yield* ask).toBe(false)
+      expect(engine.local.get(0)?.memory.laneCount).toBe(1)
+      yield* TestClock.adjust("20 seconds")
+      expect(engine.local.get(0)?.memory.laneCount).toBe(0)
+      expect(yield* ask).toBe(true)
+    })
+  )
+
+  it.effect("more lane actors than fit are Overloaded until others have ended", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* serving(makeDeployment(), { config: { maximumLaneActors: 3 } })
+      const ask = (n: number) => Effect.result(engine.askLane(Limiter, { organization: `org_${n}` }, null))
+      const first = yield* Effect.forEach([1, 2, 3, 4], ask)
+      expect(first.map(({ _tag }) => _tag)).toEqual(["Success", "Success", "Success", "Failure"])
+      yield* TestClock.adjust("2 minutes")
+      expect((yield* ask(4))._tag).toBe("Success")
+    })
+  )
+})
+
+describe("rule 10, room in memory", () => {
+  it.effect("given more actors than fit, then idle ones make room; while none can, new ones are Overloaded", () =>
+    Effect.gen(function* () {
+      const config = { maximumActors: 10, checkpointMillis: 5_000, idleMillis: 60_000 }
+      const { engine } = yield* serving(makeDeployment(), { config })
+      const ask = (n: number) => Effect.result(engine.ask(Counter, { organization: `org_${n}` }, add(1)))
+      const results = yield* Effect.forEach(Array.from({ length: 12 }), (_, n) => ask(n))
+      expect(results.slice(10)).toMatchObject([
+        { failure: { _tag: "Overloaded" } },
+        { failure: { _tag: "Overloaded" } }
+      ])
+      expect((yield* ask(3))._tag).toBe("Success")
+      yield* Effect.repeat(TestClock.adjust("3 seconds"), { times: 5 })
+      expect((yield* ask(11))._tag).toBe("Success")
+      expect((yield* engine.inspectPartition(0)).actorsInMemory).toBeLessThanOrEqual(10)
+      expect(yield* engine.state(Counter, { organization: "org_3" })).toMatchObject({ total: 2 })
+    })
+  )
+})
+
+describe("asks from another process", () => {
+  /** Two processes: one serves the partition, the other has none; what is asked goes over `handlers`. */
+  const processes = Effect.gen(function* () {
+    const handlers: Array<(payload: Uint8Array) => Effect.Effect<Uint8Array>> = []
+    let replies: Array<Uint8Array> = []
+    const remote = Layer.succeed(
+      Remote,
+      Remote.of({
+        serve: (_partition, handle) => Effect.sync(() => void handlers.push(handle)),
+        request: (_partition, payload, { accept }) =>
+          Effect.gen(function* () {
+            if (handlers.length === 0) return yield* new RemoteUnavailable({ message: "nobody answers", sent: false })
+            // every owner that is subscribed answers
+            for (const handle of handlers) replies.push(yield* handle(payload))
+            const accepted = replies.find(accept)
+            replies = []
+            return accepted ?? (yield* new RemoteUnavailable({ message: "no reply", sent: true }))
+          })
+      })
+    )
+    const none = Layer.succeed(Placement, Placement.of({ place: () => Effect.void, owns: () => Effect.succeed(false) }))
+    const deployment = makeDeployment()
+    const far = yield* start(deployment, { placementLayer: none, remoteLayer: remote })
+    return { deployment, far: far.engine, handlers, owner: serving(deployment, { remoteLayer: remote }) }
+  })
+
+  it.effect("are answered by the owner, with its replies, rejections and errors", () =>
+    Effect.gen(function* () {
+      const { far, owner } = yield* processes
+      expect(yield* Effect.flip(far.ask(Counter, target, get))).toMatchObject({ _tag: "Unavailable", retryable: true })
+      const { engine } = yield* owner
+      expect(yield* far.ask(Counter, target, add(3))).toBe(3)
+      expect(yield* far.ask(Counter, target, add(4))).toBe(7)
+      expect(yield* engine.state(Counter, target)).toMatchObject({ total: 7 })
+      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "AddUpTo", amount: 9, maximum: 5 }))).toEqual({
+        over: 7
+      })
+      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "Throw" }))).toMatchObject({ _tag: "CommandFailed" })
+      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "Nonsense" } as never))).toMatchObject({
+        _tag: "CommandInvalid"
+      })
+    })
+  )
+
+  it.effect("ignore replies of a lower epoch than was seen", () =>
+    Effect.gen(function* () {
+      const { deployment, far, handlers, owner } = yield* processes
+      const old = yield* owner
+      yield* far.ask(Counter, target, add(1))
+      const fresh = yield* owner
+      handlers.reverse()
+      expect(yield* far.ask(Counter, target, get)).toBe(1)
+      // the old owner is subscribed still and answers from what it knew, with its epoch
+      yield* fresh.engine.ask(Counter, target, add(1))
+      handlers.reverse()
+      expect(yield* far.ask(Counter, target, get)).toBe(2)
+      expect(old.engine.local.get(0)?.head.epoch).toBeLessThan(fresh.engine.local.get(0)!.head.epoch)
+      expect(lastSequenceOf(deployment.journal.log(0))).toBe(4)
+    })
+  )
+})
+
+describe("a log that something else wrote to", () => {
+  it.effect("given a frame that no owner of ours claimed, then the partition reads it, and recovers from it", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const { engine } = yield* serving(deployment)
+      const { head } = engine.local.get(0)!
+      const bytes = encodeClaim(
+        { epoch: head.epoch + 1, number: head.number + 1, now: head.now, previousHash: head.hash, signalSequence: 0 },
+        "somebody"
+      )
+      publishTo(
+        deployment.journal.log(0),
+        { bytes, identity: "0/2/2", expectedLast: head.sequence, timeoutMillis: 1 },
+        1e9
+      )
+      expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "PartitionMoved" })
+      yield* engine.ready
+      expect(yield* engine.ask(Counter, target, add(1))).toBe(1)
+      expect(engine.local.get(0)?.head.epoch).toBe(3)
+    })
+  )
+})

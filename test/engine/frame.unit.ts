@@ -1,0 +1,197 @@
+/** Rule 8: frames, their golden files, and ids. */
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { fnv1a, isSubjectToken, partitionOf } from "../../src/engine/address.ts"
+import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
+import {
+  decodeFrame,
+  encodeClaim,
+  encodeEvent,
+  FrameBuilder,
+  FrameInvalid,
+  type FrameRecord,
+  hashOf
+} from "../../src/engine/frame.ts"
+import { deriveId, eventId, idKinds } from "../../src/engine/ids.ts"
+
+const golden = (name: string): Uint8Array => readFileSync(new URL(`golden/${name}`, import.meta.url))
+
+const header = { epoch: 3, number: 42, now: 1_700_000_000_123, previousHash: "ab".repeat(32), signalSequence: 17 }
+
+/** The frame of the golden file: two organizations, two kinds, text of several alphabets, an event between facts. */
+const sample = (): Uint8Array => {
+  const builder = new FrameBuilder()
+  const add = (actor: number, fact: unknown) => {
+    const text = JSON.stringify(fact)
+    builder.addFact(actor, text, Buffer.byteLength(text))
+  }
+  const counter = builder.addActor("counter", 1, "org_1", "")
+  add(counter, { _tag: "Added", amount: 1.5 })
+  const account = builder.addActor("account", 2, "org_1", 'a "quoted" key')
+  add(account, { change: -3 })
+  const event = encodeEvent({ type: "counter.added", service: "counter", livemode: true, data: { note: "Zürich 𝄞" } })
+  builder.addEvent(counter, event, Buffer.byteLength(event))
+  add(builder.addActor("counter", 1, "org_2", "k"), null)
+  return builder.encode(header)
+}
+
+const Records = Schema.Array(
+  Schema.Struct({
+    organization: Schema.Literals(["org_a", "org_b", "org_c"]),
+    kind: Schema.Literals(["one", "two"]),
+    key: Schema.String,
+    fact: Schema.Json,
+    isEvent: Schema.Boolean
+  })
+)
+
+describe("rule 8, frames", () => {
+  it("a frame of version 1 is read and written as it was on the first day", () => {
+    const bytes = golden("frame-v1.golden.json")
+    expect(Buffer.from(sample()).toString()).toBe(Buffer.from(bytes).toString())
+    expect(decodeFrame(bytes)).toEqual({
+      ...header,
+      claim: undefined,
+      acceptsClock: false,
+      records: [
+        {
+          actor: { kind: "counter", version: 1, organization: "org_1", key: "" },
+          fact: { _tag: "Added", amount: 1.5 },
+          event: undefined
+        },
+        {
+          actor: { kind: "account", version: 2, organization: "org_1", key: 'a "quoted" key' },
+          fact: { change: -3 },
+          event: undefined
+        },
+        {
+          actor: { kind: "counter", version: 1, organization: "org_1", key: "" },
+          fact: null,
+          event: { type: "counter.added", service: "counter", livemode: true, data: { note: "Zürich 𝄞" } }
+        },
+        { actor: { kind: "counter", version: 1, organization: "org_2", key: "k" }, fact: null, event: undefined }
+      ]
+    })
+  })
+
+  it("a claim of version 1 is read and written as it was on the first day", () => {
+    const bytes = golden("claim-v1.golden.json")
+    const first = { ...header, previousHash: emptyLogHash }
+    expect(Buffer.from(encodeClaim(first, "owner-1", true)).toString()).toBe(Buffer.from(bytes).toString())
+    expect(decodeFrame(bytes)).toEqual({ ...first, claim: "owner-1", acceptsClock: true, records: [] })
+    expect(hashOf(bytes)).toBe("2dfd5ba7f7c844f5ab12c821008bb3a618529db388e4a8b9ffa025341e75c86d")
+  })
+
+  it.prop("what is encoded is decoded, record for record, and measured", [Arbitrary.schema(Records)], ([records]) => {
+    const builder = new FrameBuilder()
+    const indexes = new Map<string, number>()
+    const expected: Array<FrameRecord> = []
+    for (const { fact, isEvent, key, kind, organization } of records) {
+      const name = JSON.stringify([kind, organization, key])
+      let index = indexes.get(name)
+      if (index === undefined) {
+        index = builder.addActor(kind, 1, organization, key)
+        indexes.set(name, index)
+      }
+      const actor = { kind, version: 1, organization, key }
+      const event = { type: "a.b", service: "a", livemode: false, data: fact }
+      const text = isEvent ? encodeEvent(event) : JSON.stringify(fact)
+      if (isEvent) builder.addEvent(index, text, Buffer.byteLength(text))
+      else builder.addFact(index, text, Buffer.byteLength(text))
+      expected.push(
+        isEvent
+          ? { actor, fact: null, event: JSON.parse(JSON.stringify(event)) }
+          : { actor, fact: JSON.parse(JSON.stringify(fact)), event: undefined }
+      )
+    }
+    const bytes = builder.encode(header)
+    expect(decodeFrame(bytes).records).toEqual(expected)
+    // the bound of a frame is kept by the builder's own count
+    expect(bytes.length).toBeLessThanOrEqual(builder.bytes + 512)
+  })
+
+  it.prop(
+    "damaged bytes are refused as no frame, or read as some frame, never anything else",
+    [Arbitrary.schema(Schema.Int), Arbitrary.schema(Schema.Int)],
+    ([place, value]) => {
+      const bytes = Uint8Array.from(sample())
+      bytes[Math.abs(place) % bytes.length] = Math.abs(value) % 256
+      try {
+        decodeFrame(bytes)
+      } catch (error) {
+        expect(error).toBeInstanceOf(FrameInvalid)
+      }
+    }
+  )
+
+  it.each([
+    ["nothing", ""],
+    ["no JSON", "{"],
+    ["null", "null"],
+    ["a number", "7"],
+    ["no version", "{}"],
+    ["a version of the future", '{"v":2}'],
+    ["a frame without epoch", `{"v":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0}`],
+    ["a frame whose chain is cut", '{"v":1,"e":1,"n":1,"t":1,"p":"ab","s":0}'],
+    ["a record of nobody", `{"v":1,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"k":[],"a":[],"r":[[0,1]]}`],
+    ["an actor of no kind", `{"v":1,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"k":[],"a":[[0,"o","k"]],"r":[]}`]
+  ])("%s is not a frame", (_name, text) => {
+    expect(() => decodeFrame(Buffer.from(text))).toThrow(FrameInvalid)
+  })
+})
+
+describe("rule 8, ids", () => {
+  const Place = Schema.Struct({
+    partition: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff })),
+    epoch: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff_ffff })),
+    frame: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 44 - 1 })),
+    kind: Schema.Literals([idKinds.decided, idKinds.event]),
+    command: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xfff })),
+    index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff }))
+  })
+
+  it.prop(
+    "are UUIDv8, equal exactly for equal places",
+    [Arbitrary.schema(Place), Arbitrary.schema(Place)],
+    ([a, b]) => {
+      const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+      expect(deriveId(a)).toMatch(pattern)
+      expect(deriveId(a)).toBe(deriveId({ ...a }))
+      const same = JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort())
+      expect(deriveId(a) === deriveId(b)).toBe(same)
+      for (const field of ["partition", "epoch", "frame", "command", "index"] as const) {
+        const neighbour = { ...a, [field]: a[field] === 0 ? 1 : a[field] - 1 }
+        expect(deriveId(neighbour)).not.toBe(deriveId(a))
+      }
+    }
+  )
+
+  it("are refused outside their ranges, where they could repeat", () => {
+    const place = { partition: 1, epoch: 1, frame: 1, kind: idKinds.decided, command: 1, index: 1 }
+    for (const wrong of [{ index: 0x10000 }, { index: -1 }, { command: 0x1000 }, { frame: 2 ** 44 }, { epoch: 0.5 }])
+      expect(() => deriveId({ ...place, ...wrong })).toThrow(RangeError)
+  })
+
+  it("of events are their place in the frame, also beyond 65,536 records", () => {
+    const ids = [0, 1, 65_535, 65_536, 65_537, 200_000].map((index) => eventId(1, 1, 1, index))
+    expect(new Set(ids).size).toBe(6)
+  })
+})
+
+describe("partitions", () => {
+  it("are FNV-1a, 32 bits, modulo their number", () => {
+    // vectors of the algorithm's reference
+    expect(fnv1a("")).toBe(0x811c9dc5)
+    expect(fnv1a("a")).toBe(0xe40c292c)
+    expect(fnv1a("foobar")).toBe(0xbf9cf968)
+    expect(fnv1a("Zürich")).toBe(Buffer.from("Zürich").reduce((h, b) => Math.imul(h ^ b, 0x01000193), 0x811c9dc5) >>> 0)
+    expect(partitionOf("foobar", 8)).toBe(0xbf9cf968 % 8)
+  })
+
+  it("organizations are one token of a subject", () => {
+    for (const name of ["org_1", "a", "A-b", "x~y", "!"]) expect(isSubjectToken(name)).toBe(true)
+    for (const name of ["", "a.b", "a*", ">", "a b", "a\n", "ü", "x".repeat(257)])
+      expect(isSubjectToken(name)).toBe(false)
+  })
+})
