@@ -170,6 +170,35 @@ export const settings = {
     fallback: "refuse",
     description: "What to do with a NATS server that acknowledges before it has synced to disk"
   }),
+  partitions: integer(
+    1,
+    4096
+  )({
+    env: "SLUICE_PARTITIONS",
+    fallback: "8",
+    description:
+      "Partitions of the engine, fixed at a deployment's first start; at least four times the machines ever wanted"
+  }),
+  logReplicas: oneOf(["1", "3", "5"])({
+    env: "SLUICE_LOG_REPLICAS",
+    fallback: "1",
+    description: "Copies of each partition's log: 1 on one machine, 3 in a cluster of NATS servers"
+  }),
+  logMaxBytes: integer(
+    16_777_216,
+    1_099_511_627_776
+  )({
+    env: "SLUICE_LOG_MAX_BYTES",
+    fallback: "4294967296",
+    description: "Largest log of a partition in bytes; NATS sets as much aside for each"
+  }),
+  adminUrl: url(
+    "http:",
+    "https:"
+  )({
+    env: "SLUICE_ADMIN_URL",
+    description: "Admin API of a platform elsewhere that commands are to speak to, with SLUICE_ADMIN_KEY"
+  }),
   adminHost: text({
     env: "SLUICE_ADMIN_HOST",
     fallback: "127.0.0.1",
@@ -247,6 +276,9 @@ type Defaulted =
   | "dataDir"
   | "databasePool"
   | "natsWeakSync"
+  | "partitions"
+  | "logReplicas"
+  | "logMaxBytes"
   | "adminHost"
   | "adminPort"
   | "demo"

@@ -7,8 +7,10 @@ import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { config } from "./cli/config.ts"
 import { ingest } from "./cli/ingest.ts"
+import { inspect } from "./cli/inspect.ts"
 import { keys } from "./cli/keys.ts"
 import { orgs } from "./cli/orgs.ts"
+import { recover } from "./cli/recover.ts"
 import { serve } from "./cli/serve.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { version } from "./version.ts"
@@ -17,7 +19,7 @@ const sluice = Command.make("sluice").pipe(
   Command.withDescription(
     "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
   ),
-  Command.withSubcommands([serve, ingest, orgs, keys, config])
+  Command.withSubcommands([serve, ingest, orgs, keys, config, inspect, recover])
 )
 
 const program = Command.run(sluice, { version }).pipe(

@@ -10,8 +10,11 @@ import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
 import { Authentication } from "./platform/Authentication.ts"
 import { Cursors } from "./platform/Cursors.ts"
+import { type EngineSettings, layerEngine } from "./platform/engine.ts"
 import { Health } from "./platform/Health.ts"
+import { OrganizationPlans } from "./platform/OrganizationPlans.ts"
 import { Organizations } from "./platform/Organizations.ts"
+import { RequestRate } from "./platform/RequestRate.ts"
 import { migrate } from "./postgres/migrate.ts"
 import * as Notifications from "./postgres/Notifications.ts"
 import * as PgClient from "./postgres/PgClient.ts"
@@ -28,13 +31,17 @@ export const layerStores = (options: StoreOptions) =>
     Layer.provideMerge(PgClient.layer({ url: options.databaseUrl, maxConnections: options.maxConnections }))
   )
 
-/** Organizations and keys. Needs the stores. */
+/** The engine and what rests on its decisions. Needs the stores and `NatsConnection`. */
+export const layerDecisions = (settings: EngineSettings) =>
+  Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer).pipe(Layer.provideMerge(layerEngine(settings)))
+
+/** Organizations and keys. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = ApiKeys.layer.pipe(
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(Cursors.layer)
 )
 
-/** Everything a node serves from. Needs the stores. */
+/** Everything a node serves from. Needs the stores and `OrganizationPlans`. */
 export const layerServices = (options: StoreOptions) =>
   Layer.mergeAll(
     Authentication.layer,

@@ -5,6 +5,7 @@
 import { Layer, type Redacted } from "effect"
 import { AdminApi } from "./admin/api.ts"
 import { layerAdminAccess, layerAdminHandlers } from "./admin/http.ts"
+import { Inspection } from "./admin/Inspection.ts"
 import { layerDirectory } from "./directory/http.ts"
 import { SluiceApi } from "./http/api.ts"
 import { layerServer, type ServerOptions } from "./http/server.ts"
@@ -12,7 +13,7 @@ import { layerSystem } from "./http/system.ts"
 import { layerDirectoryAccess } from "./platform/layerAccess.ts"
 
 export type { ServerOptions } from "./http/server.ts"
-export { layerServices, layerStores, type StoreOptions } from "./platform.ts"
+export { layerDecisions, layerServices, layerStores, type StoreOptions } from "./platform.ts"
 
 /** The public API on its listener. Needs `Authentication`, `Directory` and `Health`. */
 export const layerPublic = (options: ServerOptions) =>
@@ -21,6 +22,10 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(layerDirectoryAccess)
   )
 
-/** The admin API on its listener. Needs `Organizations`, `ApiKeys` and `Ingestions`. */
+/** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions` and `Engine`. */
 export const layerAdmin = (options: ServerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
-  layerServer(AdminApi, options).pipe(Layer.provide(layerAdminHandlers), Layer.provide(layerAdminAccess(options.keys)))
+  layerServer(AdminApi, options).pipe(
+    Layer.provide(layerAdminHandlers),
+    Layer.provide(Inspection.layer),
+    Layer.provide(layerAdminAccess(options.keys))
+  )

@@ -16,6 +16,7 @@ import {
 } from "../http/wireErrors.ts"
 import { IdempotencyKey } from "../platform/idempotency.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
+import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { version } from "../version.ts"
 
 /** The admin credential; without it nothing is answered. */
@@ -77,6 +78,26 @@ const organizations = HttpApiGroup.make("organizations")
       success: HttpApiSchema.WithHeaders(Organization.pipe(HttpApiSchema.status(201)), Replayed),
       error: [EnvelopeInvalidRequest, EnvelopeConflict, EnvelopeUnavailable]
     }),
+    HttpApiEndpoint.put("setPlans", "/admin/v1/organizations/:id/plans", {
+      params: { id: Schema.String },
+      payload: Schema.Struct({
+        plan: Schema.optionalKey(Schema.Literals(platformPlans)),
+        sendPlan: Schema.optionalKey(Schema.Literals(sendPlans))
+      }),
+      success: Organization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Set plans",
+        description: "In force at the next request, for what was used in this minute too."
+      })
+    ),
+    HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
+      params: { id: Schema.String },
+      payload: OrganizationLimits,
+      success: Organization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(OpenApi.annotations({ summary: "Set custom limits" })),
     HttpApiEndpoint.get("list", "/admin/v1/organizations", {
       query: cursorPage,
       success: Schema.Struct({ data: Schema.Array(Organization), pagination }),
@@ -158,8 +179,26 @@ const ingestions = HttpApiGroup.make("ingestions")
   .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Ingestions" }))
 
+const engine = HttpApiGroup.make("engine")
+  .add(
+    HttpApiEndpoint.get("inspectPartition", "/admin/v1/partitions/:partition", {
+      params: { partition: integerParameter(0) },
+      success: Schema.Unknown,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound]
+    }).annotateMerge(OpenApi.annotations({ summary: "Look into a partition" })),
+    HttpApiEndpoint.get("inspectActor", "/admin/v1/actors/:kind", {
+      params: { kind: Schema.String },
+      query: { organization: Schema.String, key: Schema.optional(Schema.String) },
+      success: Schema.Unknown,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound]
+    }).annotateMerge(OpenApi.annotations({ summary: "Look into an actor" }))
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(OpenApi.annotations({ title: "Engine" }))
+
 export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
   .add(ingestions)
+  .add(engine)
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

@@ -20,9 +20,12 @@ import { ApiKeys } from "../platform/ApiKeys.ts"
 import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { idempotentRequest } from "../platform/idempotency.ts"
 import { keyDigest } from "../platform/identifiers.ts"
+import type { OrganizationState } from "../platform/OrganizationActor.ts"
+import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
+import { Inspection } from "./Inspection.ts"
 
 /** The credentials of which admin requests must bear one. */
 export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>): Layer.Layer<AdminAccess> =>
@@ -49,6 +52,9 @@ const unavailable = (error: SqlError.SqlError) =>
 
 const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
 const conflict = (error: Error) => EnvelopeConflict.of(error.message)
+/** The sentence is the engine's own and names no secret; an operator needs it. */
+const plansUnavailable = (error: PlansUnavailable) =>
+  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
 const invalidCursor = () =>
   EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
 
@@ -63,6 +69,31 @@ const layerOrganizations = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const acts = yield* AdminActs
     const sql = yield* SqlClient.SqlClient
+    const plans = yield* OrganizationPlans
+    /** Decides, records the act, and answers the organization as it will be projected. */
+    const changed = (
+      id: string,
+      act: string,
+      detail: object,
+      decide: (id: string) => Effect.Effect<OrganizationState, PlansUnavailable>
+    ) =>
+      Effect.gen(function* () {
+        const organization = yield* organizations.get(id)
+        const state = yield* decide(id)
+        yield* acts.record(act, id, detail)
+        return {
+          ...organization,
+          plan: state.plan ?? organization.plan,
+          sendPlan: state.sendPlan ?? organization.sendPlan,
+          requestsPerMinute: state.limits.requestsPerMinute
+        }
+      }).pipe(
+        Effect.catchTags({
+          OrganizationNotFound: (error) => Effect.fail(notFound(error)),
+          PlansUnavailable: plansUnavailable,
+          SqlError: unavailable
+        })
+      )
     return handlers.handleAll({
       create: ({ payload, headers }) =>
         organizations
@@ -82,8 +113,16 @@ const layerOrganizations = HttpApiBuilder.group(
             ),
             sql.withTransaction,
             Effect.map(({ organization, replayed }) => withReplayed(organization, replayed)),
-            Effect.catchTags({ IdempotencyConflict: (error) => Effect.fail(conflict(error)), SqlError: unavailable })
+            Effect.catchTags({
+              IdempotencyConflict: (error) => Effect.fail(conflict(error)),
+              PlansUnavailable: plansUnavailable,
+              SqlError: unavailable
+            })
           ),
+      setPlans: ({ params, payload }) =>
+        changed(params.id, "organization.plans_set", payload, (id) => plans.setPlans(id, payload)),
+      setLimits: ({ params, payload }) =>
+        changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
       list: ({ query }) =>
         organizations
           .list({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
@@ -178,7 +217,20 @@ const layerIngestions = HttpApiBuilder.group(
   })
 )
 
+const layerEngine = HttpApiBuilder.group(
+  AdminApi,
+  "engine",
+  Effect.fn(function* (handlers) {
+    const inspection = yield* Inspection
+    return handlers.handleAll({
+      inspectPartition: ({ params }) => Effect.mapError(inspection.partition(params.partition), notFound),
+      inspectActor: ({ params, query }) =>
+        Effect.mapError(inspection.actor(params.kind, query.organization, query.key ?? ""), notFound)
+    })
+  })
+)
+
 /** All handlers; the access middleware stays a requirement, because the command line needs none in process. */
-export const layerAdminHandlers = Layer.mergeAll(layerOrganizations, layerKeys, layerIngestions).pipe(
+export const layerAdminHandlers = Layer.mergeAll(layerOrganizations, layerKeys, layerIngestions, layerEngine).pipe(
   Layer.provide(AdminActs.layer)
 )

@@ -1,13 +1,18 @@
 /**
- * How a command reaches the platform: the running one found through the data folder, by its admin API; else the database
- * that `DATABASE_URL` names; else the embedded one, started for the command's own duration.
+ * How a command reaches the platform: the one that `SLUICE_ADMIN_URL` names; else the running one found through the data
+ * folder, by its admin API; else the database that `DATABASE_URL` names; else the embedded one, started for the command's own duration.
  */
-import { Clock, Console, Effect, Layer, Option, Redacted, Result } from "effect"
+import { Clock, Console, Data, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerLocal, layerRemote } from "../admin/AdminClient.ts"
+import { Inspection } from "../admin/Inspection.ts"
 import type { Config } from "../config.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
+import { NatsConnection } from "../nats/connection.ts"
+import type { NatsBootError } from "../nats/errors.ts"
+import { type EngineSettings, layerEngine } from "../platform/engine.ts"
+import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { layerStores, layerTenancy } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
@@ -27,21 +32,54 @@ export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
   return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
 })
 
+/** The engine as configured. */
+export const engineSettings = (config: Config): EngineSettings => ({
+  partitions: config.partitions,
+  replicas: Number(config.logReplicas) as EngineSettings["replicas"],
+  maximumLogBytes: config.logMaxBytes
+})
+
+/** A change of an organization is a decision, and no log to write it to was named. */
+export class LogNotNamed extends Data.TaggedError("LogNotNamed") {
+  override get message(): string {
+    return "Plans and limits are kept in the log: name its server with NATS_URL, or a running platform with SLUICE_ADMIN_URL"
+  }
+}
+
+/** An engine for the few commands that decide something; it takes its time, so it starts when it is needed. */
+const lazyPlans = (config: Config, natsUrl: Redacted.Redacted<string> | undefined) => {
+  const nats =
+    natsUrl === undefined
+      ? Layer.effect(NatsConnection, Effect.fail(new LogNotNamed()))
+      : NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
+  return OrganizationPlans.layerLazy(
+    layerEngine(engineSettings(config)).pipe(
+      Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>)
+    )
+  )
+}
+
 /** Only what commands use: no index of the directory, no watch over keys. */
-const overDatabase = (config: Config, databaseUrl: Redacted.Redacted<string>) =>
+const overDatabase = (
+  config: Config,
+  databaseUrl: Redacted.Redacted<string>,
+  natsUrl: Redacted.Redacted<string> | undefined
+) =>
   Layer.unwrap(
     Effect.as(
       checkServer({ url: databaseUrl }),
       layerLocal.pipe(
         Layer.provide(Ingestions.layer({ databaseUrl })),
+        Layer.provide(Inspection.layerNone),
         Layer.provide(layerTenancy),
+        Layer.provide(lazyPlans(config, natsUrl)),
         Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))
       )
     )
   )
 
 const overRunning = Effect.fnUntraced(function* (config: Config, running: RunningPlatform) {
-  if (running.adminUrl === undefined) return overDatabase(config, running.postgresUrl)
+  if (running.adminUrl === undefined) return overDatabase(config, running.postgresUrl, running.natsUrl)
   const folder = yield* openDataFolder(config.dataDir)
   return layerRemote({ url: running.adminUrl, key: yield* folderAdminKey(folder) })
 })
@@ -53,20 +91,23 @@ const isMeant = (config: Config, running: RunningPlatform): boolean =>
 const layerFor = (config: Config) =>
   Layer.unwrap(
     Effect.gen(function* () {
+      if (config.adminUrl !== undefined) {
+        return layerRemote({ url: config.adminUrl, key: config.adminKey ?? Redacted.make("") })
+      }
       const deadline = (yield* Clock.currentTimeMillis) + holderWaitMillis
       for (let told = false; ; told = true) {
         const running = yield* findRunning(config.dataDir)
         if (Option.isSome(running) && isMeant(config, running.value)) return yield* overRunning(config, running.value)
-        if (config.databaseUrl !== undefined) return overDatabase(config, config.databaseUrl)
+        if (config.databaseUrl !== undefined) return overDatabase(config, config.databaseUrl, config.natsUrl)
         const folder = yield* openDataFolder(config.dataDir)
         const held = yield* Effect.result(folder.hold({ purpose: "a sluice command", waitMillis: holderPollMillis }))
         if (Result.isSuccess(held)) {
-          const { postgresUrl } = yield* startEmbedded(folder, {
+          const { postgresUrl, natsUrl } = yield* startEmbedded(folder, {
             postgres: { bin: config.postgresBin },
-            nats: undefined,
+            nats: config.natsUrl === undefined ? { program: config.natsServer } : undefined,
             progress: (line) => Console.error(`  ${line}`)
           })
-          return overDatabase(config, postgresUrl!)
+          return overDatabase(config, postgresUrl!, config.natsUrl ?? natsUrl)
         }
         // Its holder ends, or is a platform that will say where it is once it is ready.
         const busy = held.failure

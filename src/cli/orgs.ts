@@ -1,5 +1,5 @@
 /** `sluice orgs create | list | show` (decisions, "Tenancy, keys, scopes"). */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { type Organization, platformPlans, risks, sendPlans } from "../platform/model.ts"
@@ -16,6 +16,7 @@ const show = (organization: Organization) =>
     ["email", organization.email ?? "-"],
     ["plan", organization.plan],
     ["send plan", organization.sendPlan],
+    ["rate", organization.requestsPerMinute === null ? "the plan's" : `${organization.requestsPerMinute} requests/min`],
     ["risk", organization.risk],
     ["created", shownTime(organization.createdAt)]
   ]
@@ -90,7 +91,65 @@ const showOne = Command.make("show", { id: Argument.String("id"), json, ...dataD
   )
 ).pipe(Command.withDescription("Show one organization"))
 
+const id = Argument.String("id").pipe(Argument.withDescription("Id of the organization"))
+
+const setPlan = Command.make(
+  "set-plan",
+  {
+    id,
+    plan: Flag.Literals("plan", platformPlans).pipe(Flag.withDescription("Platform plan"), Flag.optional),
+    sendPlan: Flag.Literals("send-plan", sendPlans).pipe(Flag.withDescription("Send plan"), Flag.optional),
+    json,
+    ...dataDir
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const organization = yield* client.organizations.setPlans({
+          params: { id: flags.id },
+          payload: {
+            ...(Option.isSome(flags.plan) ? { plan: flags.plan.value } : {}),
+            ...(Option.isSome(flags.sendPlan) ? { sendPlan: flags.sendPlan.value } : {})
+          }
+        })
+        yield* flags.json ? printJson(organization) : Console.log(show(organization))
+      })
+    )
+).pipe(Command.withDescription("Set an organization's plans; in force at its next request"))
+
+const rate = Schema.String.check(
+  Schema.isPattern(/^(\d{1,9}|unlimited|plan)$/, { message: "Expected a number, unlimited or plan" })
+)
+
+const setLimits = Command.make(
+  "set-limits",
+  {
+    id,
+    requestsPerMinute: Flag.String("requests-per-minute").pipe(
+      Flag.withSchema(rate),
+      Flag.withDescription("Requests per minute; unlimited for no limit, plan for the plan's own")
+    ),
+    json,
+    ...dataDir
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const text = flags.requestsPerMinute
+        const organization = yield* client.organizations.setLimits({
+          params: { id: flags.id },
+          payload: { requestsPerMinute: text === "plan" ? null : text === "unlimited" ? text : Number(text) }
+        })
+        yield* flags.json ? printJson(organization) : Console.log(show(organization))
+      })
+    )
+).pipe(Command.withDescription("Set limits in place of the plan's; in force at the next request"))
+
 export const orgs = Command.make("orgs").pipe(
   Command.withDescription("Make and look at organizations"),
-  Command.withSubcommands([create, list, showOne])
+  Command.withSubcommands([create, list, showOne, setPlan, setLimits])
 )

@@ -12,15 +12,17 @@ import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
+import { Engine } from "../engine/Engine.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerObservability } from "../observability.ts"
 import { ensureDemo } from "../platform/demo.ts"
-import { layerNatsHealth, layerServices, layerStores } from "../platform.ts"
+import { layerEngineHealth } from "../platform/engine.ts"
+import { layerDecisions, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
 import { layerAdmin, layerPublic } from "../server.ts"
 import { version } from "../version.ts"
-import { folderAdminKey } from "./admin.ts"
+import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
@@ -107,13 +109,14 @@ const run = Effect.fnUntraced(function* (config: Config) {
   // Before the directory is there, which would load an index after every file.
   yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   const platform = yield* Layer.build(
-    layerNatsHealth.pipe(
+    Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
+      Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(layerDecisions(engineSettings(config))),
       Layer.provideMerge(
         named === undefined
           ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
           : Layer.succeed(NatsConnection, named)
       ),
-      Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(stores)
     )
   )
@@ -121,6 +124,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
+    yield* awaitPartitions
     const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
     const adminUrl = adminOn
       ? yield* listen(
@@ -160,6 +164,23 @@ const run = Effect.fnUntraced(function* (config: Config) {
     if (!made) yield* tell(undefined)
     return yield* Effect.never
   }).pipe(Effect.provide(platform))
+})
+
+/** How long a start waits for its partitions; what does not serve then shows in the log and in `/readyz`. */
+const partitionsTimeoutMillis = 10_000
+
+const awaitPartitions = Effect.gen(function* () {
+  const engine = yield* Engine
+  yield* engine.ready.pipe(
+    Effect.timeout(partitionsTimeoutMillis),
+    Effect.catch((error) =>
+      progress(
+        error._tag === "PartitionStopped"
+          ? `A partition does not serve: ${error.message}`
+          : "Not all partitions serve yet; /readyz says which"
+      )
+    )
+  )
 })
 
 /** Loads what is bundled of what was never ingested. */

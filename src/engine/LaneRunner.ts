@@ -43,7 +43,8 @@ class RunnerContext implements LaneContext {
     return { organization: this.organization.name, kind: this.lane.kind, key: this.cell.key }
   }
 
-  read<State>(actor: ActorOfState<State>, key = ""): State {
+  // A property and not a method, so that a rule may take the context apart.
+  readonly read = <State>(actor: ActorOfState<State>, key = ""): State => {
     const index = this.partition.parts.registry.actorIndex(actor.kind)
     for (const name of this.cell.touched) {
       if (name.actorIndex === index && name.key === key) return this.organization.cell(index, key)!.state as State

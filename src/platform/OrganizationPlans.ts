@@ -3,7 +3,7 @@
  * request, projected to its row soon after. Needs `Engine`; `layerLazy` starts one with the first change, for commands
  * that mostly need none.
  */
-import { Context, Data, Effect, Layer, type Scope } from "effect"
+import { Context, Data, Effect, Fiber, Layer, type Scope } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import type { AskError } from "../engine/errors.ts"
 import { isRetryable } from "../engine/errors.ts"
@@ -40,15 +40,18 @@ export class OrganizationPlans extends Context.Service<
       Effect.gen(function* () {
         const scope = yield* Effect.scope
         const context = yield* Effect.context<R>()
-        const started = yield* Effect.cached(
-          Layer.buildWithScope(engine, scope).pipe(
-            Effect.provideContext(context),
-            Effect.map((built) => Context.get(built, Engine)),
-            Effect.tap((service) => service.ready),
-            Effect.mapError((error) => new PlansUnavailable({ message: error.message }))
-          )
+        const start = Layer.buildWithScope(engine, scope).pipe(
+          Effect.map((built) => Context.get(built, Engine)),
+          Effect.tap((service) => service.ready),
+          Effect.mapError((error) => new PlansUnavailable({ message: error.message }))
         )
-        return make(started)
+        // In the context of this layer alone: the one who asks may be inside a transaction, and the engine must not be.
+        const apart = Effect.callback<Engine["Service"], PlansUnavailable>((resume) => {
+          const fiber = Effect.runForkWith(context)(start)
+          fiber.addObserver(resume)
+          return Fiber.interrupt(fiber)
+        })
+        return make(yield* Effect.cached(apart))
       })
     )
 }
