@@ -1,0 +1,55 @@
+/**
+ * The engine on real stores, for who embeds it (`sluice/durable`): its log on NATS JetStream, its checkpoints, cursors and
+ * placement in PostgreSQL, whose tables it makes. One process runs all partitions; a second one on the same database is
+ * refused. `SqlClient` comes out too, for reactors.
+ */
+import { Layer, Redacted } from "effect"
+import type { ReactorTransaction } from "./engine/Cursors.ts"
+import * as Engine from "./engine/Engine.ts"
+import { NatsConnection } from "./nats/connection.ts"
+import * as JournalJetStream from "./nats/JournalJetStream.ts"
+import * as CheckpointsPostgres from "./postgres/CheckpointsPostgres.ts"
+import * as CursorsPostgres from "./postgres/CursorsPostgres.ts"
+import { createEngineTables } from "./postgres/engineTables.ts"
+import { migrate } from "./postgres/migrate.ts"
+import * as PgClient from "./postgres/PgClient.ts"
+import * as PlacementPostgres from "./postgres/PlacementPostgres.ts"
+
+export interface DurableOptions {
+  /** `nats://…`; a server with JetStream and `sync_interval: always`. */
+  readonly natsUrl: string | Redacted.Redacted<string>
+  /** `postgres://…`; PostgreSQL 16 or newer. */
+  readonly databaseUrl: string | Redacted.Redacted<string>
+  /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */
+  readonly replicas?: 1 | 3 | 5
+  /** Put before the names of streams and subjects, for several deployments on one NATS account. */
+  readonly namespace?: string
+}
+
+/** Migrations of the engine alone, in a table of their own, so that they live beside any other program's. */
+const engineMigrations = "sluice_engine_migrations"
+
+const redacted = (text: string | Redacted.Redacted<string>) => (typeof text === "string" ? Redacted.make(text) : text)
+
+/** The engine over JetStream and PostgreSQL; its partitions start at once, `Engine.ready` says when they serve. */
+export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: DurableOptions) =>
+  Engine.layer(engine).pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        JournalJetStream.layer({ replicas: options.replicas, namespace: options.namespace }),
+        CheckpointsPostgres.layer,
+        CursorsPostgres.layer,
+        PlacementPostgres.layer()
+      )
+    ),
+    Layer.provide(
+      Layer.effectDiscard(
+        migrate([{ number: 1, name: "engine", run: createEngineTables }], { table: engineMigrations })
+      )
+    ),
+    Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl) })),
+    Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) }))
+  ) as Layer.Layer<Engine.Engine | PgClient.PgClient, DurableError, Exclude<R, ReactorTransaction | PgClient.PgClient>>
+
+/** Why the engine could not start; each has one sentence as its message. */
+export type DurableError = { readonly _tag: string; readonly message: string }

@@ -1,0 +1,16 @@
+/**
+ * What a user of the library may import from `sluice`: the engine. Actors are pure rules; the engine makes them durable
+ * and answers asks. `Engine.layerMemory` needs no server; `sluice/durable` puts the same engine on JetStream and
+ * PostgreSQL.
+ */
+export * as Actor from "./engine/Actor.ts"
+export { Checkpoints } from "./engine/Checkpoints.ts"
+export { Cursors, ReactorTransaction } from "./engine/Cursors.ts"
+export { defaultConfig, type EngineConfig } from "./engine/config.ts"
+export * as Engine from "./engine/Engine.ts"
+export * as AskErrors from "./engine/errors.ts"
+export { Journal } from "./engine/Journal.ts"
+export * as Lane from "./engine/Lane.ts"
+export { Placement } from "./engine/Placement.ts"
+export * as Reactor from "./engine/Reactor.ts"
+export type { EventRecord, FactRecord, LogRecord } from "./engine/records.ts"
