@@ -130,6 +130,11 @@ const adminKey = setting("a key such as adm_… with at least 22 letters and dig
   /^adm_[A-Za-z0-9]{22,128}$/.test(value) ? value : undefined
 )
 
+/** Part of the names of streams and subjects, where dots, blanks and wildcards have a meaning. */
+const namespace = setting("1 to 64 letters, digits, _ and -", (value) =>
+  /^[A-Za-z0-9_-]{1,64}$/.test(value) ? value : undefined
+)
+
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
 export const settings = {
   host: text({ env: "SLUICE_HOST", fallback: "127.0.0.1", description: "Address the API listens on" }),
@@ -191,6 +196,11 @@ export const settings = {
     env: "SLUICE_LOG_MAX_BYTES",
     fallback: "4294967296",
     description: "Largest log of a partition in bytes; NATS sets as much aside for each"
+  }),
+  logNamespace: namespace({
+    env: "SLUICE_LOG_NAMESPACE",
+    description:
+      "Put before the names of the logs' streams, for several deployments on one NATS account; fixed at a deployment's first start"
   }),
   adminUrl: url(
     "http:",

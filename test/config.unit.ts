@@ -82,6 +82,14 @@ describe("configuration", () => {
     expect(faults[0]).not.toContain("s3cr3t")
   })
 
+  it.each(["a.b", "a b", "*", ">", "a".repeat(65)])("refuses %s as a namespace of the logs", (namespace) => {
+    const result = resolveConfig({ SLUICE_LOG_NAMESPACE: namespace })
+    expect(Result.isFailure(result) ? result.failure.faults : []).toEqual([
+      `SLUICE_LOG_NAMESPACE must be 1 to 64 letters, digits, _ and -, not ${JSON.stringify(namespace)}`
+    ])
+    expect(resolved({ SLUICE_LOG_NAMESPACE: "eu-1_test" }).config.logNamespace).toBe("eu-1_test")
+  })
+
   it("refuses one port for both listeners", () => {
     const result = resolveConfig({ SLUICE_PORT: "8080", SLUICE_ADMIN_PORT: "8080" })
     expect(Result.isFailure(result) ? result.failure.faults : []).toEqual([

@@ -36,7 +36,8 @@ export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
 export const engineSettings = (config: Config): EngineSettings => ({
   partitions: config.partitions,
   replicas: Number(config.logReplicas) as EngineSettings["replicas"],
-  maximumLogBytes: config.logMaxBytes
+  maximumLogBytes: config.logMaxBytes,
+  namespace: config.logNamespace
 })
 
 /** A change of an organization is a decision, and no log to write it to was named. */

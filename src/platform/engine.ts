@@ -27,12 +27,18 @@ export interface EngineSettings {
   readonly replicas: 1 | 3 | 5
   /** Bound of one log in bytes; undefined for the default. */
   readonly maximumLogBytes: number | undefined
+  /** Put before the names of the logs' streams, for several deployments on one NATS account. */
+  readonly namespace: string | undefined
 }
 
 /** The ports, for the engine and for `sluice recover`. */
 export const layerPorts = (settings: EngineSettings) =>
   Layer.mergeAll(
-    JournalJetStream.layer({ replicas: settings.replicas, maximumBytes: settings.maximumLogBytes }),
+    JournalJetStream.layer({
+      replicas: settings.replicas,
+      maximumBytes: settings.maximumLogBytes,
+      namespace: settings.namespace
+    }),
     CheckpointsPostgres.layer,
     CursorsPostgres.layer
   )

@@ -3,6 +3,7 @@
  * until `sluice serve` says that it is ready; `sluice` runs one command to its end.
  */
 import { type ChildProcess, spawn } from "node:child_process"
+import { createHash } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -27,10 +28,28 @@ export interface Started {
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
+/** Room of each log on a shared nats-server, which sets it aside: small enough for many platforms in one run. */
+const sharedLogBytes = 32 * 1024 * 1024
+
+/**
+ * Platforms of different tests share a nats-server: each has logs of its own, which belong to its database under whatever
+ * address (a proxy's too) it is started again.
+ */
+const logsOf = (environment: Readonly<Record<string, string>>): Record<string, string> => {
+  const { DATABASE_URL, NATS_URL, SLUICE_DATA_DIR } = environment
+  const home = DATABASE_URL === undefined ? SLUICE_DATA_DIR : URL.parse(DATABASE_URL)?.pathname
+  if (NATS_URL === undefined || home === undefined) return {}
+  return {
+    SLUICE_LOG_NAMESPACE: `test-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`,
+    SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`
+  }
+}
+
 /** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
 const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
+  ...logsOf(environment),
   ...environment
 })
 
