@@ -60,7 +60,7 @@ const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.
       await stat(join(bin, "initdb"))
       const { stdout } = await run(join(bin, "postgres"), ["--version"], {
         cwd: "/",
-        env: { LC_ALL: "C" },
+        env: { LC_ALL: "C", LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH },
         timeout: 20_000,
         ...user
       })
