@@ -4,7 +4,7 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Redacted, Stream } from "effect"
+import { Clock, Console, Context, Data, Effect, Layer, Redacted, Scope, Stream } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { type Config, demoWanted } from "../config.ts"
@@ -121,9 +121,12 @@ const run = Effect.fnUntraced(function* (config: Config) {
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
+    // Both stop at once: each may wait some seconds for requests under way.
+    const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
     const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
     const adminUrl = adminOn
       ? yield* listen(
+          listeners,
           admin,
           layerAdmin({
             ...admin,
@@ -132,7 +135,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
           })
         )
       : undefined
-    const apiUrl = yield* listen(api, layerPublic({ ...api, ...common }))
+    const apiUrl = yield* listen(listeners, api, layerPublic({ ...api, ...common }))
     yield* folder.publish({
       version,
       apiUrl,
@@ -184,9 +187,9 @@ const loadBundled = Effect.gen(function* () {
   )
 })
 
-/** Builds a listener in the current scope and tells its address. */
-const listen = <E, R>(address: Address, layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
-  Layer.build(layer).pipe(
+/** Builds a listener that lives as long as the scope, and tells its address. */
+const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
+  Effect.flatMap(Scope.fork(scope), (own) => Layer.buildWithScope(layer, own)).pipe(
     Effect.mapError((error) =>
       error instanceof HttpServerError.ServeError ? unavailable(address, error.cause) : error
     ),
