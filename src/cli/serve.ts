@@ -24,32 +24,34 @@ import { folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program is listening there",
-  EACCES: "this user may not use that port",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "its name is not known"
-}
-
-/** The address the API should listen on is taken, or is not this machine's. */
-export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
-  readonly host: string
-  readonly port: number
-  readonly setting: string
-  readonly code: string
-}> {
-  override get message(): string {
-    const why = reasons[this.code] ?? this.code
-    return `Cannot listen on ${this.host}:${this.port}: ${why}. Choose another with ${this.setting}.`
-  }
-}
-
+/** Where a listener listens, and the settings that say so. */
 interface Address {
   readonly host: string
   readonly port: number
-  /** The setting by which another port is chosen. */
-  readonly setting: string
+  readonly settings: { readonly host: string; readonly port: string }
 }
+
+/** What the system's code means, and which setting mends it. */
+const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
+  EADDRINUSE: ["another program is listening there", "port"],
+  EACCES: ["this user may not use that port", "port"],
+  EADDRNOTAVAIL: ["this machine has no such address", "host"],
+  ENOTFOUND: ["its name is not known", "host"]
+}
+
+/** The address a listener should have is taken, or is not this machine's. */
+export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
+  override get message(): string {
+    const [reason, setting] = faults[this.code] ?? [this.code, "port"]
+    return `Cannot listen on ${this.host}:${this.port}: ${reason}. Choose another ${setting} with ${this.settings[setting]}.`
+  }
+}
+
+const addressOf = (host: string, port: number, which: "" | "ADMIN_"): Address => ({
+  host,
+  port,
+  settings: { host: `SLUICE_${which}HOST`, port: `SLUICE_${which}PORT` }
+})
 
 const unavailable = (address: Address, cause: unknown) => {
   const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
@@ -84,8 +86,8 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
 
 const run = Effect.fnUntraced(function* (config: Config) {
   const started = yield* Clock.currentTimeMillis
-  const api = { host: config.host, port: config.port, setting: "SLUICE_PORT" }
-  const admin = { host: config.adminHost, port: config.adminPort, setting: "SLUICE_ADMIN_PORT" }
+  const api = addressOf(config.host, config.port, "")
+  const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
   const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
 
   yield* requireAddress(api)
