@@ -84,7 +84,8 @@ export const layerServer = <Id extends string, Groups extends import("effect/htt
   HttpRouter.serve(
     Layer.mergeAll(
       HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }),
-      HttpApiScalar.layer(api, { path: "/docs" }),
+      // Its own fonts would come from its maker's server.
+      HttpApiScalar.layer(api, { path: "/docs", scalar: { withDefaultFonts: false } }),
       layerEdge(api, {
         accessLog: options.accessLog,
         extraRoutes: [
