@@ -10,6 +10,7 @@ import { errorsSection } from "./sections/errors.ts"
 import { ingestionSection } from "./sections/ingestion.ts"
 import { keysSection } from "./sections/keys.ts"
 import { malformedSection } from "./sections/malformed.ts"
+import { malformedAdminSection } from "./sections/malformedAdmin.ts"
 import { outagesSection } from "./sections/outages.ts"
 import { stoppingSection } from "./sections/stopping.ts"
 import { systemSection } from "./sections/system.ts"
@@ -23,6 +24,7 @@ errorsSection(platform)
 systemSection(platform)
 clientSection(platform)
 malformedSection(platform)
+malformedAdminSection(platform)
 ingestionSection(platform)
 outagesSection(platform)
 stoppingSection(platform)

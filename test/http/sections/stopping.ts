@@ -2,6 +2,7 @@
  * The end: the platform stops in order, no key was in anything it said or exported, and a later start finds what the
  * first one left.
  */
+import { Client } from "pg"
 import { describe, expect, it } from "vitest"
 import { startPlatform } from "../../support/platform.ts"
 import { send } from "../exchange.ts"
@@ -115,27 +116,30 @@ export const stoppingSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("a later start on the same database", () => {
-    it("loads nothing anew, shows no key, and knows the keys that were made", async () => {
-      const { adminKey, databaseUrl, key } = platform()
-      const later = await startPlatform({
-        DATABASE_URL: databaseUrl,
-        NATS_URL: platform().natsUrl,
-        SLUICE_ADMIN_KEY: adminKey
-      })
+  describe("a later start on the same database, 91 days after the last ingestion", () => {
+    it("loads nothing anew, shows no key, knows the keys that were made, and is degraded", async () => {
+      const { adminKey, databaseUrl, key, natsUrl, organization } = platform()
+      const database = new Client({ connectionString: databaseUrl })
+      await database.connect()
+      await database.query(
+        "update directory_ingestions set started_at = started_at - interval '91 days', finished_at = finished_at - interval '91 days'"
+      )
+      await database.end()
+      const later = await startPlatform({ DATABASE_URL: databaseUrl, NATS_URL: natsUrl, SLUICE_ADMIN_KEY: adminKey })
       try {
         expect(later.demoKey).toBeUndefined()
         expect(later.stderr()).not.toMatch(/Loaded [\d,]+ records/)
         const headers = { "x-api-key": key }
         expect((await request(`${later.url}/v1/carrier/9104`, { headers })).status).toBe(200)
         expect((await request(`${later.url}/v1/stats`)).body).toMatchObject(statistics)
-        const organizations = await request(
-          `${await adminUrlOf(later)}/admin/v1/organizations/${platform().organization}`,
-          {
-            headers: { authorization: `Bearer ${adminKey}` }
-          }
-        )
-        expect(organizations.body).toMatchObject({ name: "tests", plan: "team" })
+        const made = await request(`${await adminUrlOf(later)}/admin/v1/organizations/${organization}`, {
+          headers: { authorization: `Bearer ${adminKey}` }
+        })
+        expect(made.body).toMatchObject({ name: "tests", plan: "team" })
+
+        const health = (await request(`${later.url}/v1/health`)).body as { readonly last_ingestion: string }
+        expect(health).toMatchObject({ status: "degraded", database: "connected" })
+        expect(Date.now() - Date.parse(health.last_ingestion)).toBeGreaterThan(90 * 24 * 60 * 60 * 1000)
       } finally {
         await later.stop()
       }

@@ -59,6 +59,8 @@ export const systemSection = (platform: () => TestPlatform): void => {
       expect(page).toMatch(/^\s*<!doctype html>/i)
       const loaded = page.matchAll(/<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)
       for (const [, address] of loaded) expect(address, "loaded by the page").not.toMatch(/^(https?:)?\/\//)
+      // Its script loads fonts from its maker's server unless it is told not to.
+      expect(page).toContain('"withDefaultFonts":false')
     })
   })
 
