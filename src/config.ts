@@ -85,8 +85,7 @@ const postgresUrl = setting(
     return named && !misplaced.test(`${parsed.pathname}${parsed.hash}`) ? value : undefined
   },
   {
-    explain: (value) =>
-      /[^@/]@|#/.test(value.slice(value.indexOf("//") + 2)) ? "encode / ? # and @ in a password" : undefined,
+    explain: (value) => (/^postgres(ql)?:\/\/.*[@#]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
     show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
   }
 )

@@ -14,7 +14,7 @@ const sentenceOf = (error: unknown): string => {
     const { origin, pathname } = new URL(error.request.url)
     return error.reason._tag === "TransportError"
       ? `The platform at ${origin} does not answer. If it is being stopped or started, try again when that is done.`
-      : `The platform at ${origin} answered ${pathname} with what this version does not understand (${error.reason._tag}).`
+      : `The answer of the platform at ${origin} to ${pathname} broke off, or this version cannot read it (${error.reason._tag}).`
   }
   // What a command was given is checked before it is sent.
   if (Schema.isSchemaError(error)) {

@@ -4,7 +4,7 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Redacted, Stream } from "effect"
+import { Clock, Console, Context, Data, Effect, Layer, Redacted, Scope, Stream } from "effect"
 import { Command } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { type Config, demoWanted } from "../config.ts"
@@ -26,32 +26,34 @@ import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program is listening there",
-  EACCES: "this user may not use that port",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "its name is not known"
-}
-
-/** The address the API should listen on is taken, or is not this machine's. */
-export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
-  readonly host: string
-  readonly port: number
-  readonly setting: string
-  readonly code: string
-}> {
-  override get message(): string {
-    const why = reasons[this.code] ?? this.code
-    return `Cannot listen on ${this.host}:${this.port}: ${why}. Choose another with ${this.setting}.`
-  }
-}
-
+/** Where a listener listens, and the settings that say so. */
 interface Address {
   readonly host: string
   readonly port: number
-  /** The setting by which another port is chosen. */
-  readonly setting: string
+  readonly settings: { readonly host: string; readonly port: string }
 }
+
+/** What the system's code means, and which setting mends it. */
+const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
+  EADDRINUSE: ["another program is listening there", "port"],
+  EACCES: ["this user may not use that port", "port"],
+  EADDRNOTAVAIL: ["this machine has no such address", "host"],
+  ENOTFOUND: ["its name is not known", "host"]
+}
+
+/** The address a listener should have is taken, or is not this machine's. */
+export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
+  override get message(): string {
+    const [reason, setting] = faults[this.code] ?? [this.code, "port"]
+    return `Cannot listen on ${this.host}:${this.port}: ${reason}. Choose another ${setting} with ${this.settings[setting]}.`
+  }
+}
+
+const addressOf = (host: string, port: number, which: "" | "ADMIN_"): Address => ({
+  host,
+  port,
+  settings: { host: `SLUICE_${which}HOST`, port: `SLUICE_${which}PORT` }
+})
 
 const unavailable = (address: Address, cause: unknown) => {
   const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
@@ -86,8 +88,8 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
 
 const run = Effect.fnUntraced(function* (config: Config) {
   const started = yield* Clock.currentTimeMillis
-  const api = { host: config.host, port: config.port, setting: "SLUICE_PORT" }
-  const admin = { host: config.adminHost, port: config.adminPort, setting: "SLUICE_ADMIN_PORT" }
+  const api = addressOf(config.host, config.port, "")
+  const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
   const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
 
   yield* requireAddress(api)
@@ -125,9 +127,12 @@ const run = Effect.fnUntraced(function* (config: Config) {
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions
+    // Both stop at once: each may wait some seconds for requests under way.
+    const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
     const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
     const adminUrl = adminOn
       ? yield* listen(
+          listeners,
           admin,
           layerAdmin({
             ...admin,
@@ -136,7 +141,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
           })
         )
       : undefined
-    const apiUrl = yield* listen(api, layerPublic({ ...api, ...common }))
+    const apiUrl = yield* listen(listeners, api, layerPublic({ ...api, ...common }))
     yield* folder.publish({
       version,
       apiUrl,
@@ -205,9 +210,9 @@ const loadBundled = Effect.gen(function* () {
   )
 })
 
-/** Builds a listener in the current scope and tells its address. */
-const listen = <E, R>(address: Address, layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
-  Layer.build(layer).pipe(
+/** Builds a listener that lives as long as the scope, and tells its address. */
+const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
+  Effect.flatMap(Scope.fork(scope), (own) => Layer.buildWithScope(layer, own)).pipe(
     Effect.mapError((error) =>
       error instanceof HttpServerError.ServeError ? unavailable(address, error.cause) : error
     ),

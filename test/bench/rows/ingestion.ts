@@ -1,9 +1,9 @@
 /**
- * The whole US file into a running platform that knows none of its codes, by the command line as an operator does it:
- * time of the command, and inside the serving process the memory and the longest time the event loop was held, until
- * the new index answers. The file is the bundled snapshot.
+ * The whole US file into a fresh platform that knows none of its codes, by the command line as an operator does it: time
+ * of the command, and of the serving process the memory and the longest time its event loop was held, until the new
+ * index answers. The file is the bundled snapshot.
  */
-import { readdir, writeFile } from "node:fs/promises"
+import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import pg from "pg"
 import type { ProbeReading } from "../peers/probe.ts"
@@ -19,12 +19,12 @@ import {
   root,
   startPlatform
 } from "../runner/platform.ts"
+import type { Workbench } from "../runner/workbench.ts"
 
-const dataFolderName = "ingestion"
 const bundled = join(root, "src/directory/data")
 const usFile = /^CoCodeAssignment_Utilized/
 
-/** Removes the US codes as if their file had never been read, leaving no dead rows, and lets every node know. */
+/** Removes the US codes as if their file had never been read, and leaves no dead rows behind. */
 const forgetUsCodes = async (postgresUrl: string): Promise<void> => {
   const client = new pg.Client({ connectionString: postgresUrl })
   await client.connect()
@@ -35,12 +35,27 @@ const forgetUsCodes = async (postgresUrl: string): Promise<void> => {
       truncate directory_codes;
       insert into directory_codes select * from kept;
       update directory_generation set generation = generation + 1;
-      select pg_notify('sluice_directory', 'NANPA');
-      commit;
-      checkpoint`)
+      commit`)
   } finally {
     await client.end()
   }
+}
+
+/** A data folder without the US codes. Rounds take copies of it, as each fills its own. */
+const folderWithoutUsCodes = (workbench: Workbench): Promise<string> =>
+  workbench.once("data folder without US codes", async () => {
+    const dataFolder = await filledDataFolder(workbench, "ingestion")
+    const platform = await startPlatform(workbench, { dataFolder })
+    await forgetUsCodes(await platform.postgresUrl())
+    await platform.stop()
+    return dataFolder
+  })
+
+const copyOf = async (workbench: Workbench, folder: string): Promise<string> => {
+  const copy = join(workbench.folder, `ingestion-${performance.now()}`)
+  // The database's files belong to another user where this one is root.
+  await finished(workbench.start("cp", ["-a", folder, copy]), "cp")
+  return copy
 }
 
 /** How often the platform is asked which records it answers from. */
@@ -66,18 +81,15 @@ interface Summary {
 }
 
 const ingestUsFile = async ({ watched, workbench }: Round) => {
-  const dataFolder = await filledDataFolder(workbench, dataFolderName)
+  const dataFolder = await copyOf(workbench, await folderWithoutUsCodes(workbench))
   const file = (await readdir(bundled)).find((name) => usFile.test(name))
   if (file === undefined) throw new ChildFailed(`no bundled US file in ${bundled}`)
   const probe = new URL("../peers/probe.ts", import.meta.url).href
   const platform = await startPlatform(workbench, { dataFolder, nodeArguments: ["--import", probe], channel: true })
   try {
-    await forgetUsCodes(await platform.postgresUrl())
     await untilUsAnswers(platform, 404)
-    // The kernel starts the process's peak anew.
-    await writeFile(`/proc/${platform.child.pid}/clear_refs`, "5")
     await platform.child.ask("reset")
-    const idleMegabytes = peakMegabytesOf(platform.child.pid)
+    const startedMegabytes = peakMegabytesOf(platform.child.pid)
     const started = performance.now()
     let commandSeconds = Number.NaN
     const output = await watched(async () => {
@@ -98,12 +110,13 @@ const ingestUsFile = async ({ watched, workbench }: Round) => {
       ingestSeconds: summary.durationMillis / 1000,
       commandSeconds,
       servedSeconds,
-      idleMegabytes,
+      startedMegabytes,
       peakMegabytes: peakMegabytesOf(platform.child.pid),
       longestDelayMillis
     }
   } finally {
     await platform.stop()
+    await rm(dataFolder, { recursive: true, force: true })
   }
 }
 

@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { type Child, freePort, untilReady } from "./child.ts"
+import { type Child, ChildFailed, freePort, untilReady } from "./child.ts"
 import type { Workbench } from "./workbench.ts"
 
 /** The repository. */
@@ -41,6 +41,21 @@ export const platformSettings = (dataFolder: string): Readonly<Record<string, st
   SLUICE_LOG_LEVEL: "warn"
 })
 
+/** How long a ready platform may take to say where its database is, and how often it is asked. */
+const publishTimeoutMillis = 10_000
+const publishPollMillis = 20
+
+/** The platform says where its database is only after it has begun to listen. */
+const findPostgresUrl = async (child: Child, dataFolder: string): Promise<string> => {
+  for (const deadline = performance.now() + publishTimeoutMillis; performance.now() < deadline; ) {
+    const text = await readFile(join(dataFolder, "run.json"), "utf8").catch(() => "{}")
+    const run = JSON.parse(text) as { readonly pid?: number; readonly postgresUrl?: string }
+    if (run.pid === child.pid && run.postgresUrl !== undefined) return run.postgresUrl
+    await new Promise((resolve) => setTimeout(resolve, publishPollMillis))
+  }
+  throw new ChildFailed(`the platform did not say where its database is\n${child.output()}`)
+}
+
 /** Starts the platform and waits until it is ready. */
 export const startPlatform = async (workbench: Workbench, options: PlatformOptions): Promise<Platform> => {
   const port = await freePort()
@@ -55,10 +70,7 @@ export const startPlatform = async (workbench: Workbench, options: PlatformOptio
     child,
     url,
     readySeconds: (performance.now() - started) / 1000,
-    postgresUrl: async () => {
-      const run = JSON.parse(await readFile(join(options.dataFolder, "run.json"), "utf8")) as { postgresUrl: string }
-      return run.postgresUrl
-    },
+    postgresUrl: () => findPostgresUrl(child, options.dataFolder),
     stop: () => child.stop()
   }
 }
