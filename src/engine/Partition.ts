@@ -203,7 +203,7 @@ export class Partition {
       const cell = this.memory.organizations.get(organizationName)?.cell(actorIndex, key)
       if (cell?.loaded === true) {
         cell.used = true
-        resume(Exit.succeed(this.parts.sabotage.has("draft-visible") ? this.drain.stateOf(cell) : cell.state))
+        resume(Exit.succeed(this.parts.sabotage.has("draft-visible") ? this.drain.draft.stateOf(cell) : cell.state))
         return
       }
     }
@@ -215,7 +215,11 @@ export class Partition {
     const { status } = this
     if (status._tag === "Stopped") return new PartitionStopped({ partition: this.id, reason: status.reason })
     const reason =
-      this.closing || status._tag === "Closed" ? "it is shutting down" : status._tag === "Serving" ? "" : status.reason
+      this.closing || status._tag === "Closed"
+        ? "it is shutting down"
+        : status._tag === "Serving"
+          ? "it restarts"
+          : status.reason
     return new Unavailable({ partition: this.id, reason, retryAfterMillis })
   }
 
@@ -259,6 +263,8 @@ export class Partition {
         this.checkpointWakeup.notify()
       }
       const nanos = this.nanos()
+      // answers that an append left behind because they were no longer fresh
+      if (drain.immediate.length > 0) return "confirm"
       const held = nanos < this.heldUntil
       if (!held && this.timers.needsPage(now)) return "page"
       if (!this.hasWork(now, held)) {
@@ -366,6 +372,8 @@ export class Partition {
   }
 
   private refuseAndRestart(error: unknown): "restart" {
+    if (this.isFresh(this.nanos())) this.answerImmediate()
+    else this.failImmediate(this.notServing())
     if (error instanceof EvolveFailed) {
       const { entry } = error
       this.metrics.poison()

@@ -24,7 +24,7 @@ export const snapshot = (partition: Partition, ofDrafts: boolean): Snapshot | un
   if (head.sequence <= (newestCheckpoint?.sequence ?? 0)) return undefined
   const actors: Array<Snapshot["actors"][number]> = []
   for (const cell of memory.dirty) {
-    actors.push({ cell, state: ofDrafts ? drain.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
+    actors.push({ cell, state: ofDrafts ? drain.draft.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
   }
   const { epoch, hash, now, number, sequence, signalSequence } = head
   return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors }
@@ -53,6 +53,9 @@ export const checkpointer = Effect.fnUntraced(function* (partition: Partition) {
     if (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(retryMillis))
   }
 })
+
+/** The part of a log's bytes from which on operators are warned (rule 14). */
+const fillAlarm = 0.7
 
 /** Pause after a checkpoint that could not be written. */
 const retryMillis = 1_000
@@ -116,4 +119,9 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition) {
   if (below !== undefined && (complete || sabotage.has("purge-too-far"))) yield* purge(partition.log!, below)
   const state = yield* partition.log!.state
   partition.metrics.fill(state.bytes, state.maximumBytes)
+  if (state.bytes >= state.maximumBytes * fillAlarm) {
+    yield* Effect.logWarning(
+      `the log of partition ${partition.id} is ${Math.floor((state.bytes / state.maximumBytes) * 100)} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
+    )
+  }
 })
