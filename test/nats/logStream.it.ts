@@ -6,8 +6,8 @@ import { maximumFrameBytes } from "../../src/engine/limits.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import type { StreamConfig, StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import { fill, freshPartition, text } from "../engine/contracts/journal.ts"
+import { connectTo, journalOn, maximumBytes } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
-import { connectTo, journalOn, maximumBytes } from "./support.ts"
 
 class Server extends Context.Service<Server, { readonly url: string; readonly client: Client }>()("test/Server") {}
 

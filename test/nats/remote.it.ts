@@ -3,9 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { maximumConcurrency } from "../../src/engine/Remote.ts"
 import * as RemoteNats from "../../src/nats/RemoteNats.ts"
+import { connectTo, waitUntil } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 import { proxyTo } from "./proxy.ts"
-import { connectTo, waitUntil } from "./support.ts"
 
 class Server extends Context.Service<Server, { readonly url: string }>()("test/Server") {}
 
