@@ -105,6 +105,9 @@ export class Partition {
   /** Timers and signals are not taken before this monotonic time: the log took no frame. */
   heldUntil = 0n
   framesSinceCheckpoint = 0
+  bytesSinceCheckpoint = 0
+  /** Bytes of frames after which a checkpoint is due. */
+  checkpointAfterBytes = Number.POSITIVE_INFINITY
   checkpointDue = false
   restartReason = ""
   /** A new actor found no place: actors that can go, go before the next drain. */
@@ -151,6 +154,7 @@ export class Partition {
     this.renewNotBefore = 0n
     this.heldUntil = 0n
     this.framesSinceCheckpoint = 0
+    this.bytesSinceCheckpoint = 0
     this.checkpointDue = false
     this.restartWanted = undefined
     this.betweenFrames = undefined
@@ -293,10 +297,15 @@ export class Partition {
   }
 
   /** A frame is stored: whether a checkpoint is due. */
-  noteFrame(): void {
+  noteFrame(bytes: number): void {
     const { checkpointActors, checkpointFrames } = this.parts.config
     this.framesSinceCheckpoint++
-    if (this.framesSinceCheckpoint >= checkpointFrames || this.memory.dirty.size >= checkpointActors) {
+    this.bytesSinceCheckpoint += bytes
+    if (
+      this.framesSinceCheckpoint >= checkpointFrames ||
+      this.bytesSinceCheckpoint >= this.checkpointAfterBytes ||
+      this.memory.dirty.size >= checkpointActors
+    ) {
       this.checkpointDue = true
     }
   }

@@ -14,6 +14,8 @@ import { purge, purgeableBelow } from "./purge.ts"
 
 /** The actors' states at a frame boundary, by reference. */
 export interface Snapshot {
+  /** Bytes of frames that it covers and the checkpoint before did not. */
+  readonly bytes: number
   readonly record: CheckpointRecord
   readonly actors: ReadonlyArray<{ readonly cell: Cell; readonly state: unknown; readonly wakeAt: number }>
 }
@@ -27,7 +29,8 @@ export const snapshot = (partition: Partition, ofDrafts: boolean): Snapshot | un
     actors.push({ cell, state: ofDrafts ? drain.draft.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
   }
   const { epoch, hash, now, number, sequence, signalSequence } = head
-  return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors }
+  const bytes = partition.bytesSinceCheckpoint
+  return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors, bytes }
 }
 
 /** Encodes while the store reads, so that a large checkpoint is never in memory as text. */
@@ -93,13 +96,14 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
       partition.wakeup.notify()
       return yield* Effect.fail(saved.failure)
     }
-    complete(partition, newest)
+    complete(partition, newest, newest.sequence === taken.record.sequence ? taken.bytes : 0)
     return
   }
-  complete(partition, taken.record)
+  complete(partition, taken.record, taken.bytes)
 })
 
-const complete = (partition: Partition, record: CheckpointRecord): void => {
+const complete = (partition: Partition, record: CheckpointRecord, bytes: number): void => {
+  partition.bytesSinceCheckpoint -= bytes
   partition.newestCheckpoint = record
   for (const cell of partition.memory.dirty) {
     if (cell.changedAt <= record.sequence) partition.memory.dirty.delete(cell)

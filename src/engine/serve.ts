@@ -121,7 +121,7 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
               records: drain.draft.records
             })
           }
-          partition.noteFrame()
+          partition.noteFrame(bytes.length)
           const at = partition.nanos()
           partition.answerWaiting()
           if (drain.immediate.length > 0 && partition.isFresh(at)) partition.answerImmediate()
