@@ -6,32 +6,29 @@
 import { Exit } from "effect"
 import type { AnyActor, Decision } from "./Actor.ts"
 import type { TimerRow } from "./Checkpoints.ts"
-import { addressOf, DrainContext, findTouched } from "./decideContext.ts"
+import { Draft, type EncodedDecision, StateOutgrown } from "./Draft.ts"
+import { addressOf, DrainContext } from "./decideContext.ts"
 import { type AskError, CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge } from "./errors.ts"
-import { encodeEvent, FrameBuilder, type Head } from "./frame.ts"
-import { eventId } from "./ids.ts"
+import type { Head } from "./frame.ts"
 import {
   frameOverheadBytes,
   maximumDrainBytes,
   maximumDrainCommands,
   maximumDrainMillis,
   maximumFrameBytes,
+  maximumSignalsPerDrain,
   maximumStateBytes,
   maximumTimersPerDrain,
   maximumTouchedActors
 } from "./limits.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import { type Cell, Entry, type Memory, type Resume } from "./memory.ts"
-import type { LogRecord } from "./records.ts"
 import type { Sabotage } from "./sabotage.ts"
 import type { SignalQueue } from "./signalQueue.ts"
 import type { Timers } from "./timers.ts"
 
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
-
-/** Bytes a record takes besides its text and its actor's entry. */
-const recordOverheadBytes = 16
 
 /** Commands between two looks at the clock. */
 const clockStride = 16
@@ -53,7 +50,7 @@ export class EvolveFailed extends Error {
   }
 }
 
-/** A decision would make a state too large: the drain is decided again with it refused. */
+/** A state changed in place would be too large: the drain is decided again with that entry refused. */
 class DecideAgain extends Error {}
 
 /** The text of whatever was thrown, bounded. */
@@ -91,25 +88,18 @@ export interface DrainDependencies {
 
 export class Drain {
   readonly partition: number
-  /** The frame being built, its records as followers will see them, and the replies that wait for it. */
-  builder = new FrameBuilder()
-  records: Array<LogRecord> = []
+  /** What is decided and not yet stored. */
+  readonly draft: Draft
+  /** The replies that wait for the frame. */
   waiting: Array<Entry> = []
   waitingExits: Array<Exit.Exit<unknown, unknown>> = []
   /** Replies that rest on no fact of this drain. */
   immediate: Array<Resume> = []
   immediateExits: Array<Exit.Exit<unknown, unknown>> = []
-  now = 0
-  epoch = 0
-  frameNumber = 0
   signalSequence = 0
   /** Commands, signals and timers decided. */
   decidedCount = 0
   private readonly deps: DrainDependencies
-  /** The drain's number: drafts and frame indexes that bear another one are void. */
-  private stamp = 0
-  private sequence = 0
-  private changed: Array<Cell> = []
   private tookSignals = false
   /** A decision did not fit into the frame any more. */
   private full = false
@@ -117,21 +107,12 @@ export class Drain {
   constructor(deps: DrainDependencies) {
     this.deps = deps
     this.partition = deps.partition
+    this.draft = new Draft(deps.partition, deps.wantsRecords)
   }
 
   /** Whether a frame must be appended before `waiting` is answered. */
   get hasFrame(): boolean {
-    return this.builder.count > 0 || this.tookSignals
-  }
-
-  /** Whether the running drain has changed an actor. */
-  hasDraftOf(cell: Cell): boolean {
-    return cell.draftOf === this.stamp
-  }
-
-  /** The state as this drain sees it. */
-  stateOf(cell: Cell): unknown {
-    return cell.draftOf === this.stamp ? cell.draft : cell.state
+    return this.draft.builder.count > 0 || this.tookSignals
   }
 
   /**
@@ -139,48 +120,32 @@ export class Drain {
    * leaves timers and signals for later. Throws `EvolveFailed`.
    */
   run(head: Head, now: number, held: boolean): void {
-    this.now = now
-    this.epoch = head.epoch
-    this.frameNumber = head.number + 1
-    this.sequence = head.sequence + 1
     this.immediate = []
     this.immediateExits = []
     while (true) {
-      this.begin(head)
+      this.draft.begin(head, now)
+      this.waiting = []
+      this.waitingExits = []
+      this.signalSequence = head.signalSequence
+      this.decidedCount = 0
+      this.tookSignals = false
+      this.full = false
       try {
         this.fill(held)
         return
       } catch (error) {
         this.putBackWaiting()
+        this.draft.discard()
         if (!(error instanceof DecideAgain)) throw error
       }
     }
-  }
-
-  /** The frame is stored: drafts are the state now. The caller answers `waiting`. */
-  commit(sequence: number): void {
-    const { memory, timers } = this.deps
-    for (const cell of this.changed) {
-      cell.state = cell.draft
-      cell.draft = undefined
-      cell.changedAt = sequence
-      memory.dirty.add(cell)
-      if (cell.draftWakeAt !== cell.wakeAt) {
-        cell.wakeAt = cell.draftWakeAt
-        if (cell.wakeAt !== Number.POSITIVE_INFINITY) timers.add(addressOf(cell), cell.wakeAt)
-      }
-      cell.suspendedWakeAt = Number.NaN
-    }
-    this.stamp++
-    this.changed = []
   }
 
   /** The frame is not stored: drafts are void; callers get `error`, signals and timers are there again. */
   abandon(error: AskError): void {
     const entries = this.waiting
     this.waiting = []
-    this.stamp++
-    this.changed = []
+    this.draft.discard()
     for (let index = entries.length - 1; index >= 0; index--) {
       const entry = entries[index]!
       if (entry.resume === undefined) this.putBack(entry)
@@ -188,25 +153,12 @@ export class Drain {
     for (const entry of entries) entry.fail(error)
   }
 
-  private begin(head: Head): void {
-    this.stamp++
-    this.builder = new FrameBuilder()
-    this.records = []
-    this.waiting = []
-    this.waitingExits = []
-    this.changed = []
-    this.signalSequence = head.signalSequence
-    this.decidedCount = 0
-    this.tookSignals = false
-    this.full = false
-  }
-
   private fill(held: boolean): void {
     const { mailbox, memory, nanos, signals, timers } = this.deps
     const deadline = nanos() + BigInt(maximumDrainMillis) * 1_000_000n
     if (!held) {
-      if (!timers.needsPage(this.now)) this.fireTimers()
-      while (this.hasRoom()) {
+      if (!timers.needsPage(this.draft.now)) this.fireTimers()
+      for (let taken = 0; taken < maximumSignalsPerDrain && this.hasRoom(); taken++) {
         const entry = signals.first
         if (entry === undefined) break
         entry.organization = memory.organization(entry.organization.name) ?? entry.organization
@@ -227,13 +179,13 @@ export class Drain {
   }
 
   private hasRoom(): boolean {
-    return this.decidedCount < maximumDrainCommands && this.builder.bytes < maximumDrainBytes && !this.full
+    return this.decidedCount < maximumDrainCommands && this.draft.builder.bytes < maximumDrainBytes && !this.full
   }
 
   /** Fires due timers in their order; the first whose actor is not there yet holds the later ones, not the commands. */
   private fireTimers(): void {
     const { memory, timers } = this.deps
-    const due = timers.takeDue(this.now, maximumTimersPerDrain)
+    const due = timers.takeDue(this.draft.now, maximumTimersPerDrain)
     this.requestActorsOf(due)
     let count = 0
     try {
@@ -268,11 +220,6 @@ export class Drain {
     }
   }
 
-  /** When an actor wants to be woken, as this drain sees it. */
-  private wakeAtOf(cell: Cell): number {
-    return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
-  }
-
   /** Whether `run` could fire a timer now. */
   canFire(now: number): boolean {
     const { memory, timers } = this.deps
@@ -300,20 +247,20 @@ export class Drain {
       if (!cell.loaded && !deps.load(cell)) return false
       if (
         entry.wakeAt !== undefined &&
-        (this.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)
+        (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt)
       ) {
         return true
       }
       if (entry.command === peekCommand) return this.answerNow(entry, Exit.succeed(cell.state))
       const touches = entry.wakeAt === undefined ? options.touches : options.wakeTouches
       if (touches !== undefined) {
-        const subject = entry.wakeAt === undefined ? entry.command : this.stateOf(cell)
+        const subject = entry.wakeAt === undefined ? entry.command : this.draft.stateOf(cell)
         const cells = this.touchedCells(entry, touches(subject, addressOf(cell)))
         if (cells === undefined) return false
         touched = cells
       }
-      const state = this.stateOf(cell)
-      const context = new DrainContext(this, cell, touched)
+      const state = this.draft.stateOf(cell)
+      const context = new DrainContext(this.partition, this.draft, this.decidedCount, cell, touched)
       decision =
         entry.wakeAt === undefined ? options.decide(state, entry.command, context) : options.wake!(state, context)
     } catch (cause) {
@@ -356,122 +303,44 @@ export class Drain {
     touched: ReadonlyArray<Cell>,
     decision: Decision<unknown, unknown, unknown>
   ): boolean {
-    // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
-    const texts: Array<string> = []
-    const sizes: Array<number> = []
-    const cells: Array<Cell> = []
-    const facts: Array<unknown> = []
-    let bytes = 0
-    const addText = (text: string | undefined) => {
-      if (text === undefined) throw new TypeError("a fact has no JSON form")
-      const size = Buffer.byteLength(text)
-      texts.push(text)
-      sizes.push(size)
-      bytes += size + recordOverheadBytes
-    }
+    const { draft } = this
+    let encoded: EncodedDecision
     try {
-      for (const fact of decision.facts) {
-        addText(JSON.stringify(cell.actor.encodeFact(fact)))
-        cells.push(cell)
-        facts.push(fact)
-      }
-      for (const other of decision.others) {
-        const target = findTouched(cell, touched, other.actor.kind, other.key)
-        for (const fact of other.facts) {
-          addText(JSON.stringify(target.actor.encodeFact(fact)))
-          cells.push(target)
-          facts.push(fact)
-        }
-      }
-      for (const event of decision.events) addText(encodeEvent(event))
+      // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
+      encoded = draft.encode(cell, touched, decision)
     } catch (cause) {
       return this.poison(entry, cause)
     }
-    if (bytes > roomBytes) {
+    const { kind } = entry.actor
+    if (encoded.bytes > roomBytes) {
       return this.settle(
         entry,
-        Exit.fail(new DecisionTooLarge({ kind: entry.actor.kind, bytes, maximumBytes: roomBytes }))
+        Exit.fail(new DecisionTooLarge({ kind, bytes: encoded.bytes, maximumBytes: roomBytes }))
       )
     }
-    if (this.builder.bytes + bytes > roomBytes) {
+    if (draft.builder.bytes + encoded.bytes > roomBytes) {
       this.full = true
       return false
     }
-    for (let index = 0; index < facts.length; index++) {
-      this.apply(entry, cells[index]!, facts[index], texts[index]!, sizes[index]!)
-    }
-    for (let index = 0; index < decision.events.length; index++) {
-      const at = facts.length + index
-      this.addEvent(cell, decision.events[index]!, texts[at]!, sizes[at]!)
-    }
-    return this.settle(entry, Exit.succeed(decision.reply))
-  }
-
-  private apply(entry: Entry, cell: Cell, fact: unknown, text: string, size: number): void {
-    const options = cell.actor.options
+    let outgrown: number | undefined
     try {
-      if (cell.draftOf !== this.stamp) {
-        cell.draft = options.copy === undefined ? cell.state : options.copy(cell.state)
-        cell.draftOf = this.stamp
-        cell.draftWakeAt = cell.wakeAt
-        this.changed.push(cell)
-      }
-      cell.draft = options.evolve(cell.draft, fact)
-      if (options.wakeAt !== undefined) cell.draftWakeAt = options.wakeAt(cell.draft) ?? Number.POSITIVE_INFINITY
-      cell.bytes += size
-      if (cell.bytes > maximumStateBytes) this.measure(entry, cell)
+      outgrown = draft.apply(encoded)
     } catch (cause) {
-      if (cause instanceof DecideAgain) throw cause
-      throw new EvolveFailed(entry, cause)
+      if (!(cause instanceof StateOutgrown)) throw new EvolveFailed(entry, cause)
+      entry.refusal = new StateTooLarge({ kind, bytes: cause.bytes, maximumBytes: maximumStateBytes })
+      if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
+      this.waiting.push(entry)
+      throw new DecideAgain()
     }
-    const index = this.frameIndexOf(cell)
-    if (this.deps.wantsRecords) this.records.push({ _tag: "Fact", ...this.place(cell), fact })
-    this.builder.addFact(index, text, size)
-  }
-
-  private addEvent(
-    cell: Cell,
-    event: Decision<unknown, unknown, unknown>["events"][number],
-    text: string,
-    size: number
-  ): void {
-    const index = this.frameIndexOf(cell)
-    if (this.deps.wantsRecords) {
-      const id = eventId(this.partition, this.epoch, this.frameNumber, this.builder.count)
-      this.records.push({ _tag: "Event", ...this.place(cell), id, event })
+    if (outgrown !== undefined) {
+      if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
+      return this.settle(
+        entry,
+        Exit.fail(new StateTooLarge({ kind, bytes: outgrown, maximumBytes: maximumStateBytes }))
+      )
     }
-    this.builder.addEvent(index, text, size)
-  }
-
-  /** The estimate has passed the bound: encodes the state to know. */
-  private measure(entry: Entry, cell: Cell): void {
-    const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
-    cell.bytes = Math.min(bytes, maximumStateBytes)
-    if (bytes <= maximumStateBytes) return
-    entry.refusal = new StateTooLarge({ kind: cell.actor.kind, bytes, maximumBytes: maximumStateBytes })
-    if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
-    this.waiting.push(entry)
-    throw new DecideAgain()
-  }
-
-  private place(cell: Cell) {
-    return {
-      partition: this.partition,
-      sequence: this.sequence,
-      index: this.builder.count,
-      now: this.now,
-      organization: cell.organization.name,
-      kind: cell.actor.kind,
-      key: cell.key
-    }
-  }
-
-  private frameIndexOf(cell: Cell): number {
-    if (cell.frameOf !== this.stamp) {
-      cell.frameOf = this.stamp
-      cell.frameIndex = this.builder.addActor(cell.actor.kind, cell.actor.version, cell.organization.name, cell.key)
-    }
-    return cell.frameIndex
+    draft.add(cell, encoded)
+    return this.settle(entry, Exit.succeed(decision.reply))
   }
 
   /** Counts an entry as decided. What rests on a fact of this drain, or has no caller, waits for the frame (rule 5). */
@@ -482,7 +351,7 @@ export class Drain {
       this.tookSignals = true
     }
     const waits =
-      this.builder.count > 0 && !(exit._tag === "Failure" && this.deps.sabotage.has("rejection-does-not-wait"))
+      this.draft.builder.count > 0 && !(exit._tag === "Failure" && this.deps.sabotage.has("rejection-does-not-wait"))
     if (waits || entry.resume === undefined) {
       this.waiting.push(entry)
       this.waitingExits.push(exit)

@@ -105,6 +105,9 @@ export class Partition {
   /** Timers and signals are not taken before this monotonic time: the log took no frame. */
   heldUntil = 0n
   framesSinceCheckpoint = 0
+  bytesSinceCheckpoint = 0
+  /** Bytes of frames after which a checkpoint is due. */
+  checkpointAfterBytes = Number.POSITIVE_INFINITY
   checkpointDue = false
   restartReason = ""
   /** A new actor found no place: actors that can go, go before the next drain. */
@@ -151,6 +154,7 @@ export class Partition {
     this.renewNotBefore = 0n
     this.heldUntil = 0n
     this.framesSinceCheckpoint = 0
+    this.bytesSinceCheckpoint = 0
     this.checkpointDue = false
     this.restartWanted = undefined
     this.betweenFrames = undefined
@@ -203,7 +207,7 @@ export class Partition {
       const cell = this.memory.organizations.get(organizationName)?.cell(actorIndex, key)
       if (cell?.loaded === true) {
         cell.used = true
-        resume(Exit.succeed(this.parts.sabotage.has("draft-visible") ? this.drain.stateOf(cell) : cell.state))
+        resume(Exit.succeed(this.parts.sabotage.has("draft-visible") ? this.drain.draft.stateOf(cell) : cell.state))
         return
       }
     }
@@ -215,7 +219,11 @@ export class Partition {
     const { status } = this
     if (status._tag === "Stopped") return new PartitionStopped({ partition: this.id, reason: status.reason })
     const reason =
-      this.closing || status._tag === "Closed" ? "it is shutting down" : status._tag === "Serving" ? "" : status.reason
+      this.closing || status._tag === "Closed"
+        ? "it is shutting down"
+        : status._tag === "Serving"
+          ? "it restarts"
+          : status.reason
     return new Unavailable({ partition: this.id, reason, retryAfterMillis })
   }
 
@@ -259,6 +267,8 @@ export class Partition {
         this.checkpointWakeup.notify()
       }
       const nanos = this.nanos()
+      // answers that an append left behind because they were no longer fresh
+      if (drain.immediate.length > 0) return "confirm"
       const held = nanos < this.heldUntil
       if (!held && this.timers.needsPage(now)) return "page"
       if (!this.hasWork(now, held)) {
@@ -287,10 +297,15 @@ export class Partition {
   }
 
   /** A frame is stored: whether a checkpoint is due. */
-  noteFrame(): void {
+  noteFrame(bytes: number): void {
     const { checkpointActors, checkpointFrames } = this.parts.config
     this.framesSinceCheckpoint++
-    if (this.framesSinceCheckpoint >= checkpointFrames || this.memory.dirty.size >= checkpointActors) {
+    this.bytesSinceCheckpoint += bytes
+    if (
+      this.framesSinceCheckpoint >= checkpointFrames ||
+      this.bytesSinceCheckpoint >= this.checkpointAfterBytes ||
+      this.memory.dirty.size >= checkpointActors
+    ) {
       this.checkpointDue = true
     }
   }
@@ -366,6 +381,8 @@ export class Partition {
   }
 
   private refuseAndRestart(error: unknown): "restart" {
+    if (this.isFresh(this.nanos())) this.answerImmediate()
+    else this.failImmediate(this.notServing())
     if (error instanceof EvolveFailed) {
       const { entry } = error
       this.metrics.poison()

@@ -14,6 +14,8 @@ import { purge, purgeableBelow } from "./purge.ts"
 
 /** The actors' states at a frame boundary, by reference. */
 export interface Snapshot {
+  /** Bytes of frames that it covers and the checkpoint before did not. */
+  readonly bytes: number
   readonly record: CheckpointRecord
   readonly actors: ReadonlyArray<{ readonly cell: Cell; readonly state: unknown; readonly wakeAt: number }>
 }
@@ -24,10 +26,11 @@ export const snapshot = (partition: Partition, ofDrafts: boolean): Snapshot | un
   if (head.sequence <= (newestCheckpoint?.sequence ?? 0)) return undefined
   const actors: Array<Snapshot["actors"][number]> = []
   for (const cell of memory.dirty) {
-    actors.push({ cell, state: ofDrafts ? drain.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
+    actors.push({ cell, state: ofDrafts ? drain.draft.stateOf(cell) : cell.state, wakeAt: cell.wakeAt })
   }
   const { epoch, hash, now, number, sequence, signalSequence } = head
-  return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors }
+  const bytes = partition.bytesSinceCheckpoint
+  return { record: { partition: partition.id, sequence, hash, epoch, number, now, signalSequence }, actors, bytes }
 }
 
 /** Encodes while the store reads, so that a large checkpoint is never in memory as text. */
@@ -53,6 +56,9 @@ export const checkpointer = Effect.fnUntraced(function* (partition: Partition) {
     if (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(retryMillis))
   }
 })
+
+/** The part of a log's bytes from which on operators are warned (rule 14). */
+const fillAlarm = 0.7
 
 /** Pause after a checkpoint that could not be written. */
 const retryMillis = 1_000
@@ -90,13 +96,14 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
       partition.wakeup.notify()
       return yield* Effect.fail(saved.failure)
     }
-    complete(partition, newest)
+    complete(partition, newest, newest.sequence === taken.record.sequence ? taken.bytes : 0)
     return
   }
-  complete(partition, taken.record)
+  complete(partition, taken.record, taken.bytes)
 })
 
-const complete = (partition: Partition, record: CheckpointRecord): void => {
+const complete = (partition: Partition, record: CheckpointRecord, bytes: number): void => {
+  partition.bytesSinceCheckpoint -= bytes
   partition.newestCheckpoint = record
   for (const cell of partition.memory.dirty) {
     if (cell.changedAt <= record.sequence) partition.memory.dirty.delete(cell)
@@ -116,4 +123,9 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition) {
   if (below !== undefined && (complete || sabotage.has("purge-too-far"))) yield* purge(partition.log!, below)
   const state = yield* partition.log!.state
   partition.metrics.fill(state.bytes, state.maximumBytes)
+  if (state.bytes >= state.maximumBytes * fillAlarm) {
+    yield* Effect.logWarning(
+      `the log of partition ${partition.id} is ${Math.floor((state.bytes / state.maximumBytes) * 100)} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
+    )
+  }
 })

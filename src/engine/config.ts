@@ -12,6 +12,8 @@ export interface EngineConfig {
   readonly maximumLaneActors: number
   /** A checkpoint is taken after so many frames… */
   readonly checkpointFrames: number
+  /** …or so many bytes of frames, at most an eighth of what the log holds, so that it can be purged before it is full… */
+  readonly checkpointBytes: number
   /** …or so many changed actors… */
   readonly checkpointActors: number
   /** …or so much time with anything to write, milliseconds. */
@@ -31,6 +33,7 @@ export const defaultConfig: EngineConfig = {
   maximumActors: 100_000,
   maximumLaneActors: 200_000,
   checkpointFrames: 20_000,
+  checkpointBytes: 64 * 1024 * 1024,
   checkpointActors: 20_000,
   checkpointMillis: 60_000,
   idleMillis: 300_000,

@@ -4,13 +4,11 @@ import type { ActorAddress } from "./address.ts"
 import { deriveId, idKinds } from "./ids.ts"
 import type { Cell } from "./memory.ts"
 
-/** What a context asks of the drain it belongs to. */
-export interface DecidingDrain {
+/** What a context asks of the draft it decides over. */
+export interface DecidingDraft {
   readonly now: number
-  readonly partition: number
   readonly epoch: number
   readonly frameNumber: number
-  readonly decidedCount: number
   readonly stateOf: (cell: Cell) => unknown
 }
 
@@ -29,13 +27,18 @@ export const findTouched = (self: Cell, touched: ReadonlyArray<Cell>, kind: stri
 
 export class DrainContext implements DecideContext {
   readonly now: number
-  private readonly drain: DecidingDrain
+  private readonly partition: number
+  private readonly draft: DecidingDraft
+  /** The command's place in the drain. */
+  private readonly command: number
   private readonly cell: Cell
   private readonly touched: ReadonlyArray<Cell>
 
-  constructor(drain: DecidingDrain, cell: Cell, touched: ReadonlyArray<Cell>) {
-    this.now = drain.now
-    this.drain = drain
+  constructor(partition: number, draft: DecidingDraft, command: number, cell: Cell, touched: ReadonlyArray<Cell>) {
+    this.now = draft.now
+    this.partition = partition
+    this.draft = draft
+    this.command = command
     this.cell = cell
     this.touched = touched
   }
@@ -45,11 +48,11 @@ export class DrainContext implements DecideContext {
   }
 
   id(index: number): string {
-    const { decidedCount, epoch, frameNumber, partition } = this.drain
-    return deriveId({ partition, epoch, frame: frameNumber, kind: idKinds.decided, command: decidedCount, index })
+    const { command, draft, partition } = this
+    return deriveId({ partition, epoch: draft.epoch, frame: draft.frameNumber, kind: idKinds.decided, command, index })
   }
 
   read<State>(actor: ActorOfState<State>, key = ""): State {
-    return this.drain.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
+    return this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
   }
 }

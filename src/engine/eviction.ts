@@ -17,7 +17,7 @@ const mayGo = (partition: Partition, cell: Cell): boolean =>
   cell.loaded &&
   cell.organization.loading === 0 &&
   !partition.memory.dirty.has(cell) &&
-  !partition.drain.hasDraftOf(cell)
+  !partition.drain.draft.has(cell)
 
 /** Lets go what was not used since the last time, at most down to `floor` actors. */
 const passOver = (partition: Partition, floor: number): void => {

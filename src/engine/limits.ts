@@ -27,6 +27,9 @@ export const maximumStateBytes = 64 * 1024
 /** The most actors one command may name. */
 export const maximumTouchedActors = 64
 
+/** External signals decided in one drain, so that they leave room for commands. */
+export const maximumSignalsPerDrain = 128
+
 /** Timers fired in one drain. */
 export const maximumTimersPerDrain = 256
 

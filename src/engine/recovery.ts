@@ -33,6 +33,9 @@ export class RecoveryRefused extends Data.TaggedError("RecoveryRefused")<{ reado
 /** A claim that is refused reads on and claims again, so often at most before the partition starts over. */
 const maximumClaims = 20
 
+/** Checkpoints are at most this part of a full log apart, because it is purged up to the second-newest. */
+const checkpointsPerLog = 8
+
 /** Somebody who has seen the log: what they saw must still be there. */
 export interface Witness extends LogPosition {
   /** `the checkpoint`, `the cursor of webhooks`… */
@@ -139,6 +142,10 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   partition.newestCheckpoint = newest
   partition.head = newest === undefined ? emptyHead : headOf(newest)
   partition.timers = new Timers(newest !== undefined)
+  partition.checkpointAfterBytes = Math.min(
+    partition.parts.config.checkpointBytes,
+    Math.floor(state.maximumBytes / checkpointsPerLog)
+  )
   partition.renewDrain()
   yield* replay(partition, log, state.lastSequence)
   partition.metrics.replayed(partition.head.sequence - (newest?.sequence ?? 0))
@@ -162,7 +169,10 @@ export const replay = Effect.fnUntraced(function* (partition: Partition, log: Lo
   yield* Stream.runForEach(log.read(partition.head.sequence + 1, through), (batch) =>
     Effect.gen(function* () {
       const frames: Array<Frame> = []
-      for (const stored of batch) frames.push(yield* link(partition, stored))
+      for (const stored of batch) {
+        frames.push(yield* link(partition, stored))
+        partition.bytesSinceCheckpoint += stored.bytes.length
+      }
       yield* loadTouched(partition, frames)
       for (const [index, frame] of frames.entries()) {
         const problem = apply(partition, batch[index]!.sequence, frame, changed)

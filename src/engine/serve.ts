@@ -81,11 +81,11 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
     const header = {
       epoch: head.epoch,
       number: head.number + 1,
-      now: drain.now,
+      now: drain.draft.now,
       previousHash: head.hash,
       signalSequence: drain.signalSequence
     }
-    const bytes = drain.builder.encode(header)
+    const bytes = drain.draft.builder.encode(header)
     const identity = identityOf(partition.id, header.epoch, header.number)
     const startedAt = partition.nanos()
     // these rest on nothing of this frame; stale ones wait for it, because it confirms the ownership
@@ -98,7 +98,7 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
         attributes: {
           partition: partition.id,
           commands: drain.decidedCount,
-          records: drain.builder.count,
+          records: drain.draft.builder.count,
           bytes: bytes.length
         }
       }),
@@ -109,7 +109,7 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
           const { hash, sequence } = partition.head
           partition.witness = { sequence, hash }
           partition.confirmedAt = outcome.confirmedAtNanos
-          drain.commit(sequence)
+          drain.draft.commit(sequence, partition.memory, partition.timers)
           if (parts.reactors.length > 0) {
             partition.feed.push({
               sequence,
@@ -118,10 +118,10 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
               epoch: header.epoch,
               now: header.now,
               bytes: bytes.length,
-              records: drain.records
+              records: drain.draft.records
             })
           }
-          partition.noteFrame()
+          partition.noteFrame(bytes.length)
           const at = partition.nanos()
           partition.answerWaiting()
           if (drain.immediate.length > 0 && partition.isFresh(at)) partition.answerImmediate()

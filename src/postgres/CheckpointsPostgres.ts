@@ -30,6 +30,8 @@ const actorColumns = {
   wake_at: "float8"
 } as const
 
+const beforeAllTimers: TimerRow = { wakeAt: Number.NEGATIVE_INFINITY, organization: "", kind: "", key: "" }
+
 const unavailable = (cause: SqlError.SqlError): CheckpointsUnavailable =>
   new CheckpointsUnavailable({ message: `the checkpoints in PostgreSQL are not available: ${cause.message}`, cause })
 
@@ -91,6 +93,28 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
     if (piece.length > 0) yield piece
   }
 
+  /**
+   * Rows with a timer in the order of the index, superseded and later ones among them. In two steps, because a planner that is free to join first
+   * reads and sorts all of them.
+   */
+  const timerPage = (partition: number, through: number, after: TimerRow, limit: number) =>
+    sql<TimerRow & { readonly current: boolean }>`
+      with page as materialized (
+        select organization, kind, key, sequence, wake_at from engine_actors
+        where partition = ${partition} and wake_at is not null
+          and (wake_at, organization, kind, key)
+            > (${after.wakeAt}::float8, ${after.organization}, ${after.kind}, ${after.key})
+        order by wake_at, organization, kind, key limit ${limit}
+      )
+      select page.organization, page.kind, page.key, page.wake_at as "wakeAt", coalesce(newest.sequence = page.sequence, false) as current
+      from page left join lateral (
+        select a.sequence from engine_actors a
+        where a.partition = ${partition} and a.organization = page.organization and a.kind = page.kind
+          and a.key = page.key and a.sequence <= ${through}
+        order by a.sequence desc limit 1
+      ) newest on true
+      order by page.wake_at, page.organization, page.kind, page.key`
+
   return Checkpoints.of({
     fixPartitions: (count) =>
       inTransaction(
@@ -142,26 +166,23 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
             unavailable
           ),
 
-    timers: (partition, { after, limit, through }) => {
-      const beyond =
-        after === undefined
-          ? sql.literal("")
-          : sql`and (a.wake_at, a.organization, a.kind, a.key)
-              > (${after.wakeAt}::float8, ${after.organization}, ${after.kind}, ${after.key})`
-      return mapSqlError(
-        sql<TimerRow>`
-          select a.organization, a.kind, a.key, a.wake_at as "wakeAt"
-          from engine_actors a
-          where a.partition = ${partition} and a.wake_at is not null and a.sequence <= ${through} ${beyond}
-            and not exists (
-              select from engine_actors newer
-              where newer.partition = a.partition and newer.organization = a.organization and newer.kind = a.kind
-                and newer.key = a.key and newer.sequence > a.sequence and newer.sequence <= ${through}
-            )
-          order by a.wake_at, a.organization, a.kind, a.key limit ${limit}`,
+    timers: (partition, { after, limit, through }) =>
+      mapSqlError(
+        Effect.gen(function* () {
+          const found: Array<TimerRow> = []
+          let place = after ?? beforeAllTimers
+          while (found.length < limit) {
+            const page = yield* timerPage(partition, through, place, limit)
+            for (const { current, ...timer } of page) {
+              if (current && found.length < limit) found.push(timer)
+            }
+            if (page.length < limit) break
+            place = page[page.length - 1]!
+          }
+          return found
+        }),
         unavailable
-      )
-    },
+      ),
 
     prune: (partition) =>
       inTransaction(

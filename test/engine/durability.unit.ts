@@ -200,6 +200,16 @@ describe("rule 9, checkpoints and purge", () => {
     })
   )
 
+  it.effect("given a log that is small, then checkpoints come often enough to purge it before it is full", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment({ maximumBytes: 40_000 })
+      yield* addEach(deployment, 400)
+      const { engine } = yield* serving(deployment)
+      expect(yield* engine.ask(Counter, target, get)).toBe(400)
+      expect(deployment.journal.log(0).bytes).toBeLessThan(20_000)
+    })
+  )
+
   it.effect("given a checkpoint whose answer was lost after the commit, then the next one builds on it", () =>
     Effect.gen(function* () {
       const deployment = makeDeployment()

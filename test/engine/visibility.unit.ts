@@ -1,15 +1,32 @@
 /** Rules 5, 6, 7 and 12: what is seen and answered when, and by which clock. */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import * as Actor from "../../src/engine/Actor.ts"
 import { layerOf as checkpointsLayer } from "../../src/engine/CheckpointsMemory.ts"
 import { layerOf as cursorsLayer } from "../../src/engine/CursorsMemory.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
+import { Journal, JournalRefused } from "../../src/engine/Journal.ts"
 import { layerOf as journalLayer } from "../../src/engine/JournalMemory.ts"
 import { acceptClock } from "../../src/engine/recover.ts"
 import { Account, Counter, Limiter } from "./support/actors.ts"
 import { makeDeployment, serving, start } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
+
+/** Keeps strings of the asked size, in place. */
+const Pile = Actor.make<number, string, Array<string>, number>({
+  kind: "pile",
+  command: Schema.Number,
+  fact: Schema.String,
+  state: Schema.mutable(Schema.Array(Schema.String)),
+  initial: () => [],
+  decide: (state, size) => Actor.decided({ facts: ["x".repeat(size)], reply: state.length + 1 }),
+  copy: (state) => [...state],
+  evolve: (state, fact) => {
+    state.push(fact)
+    return state
+  }
+})
 
 const target = { organization: "org_1" }
 const add = (amount: number) => ({ _tag: "Add" as const, amount })
@@ -260,5 +277,70 @@ describe("rule 12, poison", () => {
         expect(yield* Fiber.join(asks[2])).toEqual(Exit.succeed(100))
         expect(decodeFrame(deployment.journal.log(0).frames.at(-2)!.bytes).claim).toBeDefined()
       })
+  )
+
+  it.effect("given answers decided before a throwing evolve, then they are given", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* serving(makeDeployment())
+      const asks = yield* Effect.all([
+        Effect.forkChild(engine.ask(Counter, { organization: "org_1" }, get)),
+        Effect.forkChild(Effect.flip(engine.ask(Counter, { organization: "org_2" }, { _tag: "BreakEvolve" })))
+      ])
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(asks[0])).toBe(0)
+      expect(yield* Fiber.join(asks[1])).toMatchObject({ _tag: "CommandFailed" })
+    })
+  )
+
+  it.effect(
+    "given a state changed in place that would pass its bound, then its drain is decided again without that command",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const { engine } = yield* serving(deployment, { actors: [Counter, Pile] })
+        const pile = (size: number) => Effect.result(engine.ask(Pile, target, size))
+        const results = yield* Effect.all([pile(30_000), pile(20_000), pile(20_000), pile(10_000)], {
+          concurrency: "unbounded"
+        })
+        expect(results).toMatchObject([
+          { success: 1 },
+          { success: 2 },
+          { failure: { _tag: "StateTooLarge", retryable: false } },
+          { success: 3 }
+        ])
+        expect((yield* engine.state(Pile, target)).length).toBe(3)
+        expect(decodeFrame(deployment.journal.log(0).frames.at(-1)!.bytes).records.length).toBe(3)
+      })
+  )
+
+  it.effect("given checkpoints that die in their fiber, then the partition restarts and goes on", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const { engine } = yield* serving(deployment)
+      yield* engine.ask(Counter, target, add(1))
+      const partition = engine.local.get(0)!
+      partition.restartWanted = "a fiber around it has died"
+      partition.wakeup.notify()
+      yield* Effect.repeat(TestClock.adjust("1 second"), { times: 5 })
+      expect(yield* engine.ask(Counter, target, add(1))).toBe(2)
+      expect(partition.head.epoch).toBe(2)
+    })
+  )
+
+  it.effect("given a log that an operator has to see to, then the partition stops with that sentence", () =>
+    Effect.gen(function* () {
+      const refused = Layer.succeed(
+        Journal,
+        Journal.of({
+          maximumMessageBytes: 1024 * 1024,
+          open: () => Effect.fail(new JournalRefused({ message: "sync_interval is not always" }))
+        })
+      )
+      const { engine } = yield* start(makeDeployment(), { journalLayer: refused })
+      expect(yield* Effect.flip(engine.ready)).toMatchObject({
+        _tag: "PartitionStopped",
+        reason: "sync_interval is not always"
+      })
+    })
   )
 })

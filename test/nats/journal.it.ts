@@ -1,8 +1,8 @@
 /** The contract of the journal on JetStream, with one copy and with three. */
 import { Effect, Layer } from "effect"
 import { JournalHarness, journalContract } from "../engine/contracts/journal.ts"
-import { oneServer, threeServers } from "./natsServers.ts"
 import { journalOn } from "./jetStreamSupport.ts"
+import { oneServer, threeServers } from "./natsServers.ts"
 
 journalContract(
   "JetStream, one copy",

@@ -7,9 +7,9 @@ import type { NatsConnection as Client } from "@nats-io/transport-node"
 import { Effect, Fiber } from "effect"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import { fill, text } from "../engine/contracts/journal.ts"
+import { appendText, connectTo, contents, eventually, observed, openOn, waitUntil } from "./jetStreamSupport.ts"
 import { type NatsServer, threeServers } from "./natsServers.ts"
 import { proxyTo } from "./proxy.ts"
-import { appendText, connectTo, contents, eventually, observed, openOn, waitUntil } from "./jetStreamSupport.ts"
 
 const replicas = { replicas: 3 } as const
 

@@ -5,8 +5,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { fill, text } from "../engine/contracts/journal.ts"
-import { oneServer } from "./natsServers.ts"
-import { proxyTo } from "./proxy.ts"
 import {
   appendText,
   connectTo,
@@ -18,6 +16,8 @@ import {
   openOn,
   waitUntil
 } from "./jetStreamSupport.ts"
+import { oneServer } from "./natsServers.ts"
+import { proxyTo } from "./proxy.ts"
 
 describe("the fenced append over a real server", { timeout: 60_000 }, () => {
   it.live("a server killed after it has stored a frame and before it said so: stored once, found by reading", () =>

@@ -5,8 +5,8 @@ import { isSubjectToken, partitionOf } from "../../src/engine/address.ts"
 import { maximumSignalBytes } from "../../src/engine/Signals.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import { SignalsHarness, signalsContract } from "../engine/contracts/signals.ts"
-import { oneServer } from "./natsServers.ts"
 import { connectTo, eventually, maximumBytes } from "./jetStreamSupport.ts"
+import { oneServer } from "./natsServers.ts"
 
 const signalsOn = (url: string, options: SignalsJetStream.SignalsOptions) =>
   Effect.flatMap(connectTo(url), ({ client }) => SignalsJetStream.make(client, { maximumBytes, ...options }))

@@ -18,22 +18,19 @@ describe("CNAC status file", () => {
     [7, "2023-08-04", { ASSIGNED: 781, RESERVED: 18, UNASSIGNED: 1 }, { null: 800 }],
     [8, "2024-10-10", { ASSIGNED: 782, RESERVED: 18 }, { NS: 664, PE: 115, null: 21 }],
     [9, "2026-04-01", { ASSIGNED: 782, RESERVED: 18 }, { NS: 664, PE: 115, null: 21 }]
-  ] as const)(
-    "of one area code with %i columns is read as that area code",
-    (columns, publicationDate, status, state) => {
-      const { codes, verdict } = parse(fixture(`cnac-${columns}-columns-902.csv.gz`))
-      assert.deepInclude(complete(verdict), { kind: "CNAC", columns, publicationDate, lines: 800, records: 800 })
-      assert.deepStrictEqual(complete(verdict).coverage, { whole: false, areaCodes: ["902"] })
-      assert.deepStrictEqual(
-        tally(codes, (record) => record.status),
-        status
-      )
-      assert.deepStrictEqual(
-        tally(codes, (record) => record.state),
-        state
-      )
-    }
-  )
+  ] as const)("of one area code with %i columns is read as that area code", (columns, publicationDate, status, state) => {
+    const { codes, verdict } = parse(fixture(`cnac-${columns}-columns-902.csv.gz`))
+    assert.deepInclude(complete(verdict), { kind: "CNAC", columns, publicationDate, lines: 800, records: 800 })
+    assert.deepStrictEqual(complete(verdict).coverage, { whole: false, areaCodes: ["902"] })
+    assert.deepStrictEqual(
+      tally(codes, (record) => record.status),
+      status
+    )
+    assert.deepStrictEqual(
+      tally(codes, (record) => record.state),
+      state
+    )
+  })
 
   it("gives records of two provinces in one area code", () => {
     const { codes } = parse(fixture("cnac-8-columns-902.csv.gz"))
