@@ -3,36 +3,29 @@
  * what an operator can do.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, FiberSet, Layer, Schedule } from "effect"
-import { SqlClient } from "effect/sql"
+import { Deferred, Effect, Exit, Layer, Schedule } from "effect"
 import { Checkpoints } from "../../src/engine/Checkpoints.ts"
 import { Cursors } from "../../src/engine/Cursors.ts"
-import type { Engine } from "../../src/engine/Engine.ts"
 import { isRetryable } from "../../src/engine/errors.ts"
 import { Journal } from "../../src/engine/Journal.ts"
 import { Placement } from "../../src/engine/Placement.ts"
-import type { LogRecord } from "../../src/engine/records.ts"
 import { acceptLoss } from "../../src/engine/recover.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import { Counter } from "../engine/support/actors.ts"
-import { deployment, type ProcessOptions, ports, servingEngine, startEngine } from "./engineSupport.ts"
+import {
+  deployment,
+  keys,
+  names,
+  note,
+  notes,
+  organization,
+  type ProcessOptions,
+  ports,
+  type Running,
+  servingEngine,
+  startEngine
+} from "./engineSupport.ts"
 import { connectTo, eventually, lostTail, maximumBytes, waitUntil } from "./jetStreamSupport.ts"
-import { threeServers } from "./natsServers.ts"
-
-type Running = Engine["Service"]
-
-const organization = "org_1"
-const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
-
-const note = (engine: Running, text: string, key = keys[0]!) =>
-  engine.ask(Counter, { organization, key }, { _tag: "Note", text })
-
-/** Everything that was ever noted, as the actors have it. */
-const notes = (engine: Running) =>
-  Effect.map(
-    Effect.forEach(keys, (key) => engine.state(Counter, { organization, key })),
-    (states) => states.flatMap((state) => [...state.notes])
-  )
 
 const noteMany = (engine: Running, from: number, count: number) =>
   Effect.forEach(
@@ -40,8 +33,6 @@ const noteMany = (engine: Running, from: number, count: number) =>
     (index) => note(engine, `note ${index}`, keys[index % keys.length]),
     { concurrency: 64, discard: true }
   )
-
-const names = (from: number, count: number) => Array.from({ length: count }, (_, index) => `note ${from + index}`)
 
 /** Why a partition has stopped. */
 const refusal = (options: ProcessOptions) =>
@@ -91,55 +82,6 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       assert.isAtLeast(checkpoints.length, 1)
       // what the older checkpoint covers was purged
       assert.isAbove(state.firstSequence, 1)
-    })
-  )
-
-  it.live("a server that is killed again and again: nothing answered is lost, nothing is there twice", () =>
-    Effect.gen(function* () {
-      const { options, server } = yield* deployment
-      const { engine, stop } = yield* servingEngine({ ...options, engine: { config: { checkpointFrames: 50 } } })
-      const answered = new Set<string>()
-      const asked = new Set<string>()
-      let going = true
-      let next = 0
-      const callers = yield* FiberSet.make()
-      for (let caller = 0; caller < 32; caller++) {
-        yield* FiberSet.run(
-          callers,
-          Effect.gen(function* () {
-            while (going) {
-              const text = `note ${next++}`
-              asked.add(text)
-              const exit = yield* Effect.exit(note(engine, text, keys[next % keys.length]))
-              if (Exit.isSuccess(exit)) answered.add(text)
-              else {
-                assert.isTrue(
-                  isRetryable(Exit.findErrorOption(exit).pipe((error) => error._tag === "Some" && error.value))
-                )
-                yield* Effect.sleep("20 millis")
-              }
-              // an actor's state is bounded, and so is this test
-              if (next > 3_000) going = false
-            }
-          })
-        )
-      }
-      for (const reached of [100, 500, 1_000]) {
-        yield* waitUntil(Effect.sync(() => answered.size >= reached || !going))
-        yield* server.kill
-        yield* server.start
-      }
-      yield* FiberSet.awaitEmpty(callers)
-      yield* stop
-      const again = yield* servingEngine(options)
-      const found = yield* notes(again.engine)
-      assert.strictEqual(new Set(found).size, found.length, "something is there twice")
-      const missing = [...answered].filter((text) => !found.includes(text))
-      assert.deepStrictEqual(missing, [])
-      assert.deepStrictEqual(
-        found.filter((text) => !asked.has(text)),
-        []
-      )
     })
   )
 
@@ -315,48 +257,6 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
     })
   )
 
-  it.live("a reactor's rows are there once for every fact, whatever is killed", () =>
-    Effect.gen(function* () {
-      const { options, server, sql } = yield* deployment
-      yield* sql`create table seen (id int8 generated always as identity primary key, text text not null)`
-      const reactor = {
-        name: "sql",
-        handle: (records: ReadonlyArray<LogRecord>) =>
-          Effect.gen(function* () {
-            const inner = yield* SqlClient.SqlClient
-            for (const record of records) {
-              const text = record._tag === "Fact" ? (record.fact as { readonly text?: string }).text : undefined
-              if (text !== undefined) yield* inner`insert into seen (text) values (${text})`
-            }
-          })
-      }
-      const engineOptions = { reactors: [reactor], config: { checkpointFrames: 20 } }
-      const first = yield* servingEngine({ ...options, engine: engineOptions })
-      const writing = yield* Effect.forkScoped(
-        Effect.forEach(
-          names(0, 300),
-          (text, index) => eventuallyNoted(first.engine, text, keys[index % keys.length]!),
-          {
-            concurrency: 16,
-            discard: true
-          }
-        )
-      )
-      yield* waitUntil(Effect.map(sql`select 1 from seen limit 50`, (rows) => rows.length >= 50))
-      yield* server.kill
-      yield* sql`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`
-      yield* server.start
-      yield* Fiber.join(writing)
-      const noted = [...(yield* eventually(notes(first.engine)))].sort()
-      yield* waitUntil(Effect.map(sql`select 1 from seen`, (rows) => rows.length >= noted.length))
-      const rows = yield* sql<{ readonly text: string }>`select text from seen`
-      assert.deepStrictEqual(rows.map((row) => row.text).sort(), noted)
-      yield* first.stop
-    })
-  )
-
   it.live("a signal counts once, also across a restart", () =>
     Effect.gen(function* () {
       const { options, server } = yield* deployment
@@ -424,39 +324,4 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       }
     })
   )
-
-  it.live("on three servers the loss of the leader loses nothing", () =>
-    Effect.gen(function* () {
-      const servers = yield* threeServers
-      const { options } = yield* deployment
-      const clustered = { ...options, natsUrl: servers.map((server) => server.url).join(","), replicas: 3 as const }
-      const { engine, stop } = yield* servingEngine(clustered)
-      const writing = yield* Effect.forkScoped(
-        Effect.forEach(names(0, 300), (text, index) => eventuallyNoted(engine, text, keys[index % keys.length]!), {
-          concurrency: 8,
-          discard: true
-        })
-      )
-      for (const server of servers) {
-        const before = (yield* notes(engine).pipe(Effect.orElseSucceed(() => []))).length
-        yield* server.kill
-        yield* waitUntil(
-          Effect.map(
-            notes(engine).pipe(Effect.orElseSucceed(() => [])),
-            (found) => found.length > before || found.length >= 300
-          )
-        )
-        yield* server.start
-      }
-      yield* Fiber.join(writing)
-      yield* stop
-      const again = yield* servingEngine(clustered)
-      const found = yield* notes(again.engine)
-      for (const text of names(0, 300)) assert.include(found, text)
-    })
-  )
 })
-
-/** Notes until it is answered; an unknown outcome is asked again, so the note may be there twice. */
-const eventuallyNoted = (engine: Running, text: string, key: string) =>
-  Effect.retry(note(engine, text, key), { while: isRetryable, schedule: Schedule.spaced("20 millis") })

@@ -1,5 +1,5 @@
 /** An engine as the platform runs it: its log, signals and asks on a nats-server, its checkpoints and cursors in PostgreSQL. */
-import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { Context, Effect, Exit, FiberSet, Layer, Logger, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { Engine, type EngineOptions, layer } from "../../src/engine/Engine.ts"
@@ -14,7 +14,7 @@ import { createEngineTables } from "../../src/postgres/engineTables.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Account, Counter, Reminder } from "../engine/support/actors.ts"
 import { makeDatabase, type TestDatabase } from "../support/database.ts"
-import { maximumBytes } from "./jetStreamSupport.ts"
+import { maximumBytes, waitUntil } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 
 export interface ProcessOptions {
@@ -87,3 +87,65 @@ export const deployment = Effect.gen(function* () {
   const options: ProcessOptions = { natsUrl: server.url, database }
   return { server, sql, options }
 })
+
+export type Running = Engine["Service"]
+
+export const organization = "org_1"
+
+/** Counters among which notes are spread, since an actor's state is bounded. */
+export const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+
+export const names = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => `note ${from + index}`)
+
+/** A decision that leaves a trace. */
+export const note = (engine: Running, text: string, key = keys[0]!) =>
+  engine.ask(Counter, { organization, key }, { _tag: "Note", text })
+
+/** Everything that was ever noted, as the actors have it. */
+export const notes = (engine: Running) =>
+  Effect.map(
+    Effect.forEach(keys, (key) => engine.state(Counter, { organization, key })),
+    (states) => states.flatMap((state) => [...state.notes])
+  )
+
+/** Callers that note one thing after the other, each a new one, until they are told to stop. */
+export const underLoad = (engine: Running, callers = 32) =>
+  Effect.gen(function* () {
+    const asked = new Set<string>()
+    const answered = new Set<string>()
+    const failures: Array<unknown> = []
+    let going = true
+    const fibers = yield* FiberSet.make()
+    for (let caller = 0; caller < callers; caller++) {
+      yield* FiberSet.run(
+        fibers,
+        Effect.gen(function* () {
+          while (going) {
+            const text = `note ${asked.size}`
+            asked.add(text)
+            const result = yield* Effect.result(note(engine, text, keys[asked.size % keys.length]))
+            if (result._tag === "Success") answered.add(text)
+            else failures.push(result.failure)
+            // the load, not a wait: an actor's state is bounded
+            yield* Effect.sleep("10 millis")
+          }
+        })
+      )
+    }
+    return {
+      asked,
+      answered,
+      failures,
+      /** Waits until so many more are answered. */
+      more: (count: number) =>
+        Effect.suspend(() => {
+          const goal = answered.size + count
+          return waitUntil(Effect.sync(() => answered.size >= goal))
+        }),
+      stop: Effect.suspend(() => {
+        going = false
+        return FiberSet.awaitEmpty(fibers)
+      })
+    }
+  })
