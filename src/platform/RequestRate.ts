@@ -18,7 +18,8 @@ import { OrganizationActor } from "./OrganizationActor.ts"
 /** How long a request waits for its limiter before it passes uncounted (decisions, "Platform request rate"). */
 export const limiterTimeoutMillis = 250
 
-interface TakeRequest {
+/** What the lane is asked. */
+export interface TakeRequest {
   readonly cost: number
   /** The plan of the organization's row: that of an organization of which the log knows none yet. */
   readonly plan: PlatformPlan

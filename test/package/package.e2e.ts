@@ -1,13 +1,16 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
- * by the compiler and run from JavaScript, because Node strips no types under node_modules.
+ * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
+ * README, as written.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Effect, Redacted } from "effect"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { makeDatabase } from "../support/database.ts"
 
 const run = promisify(execFile)
 const root = new URL("../..", import.meta.url).pathname
@@ -18,51 +21,74 @@ const npm = process.env.npm_execpath
 const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
   npm === undefined ? run("npm", args, { cwd }) : run(node, [npm, ...args], { cwd })
 
+/** The README's programs by the file name in their first line. */
+const programs = (readme: string): ReadonlyMap<string, string> =>
+  new Map([...readme.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!]))
+
 describe("the packed package", () => {
   let project: string
   let files: ReadonlyArray<string>
+  let readme: ReadonlyMap<string, string>
 
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), "sluice-package-"))
     const { stdout } = await npmRun(["pack", "--json", "--pack-destination", project], root)
-    const json = stdout.slice(stdout.indexOf("["))
-    const packed = (JSON.parse(json) as ReadonlyArray<{ filename: string; files: ReadonlyArray<{ path: string }> }>)[0]!
+    const packed = (
+      JSON.parse(stdout.slice(stdout.indexOf("["))) as ReadonlyArray<{
+        readonly filename: string
+        readonly files: ReadonlyArray<{ readonly path: string }>
+      }>
+    )[0]!
     files = packed.files.map((file) => file.path)
-    const { version: effect } = JSON.parse(await readFile(join(root, "node_modules/effect/package.json"), "utf8")) as {
-      version: string
+    const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+      readonly devDependencies: Readonly<Record<string, string>>
     }
+    const pinned = (...names: ReadonlyArray<string>) =>
+      Object.fromEntries(names.map((name) => [name, devDependencies[name]]))
     await writeFile(
       join(project, "package.json"),
       JSON.stringify({
         name: "stranger",
         private: true,
         type: "module",
-        dependencies: { sluice: `file:${packed.filename}`, effect, "@effect/platform-node": effect },
-        devDependencies: { typescript: "7.0.2", "@types/node": "24.19.2" }
+        dependencies: { sluice: `file:${packed.filename}`, ...pinned("effect", "@effect/platform-node") },
+        devDependencies: pinned("typescript", "@types/node")
       })
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
+    readme = programs(await readFile(join(root, "README.md"), "utf8"))
+    for (const [file, text] of readme) await writeFile(join(project, file), text)
   })
 
   afterAll(() => rm(project, { recursive: true, force: true }))
 
+  const runProgram = async (file: string, environment: Readonly<Record<string, string>> = {}) => {
+    const { stdout } = await run(node, [join(project, file)], {
+      cwd: project,
+      env: { PATH: process.env.PATH, ...environment }
+    })
+    return stdout.trim()
+  }
+
   it("holds the build, nats.conf, the data with its notice and nothing of the workshop", () => {
-    expect(files).toContain("dist/main.js")
-    expect(files).toContain("dist/index.d.ts")
-    expect(files).toContain("dist/directory/data/NOTICE")
-    expect(files).toContain("nats.conf")
-    expect(files).toContain("LICENSE")
-    expect(files).toContain("README.md")
-    expect(
-      files.filter((file) => file.startsWith("src/") || file.startsWith("test/") || file.endsWith(".tsbuildinfo"))
-    ).toEqual([])
+    for (const file of [
+      "dist/main.js",
+      "dist/index.d.ts",
+      "dist/directory/data/NOTICE",
+      "nats.conf",
+      "LICENSE",
+      "README.md"
+    ]) {
+      expect(files).toContain(file)
+    }
+    expect(files.filter((file) => /^(src|test)\//.test(file))).toEqual([])
   })
 
   it("shares one effect with its user", async () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules")).catch(() => [])).not.toContain("effect")
   })
 
-  it("type-checks and runs in an empty project", async () => {
+  it("type-checks in an empty project, with every program of the README", async () => {
     await writeFile(
       join(project, "tsconfig.json"),
       JSON.stringify({
@@ -72,31 +98,45 @@ describe("the packed package", () => {
           lib: ["es2024"],
           types: ["node"],
           strict: true,
+          allowImportingTsExtensions: true,
           skipLibCheck: true,
           noEmit: true
         },
-        include: ["use.ts"]
+        include: ["*.ts"]
       })
     )
-    await writeFile(
-      join(project, "use.ts"),
-      `import { Effect } from "effect"
-import { SluiceClient } from "sluice/client"
-import { Directory } from "sluice/directory"
-
-const program = Effect.gen(function* () {
-  const directory = yield* Directory
-  const carrier = yield* directory.carrier("9104")
-  return carrier.company_name
-})
-
-const name = await Effect.runPromise(program.pipe(Effect.provide(Directory.layerBundled)))
-console.log(name, typeof SluiceClient.layer({ baseUrl: "http://127.0.0.1:1", apiKey: "x" }))
-`
+    expect([...readme.keys()]).toEqual(
+      expect.arrayContaining(["counter.ts", "durable.ts", "limiter.ts", "directory.ts"])
     )
-    await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project])
-    const { stdout } = await run(node, [join(project, "use.ts")], { cwd: project })
-    expect(stdout.trim()).toBe("VERIZON NEW YORK, INC. object")
+    await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project]).catch(
+      (error: { stdout: string }) => expect.fail(error.stdout)
+    )
+  })
+
+  it("runs the README's actor in memory", async () => {
+    expect(await runProgram("counter.ts")).toBe("5")
+  })
+
+  it("runs the README's actor durably, and goes on where it stopped", async () => {
+    const twice = Effect.gen(function* () {
+      const { url } = yield* makeDatabase
+      const environment = { DATABASE_URL: Redacted.value(url), NATS_URL: inject("natsUrl") }
+      // The actor's own file runs first, in memory, because it is imported.
+      const once = Effect.map(
+        Effect.promise(() => runProgram("durable.ts", environment)),
+        (printed) => printed.split("\n").filter((line) => /^\d+$/.test(line))
+      )
+      return [yield* once, yield* once]
+    })
+    expect(await Effect.runPromise(Effect.scoped(twice))).toEqual([
+      ["5", "5"],
+      ["5", "10"]
+    ])
+  })
+
+  it("runs the README's limiter and directory without a server", async () => {
+    expect(await runProgram("limiter.ts")).toBe("[ true, false ]")
+    expect(await runProgram("directory.ts")).toBe("VERIZON NEW YORK, INC.")
   })
 
   it("has a command that runs", async () => {

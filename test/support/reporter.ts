@@ -8,6 +8,8 @@ export default class SummaryReporter implements Reporter {
     for (const module of modules) {
       // A file that cannot be loaded has no tests to count, and must not look like a success.
       failed += module.errors().length
+      // Nor has a suite whose preparation failed: its tests were not run.
+      for (const suite of module.children.allSuites()) failed += suite.errors().length
       for (const test of module.children.allTests()) {
         const state = test.result().state
         if (state === "passed") passed++
