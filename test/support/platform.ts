@@ -27,10 +27,14 @@ export interface Started {
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
+/** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
+const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
+
 /** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
 const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
+  NODE_COMPILE_CACHE: compileCache,
   ...environment
 })
 
