@@ -24,10 +24,20 @@ export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("sluic
   error: [EnvelopeUnauthorized, EnvelopeUnavailable]
 }) {}
 
-const name = Schema.String.check(Schema.isPattern(/^[^\p{Cc}]{1,200}$/u, { message: "Expected 1 to 200 characters" }))
+const name = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,200}$/u, { message: "Expected 1 to 200 characters" })
+)
 
 const email = Schema.String.check(
-  Schema.isPattern(/^[^\s@]{1,64}@[^\s@]{1,190}$/, { message: "Expected an email address" })
+  Schema.isPattern(/^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u, { message: "Expected an email address" })
+)
+
+/** The end of the year 9999, the last time that every system on the way can write. */
+const latestTimeMillis = 253_402_300_799_999
+
+/** Ids are letters, digits and underscores; anything else is nobody's. */
+const id = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
 )
 
 /** What an organization is made from; plans default to the smallest. */
@@ -45,7 +55,9 @@ export const CreateApiKey = Schema.Struct({
   mode: Schema.optional(Schema.Literals(["live", "test"])),
   services: Schema.Array(Schema.Literals(services)).check(Schema.isMaxLength(services.length)),
   scopes: Schema.Array(Schema.Literals(scopes)).check(Schema.isMaxLength(scopes.length)),
-  expiresAt: Schema.optional(Schema.NullOr(Schema.Int)).annotate({
+  expiresAt: Schema.optional(
+    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: latestTimeMillis })))
+  ).annotate({
     description: "Milliseconds since the Unix epoch after which the key is refused"
   })
 }).annotate({ identifier: "CreateApiKey" })
@@ -79,7 +91,7 @@ const organizations = HttpApiGroup.make("organizations")
       error: [EnvelopeInvalidRequest, EnvelopeConflict, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.put("setPlans", "/admin/v1/organizations/:id/plans", {
-      params: { id: Schema.String },
+      params: { id },
       payload: Schema.Struct({
         plan: Schema.optionalKey(Schema.Literals(platformPlans)),
         sendPlan: Schema.optionalKey(Schema.Literals(sendPlans))
@@ -93,7 +105,7 @@ const organizations = HttpApiGroup.make("organizations")
       })
     ),
     HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
-      params: { id: Schema.String },
+      params: { id },
       payload: OrganizationLimits,
       success: Organization,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
@@ -104,9 +116,9 @@ const organizations = HttpApiGroup.make("organizations")
       error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.get("get", "/admin/v1/organizations/:id", {
-      params: { id: Schema.String },
+      params: { id },
       success: Organization,
-      error: [EnvelopeNotFound, EnvelopeUnavailable]
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     })
   )
   .middleware(AdminAccess)
@@ -115,22 +127,22 @@ const organizations = HttpApiGroup.make("organizations")
 const keys = HttpApiGroup.make("keys")
   .add(
     HttpApiEndpoint.post("create", "/admin/v1/organizations/:id/keys", {
-      params: { id: Schema.String },
+      params: { id },
       headers: idempotent,
       payload: CreateApiKey,
       success: HttpApiSchema.WithHeaders(CreatedApiKey.pipe(HttpApiSchema.status(201)), Replayed),
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeConflict, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.get("list", "/admin/v1/organizations/:id/keys", {
-      params: { id: Schema.String },
+      params: { id },
       query: cursorPage,
       success: Schema.Struct({ data: Schema.Array(ApiKey), pagination }),
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }),
     HttpApiEndpoint.delete("revoke", "/admin/v1/keys/:id", {
-      params: { id: Schema.String },
+      params: { id },
       success: ApiKey,
-      error: [EnvelopeNotFound, EnvelopeUnavailable]
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     })
   )
   .middleware(AdminAccess)
@@ -188,7 +200,7 @@ const engine = HttpApiGroup.make("engine")
     }).annotateMerge(OpenApi.annotations({ summary: "Look into a partition" })),
     HttpApiEndpoint.get("inspectActor", "/admin/v1/actors/:kind", {
       params: { kind: Schema.String },
-      query: { organization: Schema.String, key: Schema.optional(Schema.String) },
+      query: { organization: id, key: Schema.optional(Schema.String) },
       success: Schema.Unknown,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound]
     }).annotateMerge(OpenApi.annotations({ summary: "Look into an actor" }))

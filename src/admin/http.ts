@@ -27,11 +27,17 @@ import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { Inspection } from "./Inspection.ts"
 
+/** How long an admin request may take before it is answered that it is not done; a stream of progress begins before. */
+const requestTimeoutMillis = 10_000
+
 /** The credentials of which admin requests must bear one. */
 export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>): Layer.Layer<AdminAccess> =>
   Layer.sync(AdminAccess, () => {
     const expected = keys.map((key) => Buffer.from(keyDigest(Redacted.value(key))))
-    type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, EnvelopeUnauthorized | Types.unhandled>
+    type Answer = Effect.Effect<
+      HttpServerResponse.HttpServerResponse,
+      EnvelopeUnauthorized | EnvelopeUnavailable | Types.unhandled
+    >
     return AdminAccess.of((httpEffect) =>
       Effect.withFiber((fiber): Answer => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -39,14 +45,19 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
         const digest = given === undefined ? undefined : Buffer.from(keyDigest(given))
         // Digests of equal length, so that the comparison tells nothing about a key.
         return digest !== undefined && expected.some((one) => timingSafeEqual(digest, one))
-          ? httpEffect
+          ? Effect.timeoutOrElse(httpEffect, {
+              duration: requestTimeoutMillis,
+              orElse: () => Effect.fail(EnvelopeUnavailable.of("The request took too long; it is safe to repeat"))
+            })
           : Effect.fail(EnvelopeUnauthorized.of("Invalid or missing admin credential"))
       })
     )
   })
 
+/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const unavailable = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
+    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
     Effect.andThen(EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat"))
   )
 

@@ -14,6 +14,8 @@ import type { Principal } from "./model.ts"
 const maximumEntries = 20_000
 /** Look-ups in the database at once. */
 const maximumLookups = 32
+/** How long a look-up may take, its wait for a place included. */
+const lookupTimeoutMillis = 5_000
 /** Different keys that may wait for their look-up; beyond it the answer is `unavailable`. */
 const maximumWaiting = 1_024
 /** Life of an entry while announcements cannot be heard. */
@@ -61,6 +63,8 @@ export class Authentication extends Context.Service<
       const unknown = new Map<string, Entry>()
       const waiting = new Map<string, Deferred.Deferred<Principal | null, KeyUncheckable>>()
       const uses = new Map<string, number>()
+      // When announcements were last lost: what was loaded before was in force until then.
+      let deafSinceMillis = 0
       // Raised by every announcement: a look-up that overlaps one is answered but not remembered.
       let announcements = 0
 
@@ -85,8 +89,12 @@ export class Authentication extends Context.Service<
       const warm = (digest: string, nowMillis: number): Principal | null | undefined => {
         const entry = known.get(digest) ?? unknown.get(digest)
         if (entry === undefined) return undefined
-        if (!SubscriptionRef.getUnsafe(notifications.connected) && nowMillis - entry.loadedAtMillis > deafLifeMillis)
+        if (
+          !SubscriptionRef.getUnsafe(notifications.connected) &&
+          nowMillis - Math.max(entry.loadedAtMillis, deafSinceMillis) > deafLifeMillis
+        ) {
           return undefined
+        }
         const principal = entry.principal
         if (principal === null) return null
         if (principal.expiresAtMillis !== null && principal.expiresAtMillis <= nowMillis) return null
@@ -108,6 +116,8 @@ export class Authentication extends Context.Service<
           )
         }).pipe(
           lookups.withPermit,
+          // A database that is silent must not hold requests, nor a place among the look-ups.
+          Effect.timeout(lookupTimeoutMillis),
           Effect.tapCause((cause) => Effect.logWarning("An API key could not be looked up", cause)),
           Effect.mapError(() => new KeyUncheckable()),
           Effect.onExit((exit) =>
@@ -139,6 +149,16 @@ export class Authentication extends Context.Service<
       yield* notifications.listen(keysChannel).pipe(
         Stream.runForEach((notification) =>
           Effect.sync(() => (notification._tag === "Message" ? forget(notification.payload) : forgetAll()))
+        ),
+        Effect.forkScoped
+      )
+
+      yield* SubscriptionRef.changes(notifications.connected).pipe(
+        Stream.filter((connected) => !connected),
+        Stream.runForEach(() =>
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            deafSinceMillis = now
+          })
         ),
         Effect.forkScoped
       )

@@ -44,12 +44,15 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
     SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`
   }
 }
+/** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
+const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
 
 /** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
 const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),
+  NODE_COMPILE_CACHE: compileCache,
   ...environment
 })
 

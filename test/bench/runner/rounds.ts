@@ -1,7 +1,7 @@
 /**
  * Runs a benchmark: rounds in which its sides are measured one after the other (ours, peer, ours, peer …), so that what
- * slows the machine for a while slows both. A round during which others used the CPU is repeated a few times; the least
- * disturbed attempt is kept, and marked where none was quiet.
+ * slows the machine for a while slows both. A round waits, not for ever, until others are quiet; one during which they
+ * used the CPU is repeated a few times, and the least disturbed attempt is kept, marked where none was quiet.
  */
 import type { Benchmark, Measure, RoundSamples, Sample } from "./benchmark.ts"
 import { type Disturbance, quiet, type WatchOthers, watchOthers } from "./cpu.ts"
@@ -27,6 +27,19 @@ const worse = (a: Disturbance, b: Disturbance): Disturbance => (totalOf(a) >= to
 interface Means {
   readonly workbench: Workbench
   readonly watchOthers: WatchOthers
+  readonly pause: (millis: number) => Promise<void>
+}
+
+/** Others are looked at for this long before a round, and it begins when they were quiet. */
+const lookMillis = 500
+/** Longest wait for others to be quiet; then the round begins all the same, and may be repeated. */
+const longestWaitMillis = 60_000
+
+const untilQuiet = async ({ pause, watchOthers }: Means): Promise<void> => {
+  for (let waited = 0; waited < longestWaitMillis; waited += lookMillis) {
+    const [, disturbance] = await watchOthers(() => pause(lookMillis))
+    if (totalOf(disturbance) <= disturbedAboveCores) return
+  }
 }
 
 const measureSide = async (
@@ -51,6 +64,7 @@ const shown = (sample: Sample): string =>
 const attemptRound = async (benchmark: Benchmark, label: string, means: Means): Promise<FinishedRound> => {
   const samples: Record<string, Sample> = {}
   let disturbance = quiet
+  await untilQuiet(means)
   for (const [name, measure] of Object.entries(benchmark.sides)) {
     const [sample, meanwhile] = await measureSide(measure, means)
     samples[name] = sample
@@ -62,14 +76,26 @@ const attemptRound = async (benchmark: Benchmark, label: string, means: Means): 
   return { samples, disturbance, disturbed: totalOf(disturbance) > disturbedAboveCores }
 }
 
-/** All rounds of a benchmark, in order. `watch` tells what others used; a test has its own. */
+/** What a test replaces. */
+export interface Surroundings {
+  /** Tells what others used. */
+  readonly watchOthers: WatchOthers
+  readonly pause: (millis: number) => Promise<void>
+}
+
+const machine: Surroundings = {
+  watchOthers,
+  pause: (millis) => new Promise((resolve) => setTimeout(resolve, millis))
+}
+
+/** All rounds of a benchmark, in order. */
 export const runRounds = async (
   benchmark: Benchmark,
   workbench: Workbench,
   rounds: number = benchmark.rounds ?? defaultRounds,
-  watch: WatchOthers = watchOthers
+  surroundings: Surroundings = machine
 ): Promise<ReadonlyArray<FinishedRound>> => {
-  const means = { workbench, watchOthers: watch }
+  const means = { workbench, ...surroundings }
   const finished: Array<FinishedRound> = []
   for (let round = 1; round <= rounds; round++) {
     const label = `  ${benchmark.name} ${round}/${rounds}`

@@ -103,11 +103,21 @@ describe("rounds", () => {
   const run = (rounds: number, others: ReadonlyArray<number>) => {
     order.length = 0
     lines.length = 0
-    const watch: WatchOthers = async (part) => {
+    const watchOthers: WatchOthers = async (part) => {
+      const before = order.length
       const result = await part()
-      return [result, { othersCores: others[order.length - 1] ?? 0, stolenCores: 0 }]
+      // A look before a round measures nothing.
+      const othersCores = order.length === before ? waitingFor.shift() : others[order.length - 1]
+      return [result, { othersCores: othersCores ?? 0, stolenCores: 0 }]
     }
-    return runRounds(of, workbench, rounds, watch)
+    return runRounds(of, workbench, rounds, { watchOthers, pause })
+  }
+
+  /** CPU of others at each look before a round, and the time spent looking. */
+  const waitingFor: Array<number> = []
+  let waitedMillis = 0
+  const pause = async (millis: number) => {
+    waitedMillis += millis
   }
 
   it("interleave the sides and show what each measured", async () => {
@@ -115,6 +125,18 @@ describe("rounds", () => {
     assert.strictEqual(rounds.length, 3)
     assert.deepStrictEqual(order, ["ours", "peer", "ours", "peer", "ours", "peer"])
     assert.strictEqual(lines[5], "  made-up 3/3 peer: attempt 6 (others 0.00 cores, stolen 0.00)")
+  })
+
+  it("begin when others are quiet, or after a minute", async () => {
+    waitedMillis = 0
+    waitingFor.push(0.5, 0.5, 0.01)
+    await run(1, [])
+    assert.deepStrictEqual([waitedMillis, order.length], [1500, 2])
+    waitedMillis = 0
+    waitingFor.push(...Array.from({ length: 200 }, () => 1))
+    const rounds = await run(1, [])
+    waitingFor.length = 0
+    assert.deepStrictEqual([waitedMillis, rounds.length], [60_000, 1])
   })
 
   it("are repeated as a whole when one side was disturbed", async () => {
@@ -136,15 +158,18 @@ describe("rounds", () => {
 
   it("are watched only in the part that counts, where a side says which", async () => {
     const watched: Array<string> = []
-    const watch: WatchOthers = async (part) => {
+    const watchOthers: WatchOthers = async (part) => {
       const result = await part()
-      watched.push(String(result))
-      return [result, { othersCores: result === "counts" ? 0 : 1, stolenCores: 0 }]
+      if (result !== undefined) watched.push(String(result))
+      return [result, { othersCores: result === undefined || result === "counts" ? 0 : 1, stolenCores: 0 }]
     }
     const sides = {
       ours: async (round: Round) => ({ size: (await round.watched(async () => "counts")).length })
     }
-    const rounds = await runRounds(benchmark({ name: "made-up", sides, rows: [] }), workbench, 1, watch)
+    const rounds = await runRounds(benchmark({ name: "made-up", sides, rows: [] }), workbench, 1, {
+      watchOthers,
+      pause
+    })
     assert.strictEqual(watched[0], "counts")
     assert.strictEqual(rounds[0]!.disturbed, false)
   })
