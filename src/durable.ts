@@ -4,6 +4,7 @@
  * refused. `SqlClient` comes out too, for reactors.
  */
 import { Layer, Redacted } from "effect"
+import type { SqlClient } from "effect/sql"
 import type { ReactorTransaction } from "./engine/Cursors.ts"
 import * as Engine from "./engine/Engine.ts"
 import { NatsConnection } from "./nats/connection.ts"
@@ -49,7 +50,11 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
     ),
     Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl) })),
     Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) }))
-  ) as Layer.Layer<Engine.Engine | PgClient.PgClient, DurableError, Exclude<R, ReactorTransaction | PgClient.PgClient>>
+  ) as Layer.Layer<
+    Engine.Engine | PgClient.PgClient | SqlClient.SqlClient,
+    DurableError,
+    Exclude<R, ReactorTransaction | PgClient.PgClient | SqlClient.SqlClient>
+  >
 
 /** Why the engine could not start; each has one sentence as its message. */
 export type DurableError = { readonly _tag: string; readonly message: string }
