@@ -4,12 +4,13 @@
  * start ingests the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
  */
 import { randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject } from "vitest"
 import { makeDatabase, urlOf } from "../support/database.ts"
-import { type Finished, type Platform, startPlatform } from "../support/platform.ts"
+import { type Finished, type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { type Collector, startCollector } from "./collector.ts"
 import { hangMillis } from "./exchange.ts"
 import { proxyOf, type TcpProxy, through } from "./proxy.ts"
@@ -59,10 +60,9 @@ export interface TestPlatform {
   /** Requests a path of the admin API with its credential; the body is sent as JSON. */
   readonly admin: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
   readonly createKey: (key?: NewKey) => Promise<CreatedKey>
-  /** Revokes a key over the admin API of the node given, by default that of the platform under test. */
-  readonly revokeKey: (id: string, node?: Platform) => Promise<void>
-  /** Another node on the same servers, not through the proxies; its admin credential is the same. Started when first asked for. */
-  readonly otherNode: () => Promise<Platform>
+  readonly revokeKey: (id: string) => Promise<void>
+  /** Runs a command in a process of its own on the same database, not through the proxies: what it changes, nodes hear of. */
+  readonly elsewhere: (...args: ReadonlyArray<string>) => Promise<string>
   /** Stops the platform as an operator does; nothing but its output can be looked at afterwards. */
   readonly stop: () => Promise<Finished>
 }
@@ -115,12 +115,8 @@ const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatfo
   const stop = () => (stopping ??= platform.stop())
   cleanup.push(stop)
 
-  let otherNode: Promise<Platform> | undefined
-  const startOther = async () => {
-    const node = await startPlatform({ ...common, DATABASE_URL: databaseUrl, NATS_URL: natsUrl })
-    cleanup.push(node.stop)
-    return node
-  }
+  const elsewhereFolder = await mkdtemp(join(tmpdir(), "sluice-elsewhere-"))
+  cleanup.push(() => rm(elsewhereFolder, { recursive: true, force: true }))
 
   const adminUrl = await adminUrlOf(platform)
   const secrets = new Set([adminKey, platform.demoKey!, ...passwordOf(databaseUrl), ...passwordOf(natsUrl)])
@@ -163,14 +159,15 @@ const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatfo
     get: (path, init) => request(`${platform.url}${path}`, { headers: { authorization: `Bearer ${key}` }, ...init }),
     admin,
     createKey,
-    revokeKey: async (id, node = platform) => {
-      const { status } = await request(`${await adminUrlOf(node)}/admin/v1/keys/${id}`, {
-        method: "DELETE",
-        headers: { authorization: `Bearer ${adminKey}` }
+    revokeKey: async (id) => expect((await admin("DELETE", `/admin/v1/keys/${id}`)).status).toBe(200),
+    elsewhere: async (...args) => {
+      const { code, stdout, stderr } = await sluice(args, {
+        DATABASE_URL: databaseUrl,
+        SLUICE_DATA_DIR: elsewhereFolder
       })
-      expect(status).toBe(200)
+      expect(code, stderr).toBe(0)
+      return stdout
     },
-    otherNode: () => (otherNode ??= startOther()),
     stop
   }
 }
