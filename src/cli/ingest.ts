@@ -54,7 +54,7 @@ export class IngestionRefused extends Data.TaggedError("IngestionRefused")<{
 const number = (value: number) => value.toLocaleString("en-US")
 
 const progressText = ({ phase, rows, fraction }: IngestionProgress, bar: boolean): string => {
-  const share = fraction === null ? "" : `${String(Math.floor(fraction * 100)).padStart(3)} % `
+  const share = fraction === null ? "" : `${String(Math.floor(fraction * 100)).padStart(bar ? 3 : 0)} % `
   const filled = Math.round((fraction ?? 0) * barWidth)
   const cells = bar && fraction !== null ? `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}] ` : ""
   return phase === "opening" ? phase : `${cells}${share}${phase}, ${number(rows)} records`
