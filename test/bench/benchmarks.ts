@@ -1,5 +1,7 @@
 /** Every benchmark there is. To add one, write it in a file under `rows/` and name it here. */
 import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
+import { engineBenchmarks } from "./rows/engine.ts"
+import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
@@ -9,5 +11,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...httpBenchmarks,
   ...ingestionBenchmarks,
   ...directoryIndexBenchmarks,
-  ...startupBenchmarks
+  ...startupBenchmarks,
+  ...engineBenchmarks,
+  ...engineRecoveryBenchmarks
 ]
