@@ -4,6 +4,7 @@ import { engineBenchmarks } from "./rows/engine.ts"
 import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
+import { limitsBenchmarks } from "./rows/limits.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
 
@@ -13,5 +14,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...directoryIndexBenchmarks,
   ...startupBenchmarks,
   ...engineBenchmarks,
-  ...engineRecoveryBenchmarks
+  ...engineRecoveryBenchmarks,
+  ...limitsBenchmarks
 ]

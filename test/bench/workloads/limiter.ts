@@ -1,15 +1,14 @@
 /**
- * Workloads of the request limiter beside rate-limiter-flexible's memory limiter: operations per second on one and on many keys,
- * and bytes per key. Each answers for itself; run alone this file prints them all, each in a process of its own:
- * `node test/bench/limits.ts [seconds]`.
+ * The request limiter and, beside it, rate-limiter-flexible's memory limiter: operations per second on one or many keys, and
+ * bytes per key. A process measures one of them.
  */
-import { fork } from "node:child_process"
-import { once } from "node:events"
+import "effect/schema/SchemaJITCompiler/enable"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { Effect } from "effect"
 import { RateLimiterMemory } from "rate-limiter-flexible"
-import { makeMemory, RateLimiter } from "../../src/limits/index.ts"
+import { makeMemory, RateLimiter } from "../../../src/limits/index.ts"
+import { serveWorkload } from "./workload.ts"
 
 /** A limit that no run reaches, so that both limiters do the work of an admitted request. */
 const limit = 1_000_000_000
@@ -34,7 +33,7 @@ const operationsPerSecond = async (seconds: number, run: (times: number) => void
 }
 
 /** The synchronous call, with the time from `Date.now()` as the other limiter takes it. */
-export const synchronous = (keyCount: number, seconds: number): Promise<number> => {
+const synchronous = (keyCount: number, seconds: number): Promise<number> => {
   const keys = organizations(keyCount)
   const memory = makeMemory()
   let next = 0
@@ -47,7 +46,7 @@ export const synchronous = (keyCount: number, seconds: number): Promise<number> 
 }
 
 /** `yield* limiter.take(key)` in one fiber after the other. */
-export const throughEffect = (keyCount: number, seconds: number): Promise<number> => {
+const throughEffect = (keyCount: number, seconds: number): Promise<number> => {
   const keys = organizations(keyCount)
   let next = 0
   const program = Effect.gen(function* () {
@@ -66,7 +65,7 @@ export const throughEffect = (keyCount: number, seconds: number): Promise<number
 }
 
 /** A fiber of its own for each call. */
-export const throughRunSync = (keyCount: number, seconds: number): Promise<number> => {
+const fiberPerCall = (keyCount: number, seconds: number): Promise<number> => {
   const keys = organizations(keyCount)
   let next = 0
   const program = Effect.gen(function* () {
@@ -84,7 +83,7 @@ export const throughRunSync = (keyCount: number, seconds: number): Promise<numbe
 }
 
 /** `await limiter.consume(key)` of rate-limiter-flexible. */
-export const rateLimiterFlexible = (keyCount: number, seconds: number): Promise<number> => {
+const rateLimiterFlexible = (keyCount: number, seconds: number): Promise<number> => {
   const keys = organizations(keyCount)
   const limiter = new RateLimiterMemory({ points: limit, duration: 60 })
   let next = 0
@@ -114,7 +113,7 @@ const bytesPerKey = async (count: number, fill: (key: string) => unknown): Promi
 }
 
 /** Bytes per key of `makeMemory`. */
-export const ownBytesPerKey = (count: number): Promise<number> => {
+const ownBytesPerKey = (count: number): Promise<number> => {
   const memory = makeMemory({ maxKeys: count + 1 })
   const now = Date.now()
   return bytesPerKey(count, (key) => memory.take(key, limit, 1, now)).then((bytes) => {
@@ -125,36 +124,28 @@ export const ownBytesPerKey = (count: number): Promise<number> => {
 }
 
 /** Bytes per key of rate-limiter-flexible. */
-export const flexibleBytesPerKey = async (count: number): Promise<number> => {
+const flexibleBytesPerKey = async (count: number): Promise<number> => {
   const limiter = new RateLimiterMemory({ points: limit, duration: 600 })
   const bytes = await bytesPerKey(count, (key) => limiter.consume(key))
   if ((await limiter.get("org_".padEnd(26, "0"))) === null) throw new Error("a key was not counted")
   return bytes
 }
 
-const rows: Record<string, (seconds: number) => Promise<number>> = {
-  "synchronous, 1 key, op/s": (seconds) => synchronous(1, seconds),
-  "through Effect, 1 key, op/s": (seconds) => throughEffect(1, seconds),
-  "one fiber per call, 1 key, op/s": (seconds) => throughRunSync(1, seconds),
-  "rate-limiter-flexible, 1 key, op/s": (seconds) => rateLimiterFlexible(1, seconds),
-  "synchronous, 10,000 keys, op/s": (seconds) => synchronous(10_000, seconds),
-  "through Effect, 10,000 keys, op/s": (seconds) => throughEffect(10_000, seconds),
-  "one fiber per call, 10,000 keys, op/s": (seconds) => throughRunSync(10_000, seconds),
-  "rate-limiter-flexible, 10,000 keys, op/s": (seconds) => rateLimiterFlexible(10_000, seconds),
-  "own table, 10,000 keys, bytes per key": () => ownBytesPerKey(10_000),
-  "rate-limiter-flexible, 10,000 keys, bytes per key": () => flexibleBytesPerKey(10_000),
-  "own table, 100,000 keys, bytes per key": () => ownBytesPerKey(100_000),
-  "rate-limiter-flexible, 100,000 keys, bytes per key": () => flexibleBytesPerKey(100_000)
+/** Who is measured, and of what: operations a second, or bytes per key. */
+export interface LimiterLoad {
+  readonly limiter: "synchronous" | "effect" | "fiberPerCall" | "flexible"
+  readonly measured: "operations" | "bytes"
+  readonly keys: number
+  readonly seconds: number
 }
 
-if (import.meta.main) {
-  const [seconds = "2", only] = process.argv.slice(2)
-  if (only === undefined) {
-    for (const name of Object.keys(rows)) await once(fork(import.meta.filename, [seconds, name]), "exit")
-  } else {
-    const figure = await rows[only]!(Number(seconds))
-    console.log(`${only.padEnd(52)} ${Math.round(figure).toLocaleString("en").padStart(12)}`)
-    // Its timers, one per key, would keep nothing alive, but a run ends here in any case.
-    process.exit(0)
-  }
-}
+const operations = { synchronous, effect: throughEffect, fiberPerCall, flexible: rateLimiterFlexible }
+
+serveWorkload(({ keys, limiter, measured, seconds }: LimiterLoad) =>
+  Effect.succeed({
+    measure: async () => {
+      if (measured === "operations") return { perSecond: await operations[limiter](keys, seconds) }
+      return { bytesPerKey: await (limiter === "flexible" ? flexibleBytesPerKey(keys) : ownBytesPerKey(keys)) }
+    }
+  })
+)

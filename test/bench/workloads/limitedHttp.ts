@@ -1,0 +1,59 @@
+/**
+ * The platform's public listener on a filled data folder, with the request rate that the platform has or with none, all else
+ * being equal: both run the engine. The demo organization has a limit that no load reaches, so that limited requests pass.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { HttpServer } from "effect/http"
+import { SqlClient } from "effect/sql"
+import { Directory } from "../../../src/directory/Directory.ts"
+import { Engine } from "../../../src/engine/Engine.ts"
+import { maximumLimit } from "../../../src/limits/index.ts"
+import { NatsConnection } from "../../../src/nats/connection.ts"
+import { layerEngine } from "../../../src/platform/engine.ts"
+import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
+import { RequestRate } from "../../../src/platform/RequestRate.ts"
+import { layerServices, layerStores } from "../../../src/platform.ts"
+import { layerPublic } from "../../../src/server.ts"
+import { startServers } from "./servers.ts"
+import { serveWorkload } from "./workload.ts"
+
+export interface LimitedHttpLoad {
+  readonly dataFolder: string
+  readonly limited: boolean
+}
+
+/** As `sluice serve` has them by default. */
+const partitions = 8
+const maxConnections = 8
+const maxBodyBytes = 1_048_576
+
+serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
+  Effect.gen(function* () {
+    const servers = yield* startServers(dataFolder)
+    const options = { databaseUrl: Redacted.make(servers.databaseUrl), maxConnections }
+    const decisions = Layer.mergeAll(
+      OrganizationPlans.layer,
+      limited ? RequestRate.layer : RequestRate.layerUnlimited
+    ).pipe(
+      Layer.provideMerge(layerEngine({ partitions, replicas: 1, maximumLogBytes: undefined, namespace: undefined }))
+    )
+    const platform = yield* Layer.build(
+      layerServices(options).pipe(
+        Layer.provideMerge(decisions),
+        Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),
+        Layer.provideMerge(layerStores(options))
+      )
+    )
+    return yield* Effect.gen(function* () {
+      yield* (yield* Engine).ready
+      yield* (yield* Directory).refresh
+      const sql = yield* SqlClient.SqlClient
+      const plans = yield* OrganizationPlans
+      const [demo] = yield* sql<{ readonly id: string }>`select id from organizations where name = 'demo'`
+      yield* plans.setLimits(demo!.id, { requestsPerMinute: maximumLimit })
+      const listener = yield* Layer.build(layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false }))
+      return { told: HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address) }
+    }).pipe(Effect.provideContext(platform))
+  })
+)
