@@ -9,6 +9,7 @@ import type { Config } from "../config.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
+import { Engine } from "../engine/Engine.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import type { NatsBootError } from "../nats/errors.ts"
 import { type EngineSettings, layerEngine } from "../platform/engine.ts"
@@ -47,6 +48,13 @@ export class LogNotNamed extends Data.TaggedError("LogNotNamed") {
   }
 }
 
+/** The platform that runs on this database decides, and cannot be reached. */
+export class DecidedElsewhere extends Data.TaggedError("DecidedElsewhere") {
+  override get message(): string {
+    return "The platform that runs on this database decides plans and limits: start it with SLUICE_ADMIN_KEY, and give this command that key and SLUICE_ADMIN_URL"
+  }
+}
+
 /** An engine for the few commands that decide something; it takes its time, so it starts when it is needed. */
 const lazyPlans = (config: Config, natsUrl: Redacted.Redacted<string> | undefined) => {
   const nats =
@@ -55,7 +63,8 @@ const lazyPlans = (config: Config, natsUrl: Redacted.Redacted<string> | undefine
       : NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
   return OrganizationPlans.layerLazy(
     layerEngine(engineSettings(config)).pipe(
-      Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>)
+      Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),
+      Layer.catchTag("PlacementRefused", () => Layer.effect(Engine, Effect.fail(new DecidedElsewhere())))
     )
   )
 }

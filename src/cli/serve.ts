@@ -151,22 +151,18 @@ const run = Effect.fnUntraced(function* (config: Config) {
     })
 
     const publicUrl = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
-    const tell = (key: Redacted.Redacted<string> | undefined) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Console.log(
-          [
-            `Sluice ${version} is ready (${seconds(now - started)})`,
-            "",
-            `  API   ${publicUrl}`,
-            `  Docs  ${publicUrl}/docs`,
-            ...(key === undefined ? [] : [`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`]),
-            ""
-          ].join("\n")
-        )
-      )
-    // As late as can be: its key is shown once, and must not be lost with a start that fails.
-    const made = demoWanted(config) && (yield* ensureDemo(config.demoKey, tell))
-    if (!made) yield* tell(undefined)
+    // The key is stored once it has been shown, and the start is ready once it is stored: it can be neither lost nor too early.
+    const showKey = (key: Redacted.Redacted<string>) =>
+      Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
+    if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey)
+    const lines = [
+      `Sluice ${version} is ready (${seconds((yield* Clock.currentTimeMillis) - started)})`,
+      "",
+      `  API   ${publicUrl}`,
+      `  Docs  ${publicUrl}/docs`,
+      ""
+    ]
+    yield* Console.log(lines.join("\n"))
     return yield* Effect.never
   }).pipe(Effect.provide(platform))
 })

@@ -18,6 +18,8 @@ const adminKey = `adm_${"Ab1".repeat(10)}`
 const revocationMillis = 1_000
 
 let databaseUrl = ""
+/** The second platform's; a second one on the first's database is refused. */
+let otherDatabaseUrl = ""
 /** Has an admin API. */
 let first: Platform
 /** Has none: there is no credential for it. */
@@ -37,10 +39,10 @@ const makeOrganization = async (): Promise<string> =>
 
 beforeAll(async () => {
   databaseUrl = await database()
-  const environment = { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl") }
+  otherDatabaseUrl = await database()
   const [one, other] = await Promise.all([
-    startPlatform({ ...environment, SLUICE_ADMIN_KEY: adminKey }),
-    startPlatform(environment)
+    startPlatform({ DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_ADMIN_KEY: adminKey }),
+    startPlatform({ DATABASE_URL: otherDatabaseUrl, NATS_URL: inject("natsUrl") })
   ])
   first = one
   second = other
@@ -50,18 +52,30 @@ afterAll(async () => {
   await Promise.all([first.stop(), second.stop()])
 })
 
-describe("two first starts at one moment on an empty database", () => {
-  it("make one demo organization, whose key one of them shows and both take", async () => {
-    const keys = [first.demoKey, second.demoKey].filter((key) => key !== undefined)
-    expect(keys).toHaveLength(1)
+describe("platforms on named servers", () => {
+  it("make one demo organization on an empty database", async () => {
     expect(await query(databaseUrl, "select name, plan, send_plan, risk from organizations")).toEqual([
       { name: "demo", plan: "team", send_plan: "enterprise", risk: "standard" }
     ])
     expect(await query(databaseUrl, "select services, scopes, active from api_keys")).toEqual([
       { services: ["directory", "send", "telco", "talk", "voip", "transcribe"], scopes: ["*"], active: true }
     ])
-    expect(await carriers(first, keys[0]!)).toBe(200)
-    expect(await carriers(second, keys[0]!)).toBe(200)
+    expect(await carriers(first, first.demoKey!)).toBe(200)
+    expect(await carriers(second, second.demoKey!)).toBe(200)
+  })
+
+  it("refuse a second one on the same database, and go on", async () => {
+    const { code, stderr } = await sluice(["serve"], {
+      DATABASE_URL: databaseUrl,
+      NATS_URL: inject("natsUrl"),
+      SLUICE_PORT: "0",
+      SLUICE_DATA_DIR: join(first.dataDir, "..", "second-owner")
+    })
+    expect(code).toBe(1)
+    expect(stderr.trimEnd().split("\n").at(-1)).toMatch(
+      /^sluice: another process runs the partitions of this database: /
+    )
+    expect(await carriers(first, first.demoKey!)).toBe(200)
   })
 
   it("serve the same records", async () => {
@@ -95,33 +109,52 @@ describe("two first starts at one moment on an empty database", () => {
 describe("commands", () => {
   // By the admin API of the one, past the other's, and with nothing but the database's address.
   const ways = [
-    ["a platform with an admin API", () => at(first)],
-    ["a platform without", () => at(second)],
+    ["a platform with an admin API", () => ({ platform: first, url: databaseUrl, environment: at(first) })],
+    ["a platform without", () => ({ platform: second, url: otherDatabaseUrl, environment: at(second) })],
     [
       "DATABASE_URL alone",
-      () => ({ SLUICE_DATA_DIR: join(first.dataDir, "..", "nothing-here"), DATABASE_URL: databaseUrl })
+      () => ({
+        platform: first,
+        url: databaseUrl,
+        environment: { SLUICE_DATA_DIR: join(first.dataDir, "..", "nothing-here"), DATABASE_URL: databaseUrl }
+      })
     ]
   ] as const
 
-  it.each(ways)("make and revoke keys, at once on both, by %s", async (_, environmentOf) => {
-    const environment = environmentOf()
-    const { id } = await okJson(["orgs", "create", `Acme ${randomUUID()}`], environment)
-    const made = await okJson(["keys", "create", "--org", id, "--services", "directory"], environment)
+  it.each(ways)("make and revoke keys, at once in force, by %s", async (_, way) => {
+    const { environment, platform, url } = way()
+    const [demo] = (await query(url, "select id from organizations where name = 'demo'")) as [{ readonly id: string }]
+    const made = await okJson(["keys", "create", "--org", demo.id, "--services", "directory"], environment)
     expect(made).toEqual({
       id: expect.stringMatching(/^key_[0-9A-Za-z]{22}$/),
       key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{22}$/)
     })
-    expect(await carriers(first, made.key)).toBe(200)
-    expect(await carriers(second, made.key)).toBe(200)
+    expect(await carriers(platform, made.key)).toBe(200)
     expect(await okJson(["keys", "revoke", made.id], environment)).toEqual({ id: made.id })
-    await expect.poll(() => carriers(first, made.key), { timeout: revocationMillis, interval: 10 }).toBe(401)
-    await expect.poll(() => carriers(second, made.key), { timeout: revocationMillis, interval: 10 }).toBe(401)
+    await expect.poll(() => carriers(platform, made.key), { timeout: revocationMillis, interval: 10 }).toBe(401)
+  })
+
+  it("that decide something say how to reach the platform that decides", async () => {
+    const none = await sluice(["orgs", "create", "Acme"], {
+      SLUICE_DATA_DIR: join(first.dataDir, "..", "nothing-here"),
+      DATABASE_URL: databaseUrl
+    })
+    expect(none).toMatchObject({ code: 1, stdout: "" })
+    expect(none.stderr).toMatch(/^sluice: .*NATS_URL.*SLUICE_ADMIN_URL/m)
+    const past = await sluice(["orgs", "create", "Acme"], at(second))
+    expect(past).toMatchObject({ code: 1, stdout: "" })
+    expect(past.stderr).toMatch(/^sluice: .*SLUICE_ADMIN_KEY/m)
+    const { adminUrl } = await runOf(first)
+    const remote = { SLUICE_ADMIN_URL: adminUrl!, SLUICE_ADMIN_KEY: adminKey }
+    expect(await okJson(["orgs", "create", `Acme ${randomUUID()}`], remote)).toEqual({
+      id: expect.stringMatching(/^org_[0-9A-Za-z]{22}$/)
+    })
   })
 
   it("show and list what was made", async () => {
     const name = `Ünternehmen ${randomUUID()}`
     const plans = ["--plan", "early_adopter", "--send-plan", "pro", "--risk", "higher"]
-    const created = await okJson(["orgs", "create", name, "--email", "ops@acme.example", ...plans], at(second))
+    const created = await okJson(["orgs", "create", name, "--email", "ops@acme.example", ...plans], at(first))
     expect(created).toEqual({ id: expect.stringMatching(/^org_[0-9A-Za-z]{22}$/) })
     const { id } = created
     const shown = await okJson(["orgs", "show", id], at(first))
@@ -132,14 +165,15 @@ describe("commands", () => {
       plan: "early_adopter",
       sendPlan: "pro",
       risk: "higher",
+      requestsPerMinute: null,
       createdAt: expect.any(Number)
     })
-    expect((await okJson(["orgs", "list"], at(second)))[0]).toEqual(shown)
+    expect((await okJson(["orgs", "list"], at(first)))[0]).toEqual(shown)
     const { id: keyId, key } = await okJson(
       ["keys", "create", "--org", id, "--services", "telco, directory", "--scopes", "talk:*,platform:webhooks:read"],
       at(first)
     )
-    const [listed, ...others] = await okJson(["keys", "list", "--org", id], at(second))
+    const [listed, ...others] = await okJson(["keys", "list", "--org", id], at(first))
     expect(others).toEqual([])
     expect(listed).toEqual({
       id: keyId,
@@ -160,7 +194,7 @@ describe("commands", () => {
     const id = /^id +(org_\w+)$/m.exec(await ok(["orgs", "create", "Acme Ltd", "--plan", "team"], at(first)))?.[1]
     expect(await ok(["orgs", "show", id!], at(first))).toMatch(
       new RegExp(
-        `^id        ${id}\nname      Acme Ltd\nemail     -\nplan      team\nsend plan hobby\nrisk      standard\ncreated   \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d\n$`
+        `^id        ${id}\nname      Acme Ltd\nemail     -\nplan      team\nsend plan hobby\nrate      the plan's\nrisk      standard\ncreated   \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d\n$`
       )
     )
     expect(await ok(["orgs", "list"], at(first))).toMatch(
@@ -207,7 +241,7 @@ describe("commands", () => {
 
   it("act on the database they are given, also beside a platform on another one", async () => {
     const other = await database()
-    const environment = { ...at(first), DATABASE_URL: other }
+    const environment = { ...at(first), DATABASE_URL: other, NATS_URL: inject("natsUrl") }
     expect(await okJson(["orgs", "list"], environment)).toEqual([])
     const { id } = await okJson(["orgs", "create", "Elsewhere"], environment)
     expect(await query(other, "select id from organizations")).toEqual([{ id }])
@@ -413,7 +447,7 @@ describe("the admin API", () => {
   it("records what was done, and no secret", async () => {
     const id = await makeOrganization()
     const { id: keyId, key } = await okJson(["keys", "create", "--org", id, "--services", "directory"], at(first))
-    await ok(["keys", "revoke", keyId], at(second))
+    await ok(["keys", "revoke", keyId], at(first))
     const source = `http://operator:geheim@127.0.0.1:1/codes.txt?token=geheim`
     await sluice(["ingest", source], at(first))
     const acts = await query<{ readonly act: string; readonly subject: string; readonly at: Date }>(

@@ -63,6 +63,13 @@ const areaCode = async (npa: string, nxx: string) => {
 const lastIngestion = async (): Promise<string> =>
   ((await (await fetch(`${platform.url}/v1/health`)).json()) as { readonly last_ingestion: string }).last_ingestion
 
+/** The same, once the platform has heard of every ingestion that has ended. */
+const settledIngestion = async (): Promise<string> => {
+  const [newest] = (await okJson(["ingest", "--list"], environment)) as ReadonlyArray<{ readonly finishedAt: string }>
+  await until(async () => (await lastIngestion()) === newest!.finishedAt)
+  return newest!.finishedAt
+}
+
 /** A code of the US file that is in use. */
 const nxx = "200"
 
@@ -126,7 +133,7 @@ it("tells each kind of file by its content, and repeating changes nothing", asyn
 
 it("shows a difference without storing it, then stores it, and the platform answers from it", async () => {
   const path = await file("changed.txt", withCompany("SLUICE TELEPHONE CO"))
-  const before = await lastIngestion()
+  const before = await settledIngestion()
   const dry = await ingestOne(path, "--dry-run")
   expect(dry).toMatchObject({ _tag: "Ingested", read: 800, added: 0, changed: 1, removed: 0, dryRun: true })
   expect((await areaCode(usNpa, nxx)).exchanges).toMatchObject([{ nxx, company_name: "ONVOY, LLC- NY" }])
@@ -170,7 +177,7 @@ it("takes a file with few malformed lines, and names each by its number", async 
 })
 
 it("refuses what is damaged or something else with a sentence, and what is stored stays", async () => {
-  const before = await lastIngestion()
+  const before = await settledIngestion()
   const us = usLines(usNpa)
   const malformed = us.map((line, index) => (index > 0 && index <= 9 ? line.replace("\tAS ", "\tQQ ") : line))
   const whole = textOf(us)
@@ -298,7 +305,7 @@ it("leaves everything as it was when it is interrupted", async () => {
   await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve))
   const closed = new Promise((resolve) => slow.once("close", resolve))
   const { port } = slow.address() as { readonly port: number }
-  const before = await lastIngestion()
+  const before = await settledIngestion()
   const command = start(["ingest", `http://127.0.0.1:${port}/codes.txt`], environment)
   await request
   command.process.kill("SIGINT")

@@ -21,7 +21,7 @@ let environment: Record<string, string> = {}
 let demoKey = ""
 let running: Started | undefined
 
-const ready = /^Sluice [\d.]+ is ready \([\d.]+ s\)\n\n {2}API {3}(http:\/\/127\.0\.0\.1:\d+)\n {2}Docs {2}\1\/docs\n/
+const ready = /^Sluice [\d.]+ is ready \([\d.]+ s\)\n\n {2}API {3}(http:\/\/127\.0\.0\.1:\d+)\n {2}Docs {2}\1\/docs\n/m
 
 const serve = async (more: Record<string, string> = {}) => {
   running = start(["serve"], { ...environment, ...more })
@@ -59,7 +59,7 @@ describe("serve", () => {
   it("makes everything on an empty folder, and tells address, docs and, once, the demo key", async () => {
     const platform = await serve()
     const printed =
-      /^Sluice .*\n\n {2}API .*\n {2}Docs .*\n {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\n\n$/
+      /^ {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n\n$/
     expect(platform.stdout()).toMatch(printed)
     demoKey = printed.exec(platform.stdout())![1]!
 
