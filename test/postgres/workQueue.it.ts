@@ -1,8 +1,9 @@
 /** The work queue on a real PostgreSQL: every job is worked on at least once, and every outcome counts for its own attempt only. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { createWorkQueue, make, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
+import { make, maximumBatch, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
+import { createWorkQueue } from "../../src/postgres/workQueueTable.ts"
 import { freshDatabase } from "../support/database.ts"
 
 class Subject extends Context.Service<Subject, { readonly queue: WorkQueue }>()("test/Subject") {}
@@ -315,6 +316,16 @@ layer(
       assert.strictEqual(yield* queue.unpark([first!.id, "nobody"], 3_000), 1)
       const again = yield* queue.take(partition, claims, { now: 3_000, takenUntil: 4_000 })
       assert.deepStrictEqual([namesOf(again), again[0]?.attempt], [["a"], 1])
+    })
+  )
+
+  it.effect("a list that no statement should take is a defect, and nothing of it is put in", () =>
+    Effect.gen(function* () {
+      const { queue, partition } = yield* fresh
+      const many = Array.from({ length: maximumBatch + 1 }, (_, index) => job(partition, String(index)))
+      const exit = yield* Effect.exit(queue.put(many))
+      assert.isTrue(Exit.isFailure(exit) && Exit.hasDies(exit))
+      assert.deepStrictEqual(yield* queue.due(partition, { limit: 10 }), [])
     })
   )
 
