@@ -258,10 +258,12 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
           select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
       },
 
+      // as an array, because a planner that knows how many claims there are expects a tenth of the table and reads all of it
       take: (partition, claims, { now, takenUntil }) =>
         forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
           run(sql<TakenJob>`
-              with picked as (
+              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              where t.id = any(array(
                 select job.id
                 from ${unnest(
                   claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
@@ -274,9 +276,7 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   order by t.due_at limit batch.wanted
                   for update skip locked
                 ) job
-              )
-              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
-              from picked where t.id = picked.id
+              ))
               returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
                 t.expires_at as "expiresAt", t.payload`)
         ),
