@@ -225,7 +225,7 @@ class Publish {
     this.drafted = engine.decisions.draftedFor(partition, Number(epoch), Number(number))
   }
 
-  send(): void {
+  send() {
     const { engine, simulation } = this
     const { latency, world } = simulation
     const fault = simulation.faults.take("publish")
@@ -262,7 +262,7 @@ class Publish {
   }
 
   /** At the server. */
-  private arrive(fault: string | undefined): void {
+  private arrive(fault: string | undefined) {
     const { engine, simulation } = this
     const { latency, world } = simulation
     const { draw } = simulation

@@ -210,7 +210,7 @@ export class Simulation {
   }
 
   /** Asks a command of a process, or of the newest. */
-  ask(operation: Operation, to?: SimulatedEngine): void {
+  ask(operation: Operation, to?: SimulatedEngine) {
     const engine = to ?? this.newest()
     if (engine?.engine === undefined || !engine.process.alive) return this.askLater(operation)
     const actor = engine.actors.get(operation.kind)
@@ -296,7 +296,7 @@ export class Simulation {
     return false
   }
 
-  private answered(attempt: Attempt, exit: Exit.Exit<unknown, unknown>): void {
+  private answered(attempt: Attempt, exit: Exit.Exit<unknown, unknown>) {
     const { engine, operation } = attempt
     if (!this.countReply(engine)) return
     const answer = answerOf(exit)

@@ -107,7 +107,7 @@ const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined
 /** Processes that live at the same time, at most. */
 const maximumProcesses = 3
 
-const perform = (simulation: Simulation, step: Step): void => {
+const perform = (simulation: Simulation, step: Step) => {
   const { world } = simulation
   switch (step._tag) {
     case "Command":
