@@ -38,32 +38,44 @@ export const makeBooks = (simulation: Simulation, _engine: SimulatedEngine): Rea
           const place = placeOfRecord(record)
           simulation.books.entries.set(place, (simulation.books.entries.get(place) ?? 0) + 1)
           simulation.books.jobs.push({ place, isDone: false })
+          simulation.worker.wake()
           simulation.effected(record)
         })
       }
     })
 })
 
-/** How often the worker looks for work. */
-const workMillis = 40
+/** How long a piece of outside work takes, milliseconds. */
+const workMillis = 2
 
-/** Starts the worker of the queue; one for the whole deployment, it lives as long as the simulation. */
-export const startWorker = (simulation: Simulation): void => {
-  const { books, faults, world } = simulation
-  let from = 0
-  const work = () => {
-    while (from < books.jobs.length && books.jobs[from]!.isDone) from++
-    const job = books.jobs[from]
-    if (job !== undefined) {
-      books.deeds.set(job.place, (books.deeds.get(job.place) ?? 0) + 1)
-      // killed after the effect, it does not get to note it
-      if (faults.take("work") === undefined) job.isDone = true
-      if (from + 1 < books.jobs.length) {
-        world.after(0.1, undefined, work)
-        return
-      }
-    }
-    world.after(workMillis, undefined, work)
+/** The worker of the queue; one for the whole deployment, it lives as long as the simulation. */
+export class Worker {
+  private readonly simulation: Simulation
+  private from = 0
+  private isBusy = false
+
+  constructor(simulation: Simulation) {
+    this.simulation = simulation
   }
-  world.after(workMillis, undefined, work)
+
+  /** There is work. */
+  wake(): void {
+    if (this.isBusy) return
+    this.isBusy = true
+    this.simulation.world.after(workMillis, undefined, () => this.work())
+  }
+
+  private work(): void {
+    const { books, faults } = this.simulation
+    this.isBusy = false
+    const job = books.jobs[this.from]
+    if (job === undefined) return
+    books.deeds.set(job.place, (books.deeds.get(job.place) ?? 0) + 1)
+    // killed after the effect, it does not get to note it
+    if (faults.take("work") === undefined) {
+      job.isDone = true
+      this.from++
+    }
+    this.wake()
+  }
 }

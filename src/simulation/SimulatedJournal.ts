@@ -208,6 +208,7 @@ class Publish {
   private readonly request: PublishRequest
   private readonly answer: (answer: PublishAnswer) => void
   private readonly drafted: Drafted
+  private readonly outages: number
 
   constructor(
     simulation: Simulation,
@@ -221,6 +222,7 @@ class Publish {
     this.partition = partition
     this.request = request
     this.answer = answer
+    this.outages = simulation.machineOutages
     const [, epoch, number] = request.identity.split("/")
     this.drafted = engine.decisions.draftedFor(partition, Number(epoch), Number(number))
   }
@@ -331,6 +333,8 @@ class Publish {
   }
 
   private store(): PublishAnswer {
+    // what was under way when the machine went down never arrives
+    if (this.outages !== this.simulation.machineOutages) return disconnected
     return this.simulation.server.publish(this.partition, this.request, this.engine, this.drafted)
   }
 

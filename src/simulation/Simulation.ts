@@ -14,7 +14,7 @@ import * as JournalMemory from "../engine/JournalMemory.ts"
 import type { LogRecord } from "../engine/records.ts"
 import * as SignalsMemory from "../engine/SignalsMemory.ts"
 import type { Sabotage } from "../engine/sabotage.ts"
-import { makeBooksStore, startWorker } from "./Books.ts"
+import { makeBooksStore, Worker } from "./Books.ts"
 import type { Checker, Observer } from "./Checker.ts"
 import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
@@ -65,6 +65,7 @@ export class Simulation {
   }
   readonly server: LogServer
   readonly books = makeBooksStore()
+  readonly worker: Worker
   /** All processes ever started. */
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
@@ -78,6 +79,8 @@ export class Simulation {
     { readonly from: number; readonly frames: ReadonlyArray<StoredFrame>; readonly isLost: boolean }
   >()
   isHealed = false
+  /** How often the whole machine went down. */
+  machineOutages = 0
   private readonly latencies: Prng
   private readonly outages = { log: Number.NEGATIVE_INFINITY, database: Number.NEGATIVE_INFINITY }
   private readonly observers: ReadonlyArray<Observer>
@@ -114,7 +117,7 @@ export class Simulation {
     this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
       checker.make(this, (message) => this.violate(checker.name, message))
     )
-    startWorker(this)
+    this.worker = new Worker(this)
   }
 
   /** Notes a line of the trace. */

@@ -54,6 +54,9 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     isTraced: options.isTraced ?? false
   })
   let failedStep: number | undefined
+  // nobody reads the stacks of the errors that faults cause, and taking them is a good part of the time
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   try {
     seedOldFrames(simulation)
     simulation.start()
@@ -71,7 +74,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     }
     if (simulation.violations.length === 0) {
       heal(simulation)
-      simulation.world.advanceUntil(simulation.world.now + healingMillis, () => isAtRest(simulation))
+      comeToRest(simulation)
       simulation.world.advance(settlingMillis)
       simulation.rested()
       simulation.healed()
@@ -79,6 +82,8 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
   } catch (error) {
     if (!(error instanceof RunawaySimulation)) throw error
     simulation.violate("comes to rest", error.message)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
   for (const mark of appendMarksOf(simulation)) simulation.marks.reach(mark)
   const heads = simulation.truth.commits.map((commits) => commits[commits.length - 1]?.hash ?? "").join(" ")
@@ -215,6 +220,7 @@ const purgeByHand = (simulation: Simulation): void => {
 }
 
 const crashAll = (simulation: Simulation, where: string): void => {
+  simulation.machineOutages++
   for (const engine of simulation.living()) simulation.crash(engine, where)
 }
 
@@ -310,6 +316,27 @@ const heal = (simulation: Simulation): void => {
   }
 }
 
+/** How often an operator starts what has stopped for good, after healing. */
+const operatorRestarts = 2
+
+/** Lets a healed deployment do what is left to be done. What has stopped for good an operator starts again. */
+const comeToRest = (simulation: Simulation): void => {
+  const end = simulation.world.now + healingMillis
+  const stopped = () => {
+    const newest = simulation.newest()
+    return [...(newest?.engine?.local.values() ?? [])].some(({ status }) => status._tag === "Stopped")
+      ? newest
+      : undefined
+  }
+  for (let restarts = 0; restarts <= operatorRestarts; restarts++) {
+    simulation.world.advanceUntil(end, () => isAtRest(simulation) || stopped() !== undefined)
+    const engine = stopped()
+    if (engine === undefined) return
+    simulation.crash(engine, "by an operator, since it had stopped")
+    simulation.start()
+  }
+}
+
 /** Whether nothing is left to be waited for. */
 const isAtRest = (simulation: Simulation): boolean => {
   if (simulation.operations.some((operation) => operation.answer === undefined)) return false
@@ -318,6 +345,22 @@ const isAtRest = (simulation: Simulation): boolean => {
   for (const partition of newest.engine.local.values()) {
     if (partition.status._tag !== "Serving") return false
     if (partition.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
+    if (!reactorIsThrough(simulation, partition.id)) return false
+  }
+  return true
+}
+
+/** Whether the reactor has dealt with the last record of a log. */
+const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {
+  const commits = truth.commits[partition]!
+  for (let index = commits.length - 1; index >= 0; index--) {
+    const { frame, sequence } = commits[index]!
+    if (frame.records.length === 0) continue
+    const last = `${partition}/${sequence}/${frame.records.length - 1}`
+    return (
+      books.entries.has(last) ||
+      stores.cursors.parked.some((record) => record.partition === partition && record.sequence === sequence)
+    )
   }
   return true
 }
