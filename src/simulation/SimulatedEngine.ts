@@ -28,6 +28,8 @@ export class SimulatedEngine {
   /** What placement answers it. */
   owns = true
   engine: Engine["Service"] | undefined = undefined
+  /** It was told to stop and finishes what it has accepted. */
+  isStopping = false
   /** Set by a fault: it dies after so many more replies. */
   repliesUntilCrash: number | undefined = undefined
   private readonly scope = Scope.makeUnsafe()
@@ -84,6 +86,7 @@ export class SimulatedEngine {
 
   /** Closes the engine as a shutdown does, then the process is gone. */
   stop(): void {
+    this.isStopping = true
     this.fork(Scope.close(this.scope, Exit.void), () => {
       this.simulation.trace(() => `${this.name} has stopped`)
       this.simulation.gone(this)

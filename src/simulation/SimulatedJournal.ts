@@ -73,7 +73,7 @@ export class LogServer {
       simulation.marks.reach("server, recognized a frame and answered duplicate")
       return { _tag: "Acked", sequence: stored, duplicate: true }
     }
-    const answer = publishTo(server.log, request, simulation.stores.journal.maximumBytes)
+    const answer = publishTo(server.log, request, simulation.logBytes)
     simulation.trace(
       () =>
         `  log ${partition}: ${request.identity} after ${request.expectedLast} from ${from?.name ?? "?"}: ${answer._tag}`
@@ -96,7 +96,7 @@ export class LogServer {
       firstSequence: log.firstSequence,
       lastSequence,
       bytes: log.bytes,
-      maximumBytes: this.simulation.stores.journal.maximumBytes
+      maximumBytes: this.simulation.logBytes
     }
     if (!stale) return state
     const since = this.simulation.world.now - maximumStaleMillis

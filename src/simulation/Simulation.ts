@@ -113,6 +113,7 @@ export class Simulation {
       cursors: CursorsMemory.makeStore(),
       signals: SignalsMemory.makeStore(topology.partitions)
     }
+    this.logBytes = topology.logBytes
     this.server = new LogServer(this)
     this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
       checker.make(this, (message) => this.violate(checker.name, message))
@@ -145,6 +146,9 @@ export class Simulation {
     this.outages.log = Number.NEGATIVE_INFINITY
     this.outages.database = Number.NEGATIVE_INFINITY
   }
+
+  /** Bytes that a log holds now; an operator may raise it. */
+  logBytes: number
 
   // processes
 

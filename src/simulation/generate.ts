@@ -47,11 +47,11 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
   { Outage: 4 },
   { Checkpoint: 8, Purge: 2, Crash: 2 },
-  { Checkpoint: 4, LoseTail: 1.5 },
-  { Checkpoint: 2, CorruptFrame: 1.5 },
+  { Checkpoint: 3, LoseTail: 4, Heal: 2 },
+  { Checkpoint: 2, CorruptFrame: 4, Heal: 2 },
   { AskLane: 30, Advance: 6 },
   { Signal: 30, Crash: 2 },
-  { Burst: 12 }
+  { Burst: 8 }
 ]
 
 /** Draws a scenario from a seed. The same seed and workload give the same one. */
@@ -158,7 +158,7 @@ const drawStep = (
       return { _tag: tag, back: draw.int(0, 20) }
     case "Burst": {
       const source = commands.source()
-      const count = draw.pick([3, 6, 12, 24])
+      const count = draw.pick([2, 3, 5, 18])
       return {
         _tag: tag,
         ...commands.target(source),

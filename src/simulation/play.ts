@@ -145,7 +145,7 @@ const perform = (simulation: Simulation, step: Step) => {
     }
     case "Restart": {
       const engine = simulation.newest()
-      if (engine !== undefined) engine.stop()
+      if (engine !== undefined && !engine.isStopping) engine.stop()
       simulation.start()
       return
     }
@@ -292,6 +292,8 @@ const heal = (simulation: Simulation): void => {
   simulation.faults.heal()
   simulation.endOutages()
   restore(simulation)
+  // a full log whose owner starts anew needs room for the claim
+  simulation.logBytes *= 4
   for (const engine of simulation.living().slice(0, -1)) simulation.crash(engine, "as one too many")
   const newest = simulation.newest()
   if (newest !== undefined) {
@@ -302,7 +304,7 @@ const heal = (simulation: Simulation): void => {
     const isStopped = [...(newest.engine?.local.values() ?? [])].some(
       (partition) => partition.status._tag === "Stopped"
     )
-    if (isStopped || newest.engine === undefined) simulation.crash(newest, "by an operator, since it had stopped")
+    if (isStopped || newest.isStopping || newest.engine === undefined) simulation.crash(newest, "by an operator, since it had stopped")
   }
   ensureOwner(simulation)
   const last = simulation.truth.commits.reduce(
