@@ -345,6 +345,8 @@ export class Drain {
       )
     }
     draft.add(cell, encoded)
+    // if it wants to be woken at the same time again, the timer has to be set again with the frame
+    if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
     return this.settle(entry, Exit.succeed(decision.reply))
   }
 

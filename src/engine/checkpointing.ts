@@ -91,7 +91,8 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     const [newest] = yield* checkpoints.list(partition.id)
     if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
     const frame = yield* partition.log!.frameAt(newest.sequence)
-    if (frame === undefined || hashOf(frame.bytes) !== newest.hash) {
+    // one above our head is a later owner's: its rows are of frames that we have not seen
+    if (frame === undefined || hashOf(frame.bytes) !== newest.hash || newest.sequence > partition.head.sequence) {
       partition.restartWanted = `a checkpoint at frame ${newest.sequence} was written by somebody else`
       partition.wakeup.notify()
       return yield* Effect.fail(saved.failure)

@@ -3,7 +3,7 @@
  * wait, the others go on.
  */
 import { Duration, Effect } from "effect"
-import type { ActorRow } from "./Checkpoints.ts"
+import type { ActorRow, CheckpointsUnavailable } from "./Checkpoints.ts"
 import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
 import { Unavailable } from "./errors.ts"
@@ -45,6 +45,23 @@ export const fillCells = (partition: Partition, cells: ReadonlyArray<Cell>, rows
   }
 }
 
+/**
+ * Whether the checkpoint that this life rests on is still there. Two later ones of another owner supersede its rows, and then a row that is not
+ * found may have been there: taking the initial state for it would be wrong.
+ */
+export const baseIsThere = (partition: Partition): Effect.Effect<boolean, CheckpointsUnavailable> =>
+  Effect.map(partition.parts.checkpoints.list(partition.id), (records) => {
+    const base = partition.newestCheckpoint
+    return base === undefined || records.some(({ hash, sequence }) => sequence === base.sequence && hash === base.hash)
+  })
+
+export const baseIsGone = "another owner has superseded the checkpoint that it rests on"
+
+const restartWithoutBase = (partition: Partition): void => {
+  partition.restartWanted = baseIsGone
+  partition.wakeup.notify()
+}
+
 /** Batches that are read at once: a slow one does not hold up all others. */
 const maximumConcurrentLoads = 4
 
@@ -74,8 +91,16 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Read
   const through = partition.newestCheckpoint?.sequence ?? 0
   let rows: ReadonlyArray<ActorRow> | undefined
   for (let attempt = 0; rows === undefined && attempt <= retryPausesMillis.length; attempt++) {
-    const loaded = yield* Effect.option(partition.parts.checkpoints.load(partition.id, batch.map(addressOf), through))
-    if (loaded._tag === "Some") rows = loaded.value
+    const loaded = yield* Effect.option(
+      Effect.flatMap(partition.parts.checkpoints.load(partition.id, batch.map(addressOf), through), (found) =>
+        found.length === batch.length
+          ? Effect.succeed({ found, isSound: true })
+          : Effect.map(baseIsThere(partition), (isSound) => ({ found, isSound }))
+      )
+    )
+    // the organizations go on waiting: the next life decides their commands
+    if (loaded._tag === "Some" && !loaded.value.isSound) return restartWithoutBase(partition)
+    if (loaded._tag === "Some") rows = loaded.value.found
     else if (attempt < retryPausesMillis.length) yield* Effect.sleep(Duration.millis(retryPausesMillis[attempt]!))
   }
   if (rows !== undefined) fillCells(partition, batch, rows)
@@ -102,14 +127,19 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Read
 export const loadTimerPage = Effect.fnUntraced(function* (partition: Partition) {
   const through = partition.newestCheckpoint?.sequence ?? 0
   const page = yield* Effect.option(
-    partition.parts.checkpoints.timers(partition.id, {
-      through,
-      after: partition.timers.pageAfter,
-      limit: maximumTimerPage
-    })
+    Effect.flatMap(
+      partition.parts.checkpoints.timers(partition.id, {
+        through,
+        after: partition.timers.pageAfter,
+        limit: maximumTimerPage
+      }),
+      (rows) => Effect.map(baseIsThere(partition), (isSound) => (isSound ? rows : undefined))
+    )
   )
-  if (page._tag === "Some") {
-    partition.timers.addPage(page.value, page.value.length === maximumTimerPage)
+  if (page._tag === "Some" && page.value === undefined) {
+    restartWithoutBase(partition)
+  } else if (page._tag === "Some") {
+    partition.timers.addPage(page.value!, page.value!.length === maximumTimerPage)
   } else {
     // commands go on; timers are looked at again in a second
     partition.heldUntil = partition.nanos() + 1_000_000_000n

@@ -40,13 +40,15 @@ const follow = Effect.fnUntraced(function* (partition: Partition, reactor: React
   let position = durable
   let parked = yield* parkedSet(partition, reactor)
   let failures = 0
+  /** Up to here frames are taken one by one: one of them holds what cannot be processed. */
+  let isolateThrough = 0
   while (true) {
     partition.metrics.cursorLag(reactor.name, partition.head.sequence - durable.sequence)
     if (partition.head.sequence <= position.sequence) {
       yield* nextFrame(partition, position.sequence)
       continue
     }
-    const isolating = failures >= batchAttempts
+    const isolating = position.sequence < isolateThrough
     const frames = yield* framesAfter(partition, position.sequence, isolating ? 1 : maximumBatchFrames)
     const batch = wantedOf(reactor, frames)
     const last = batch.last
@@ -70,6 +72,7 @@ const follow = Effect.fnUntraced(function* (partition: Partition, reactor: React
       return yield* Effect.failCause(exit.cause)
     }
     failures++
+    if (failures >= batchAttempts) isolateThrough = Math.max(isolateThrough, to.sequence)
     yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} failed on a batch`, exit.cause)
     yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** failures, lastPauseMillis)))
   }

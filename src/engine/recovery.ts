@@ -5,7 +5,7 @@
 import { Data, Duration, Effect, Random, Stream } from "effect"
 import { formatAddress } from "./address.ts"
 import { append } from "./append.ts"
-import { type CheckpointRecord, emptyLogHash, type LogPosition } from "./Checkpoints.ts"
+import { type CheckpointRecord, CheckpointsUnavailable, emptyLogHash, type LogPosition } from "./Checkpoints.ts"
 import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
 import {
@@ -21,7 +21,7 @@ import {
 } from "./frame.ts"
 import { JournalUnavailable, type Log, type LogState, type StoredFrame } from "./Journal.ts"
 import { maximumLoadBatch, maximumStateBytes } from "./limits.ts"
-import { fillCells } from "./loading.ts"
+import { baseIsGone, baseIsThere, fillCells } from "./loading.ts"
 import type { Cell } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
 import { decodeFact } from "./records.ts"
@@ -240,6 +240,9 @@ const loadTouched = Effect.fnUntraced(function* (partition: Partition, frames: R
       newestCheckpoint === undefined
         ? []
         : yield* partition.parts.checkpoints.load(partition.id, cells.map(addressOf), newestCheckpoint.sequence)
+    if (newestCheckpoint !== undefined && rows.length < cells.length && !(yield* baseIsThere(partition))) {
+      return yield* new CheckpointsUnavailable({ message: baseIsGone })
+    }
     fillCells(partition, cells, rows)
   }
 })

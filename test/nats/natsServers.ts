@@ -95,6 +95,12 @@ ${settings.more}`
         child?.kill(signal)
         return exit
       })
+    // a test process that ends by a defect leaves no server behind
+    const killAtExit = () => void child?.kill("SIGKILL")
+    yield* Effect.acquireRelease(
+      Effect.sync(() => process.once("exit", killAtExit)),
+      () => Effect.sync(() => process.off("exit", killAtExit))
+    )
     const start = Effect.promise(async () => {
       const started = spawn(program(), ["-c", configuration], {
         stdio: "ignore",

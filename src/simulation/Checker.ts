@@ -1,0 +1,39 @@
+/**
+ * The shape of a checker: told what happens in a simulation, it says what must not have. One per file under `checkers`; each is made anew
+ * for every scenario.
+ */
+import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
+import type { LogRecord } from "../engine/records.ts"
+import type { Decided } from "./Decisions.ts"
+import type { Attempt, LaneAnswer, LookAnswer, Operation } from "./Operations.ts"
+import type { SimulatedEngine } from "./SimulatedEngine.ts"
+import type { Simulation } from "./Simulation.ts"
+import type { Commit } from "./Truth.ts"
+
+export interface Observer {
+  /** A frame was stored. */
+  readonly committed?: (commit: Commit) => void
+  /** A process decided something, not stored yet. */
+  readonly decided?: (decided: Decided, engine: SimulatedEngine) => void
+  /** An ask was answered. */
+  readonly answered?: (attempt: Attempt) => void
+  /** A command has its final answer. */
+  readonly settled?: (operation: Operation) => void
+  readonly looked?: (look: LookAnswer) => void
+  readonly laneAnswered?: (answer: LaneAnswer) => void
+  readonly checkpointed?: (record: CheckpointRecord, rows: ReadonlyArray<ActorRow>, engine: SimulatedEngine) => void
+  /** Before frames below a sequence go. */
+  readonly purging?: (partition: number, below: number, by: string) => void
+  /** A reactor's transaction with this record was committed. */
+  readonly effected?: (record: LogRecord) => void
+  /** Between two steps. */
+  readonly rested?: () => void
+  /** After healing, when everything has come to rest or its time is over. */
+  readonly healed?: () => void
+}
+
+export interface Checker {
+  readonly name: string
+  /** `violate` reports a finding; the scenario ends there. */
+  readonly make: (simulation: Simulation, violate: (message: string) => void) => Observer
+}

@@ -1,0 +1,162 @@
+/**
+ * Watches what an engine decides: wraps the rules of actors so that every decision is noted with the state it rests on and the frame it was
+ * drafted for. The rules themselves run unchanged. Needs no service.
+ */
+import type { AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
+import type { ActorAddress } from "../engine/address.ts"
+import { encodeEvent } from "../engine/frame.ts"
+import { type ActorHistory, jsonOf, type Moment } from "./Truth.ts"
+
+/** A decision as it was taken, durable or not. */
+export interface Decided extends ActorAddress {
+  readonly actor: AnyActor
+  /** The very object that was asked; undefined for a timer. */
+  readonly command: unknown
+  readonly accepted: boolean
+  readonly reply: unknown
+  readonly rejection: unknown
+  readonly now: number
+  /** The facts and events as they must stand in the frame, as JSON with the actor's name. */
+  readonly records: ReadonlyArray<string>
+  /** The state it rests on as JSON; only of those without facts, which need it. */
+  readonly restsOn: string | undefined
+  /** Place of the decision: which frame it was drafted for, and its index in the drain. */
+  readonly frame: FramePlace
+  /** Sequence of the frame that holds it. */
+  storedAt: number | undefined
+  /** Moves the oracle's model, set by whoever has one. */
+  step: ((history: ActorHistory, before: Moment, now: number) => unknown) | undefined
+}
+
+export interface FramePlace {
+  readonly partition: number
+  readonly epoch: number
+  readonly number: number
+  readonly command: number
+}
+
+/** Reads the place back from an id that was derived from it (rule 8). */
+export const placeOf = (id: string): FramePlace => {
+  const hex = id.replaceAll("-", "")
+  const high = Number.parseInt(hex.slice(12, 16), 16) & 0x0fff
+  const first = Number.parseInt(hex.slice(16, 20), 16) & 0x3fff
+  const second = Number.parseInt(hex.slice(20, 24), 16)
+  const third = Number.parseInt(hex.slice(24, 28), 16)
+  return {
+    partition: Number.parseInt(hex.slice(0, 4), 16),
+    epoch: Number.parseInt(hex.slice(4, 12), 16),
+    number: high * 0x1_0000_0000 + first * 0x4_0000 + second * 4 + (third >>> 14),
+    command: third & 0x0fff
+  }
+}
+
+/** The decisions of one process that are drafted and not yet stored, by partition. */
+export class Decisions {
+  private readonly drafts = new Map<number, Array<Decided>>()
+  /** The latest decision upon each command object. */
+  readonly ofCommand = new Map<unknown, Decided>()
+  private readonly onDecided: (decided: Decided) => void
+
+  constructor(onDecided: (decided: Decided) => void) {
+    this.onDecided = onDecided
+  }
+
+  /** The same actor, watched. */
+  watch(actor: AnyActor): AnyActor {
+    const { decide, wake } = actor.options
+    return {
+      ...actor,
+      options: {
+        ...actor.options,
+        decide: (state: unknown, command: unknown, context: DecideContext) => {
+          const decision = decide(state, command, context)
+          this.note(actor, state, command, context, decision)
+          return decision
+        },
+        ...(wake === undefined
+          ? {}
+          : {
+              wake: (state: unknown, context: DecideContext) => {
+                const decision = wake(state, context)
+                this.note(actor, state, undefined, context, decision)
+                return decision
+              }
+            })
+      }
+    }
+  }
+
+  /** What was drafted for a frame that is now on its way, in order. */
+  draftedFor(partition: number, epoch: number, number: number): ReadonlyArray<Decided> {
+    const drafts = this.drafts.get(partition)
+    if (drafts === undefined) return []
+    return drafts.filter(
+      (draft) => draft.frame.epoch === epoch && draft.frame.number === number && draft.records.length > 0
+    )
+  }
+
+  private note(
+    actor: AnyActor,
+    state: unknown,
+    command: unknown,
+    context: DecideContext,
+    decision: Decision<unknown, unknown, unknown>
+  ): void {
+    const { key, kind, organization } = context.self
+    const records: Array<string> = []
+    let restsOn: string | undefined
+    try {
+      if (decision.accepted) {
+        for (const fact of decision.facts) {
+          records.push(JSON.stringify([organization, kind, key, actor.encodeFact(fact)]))
+        }
+        for (const other of decision.others) {
+          for (const fact of other.facts) {
+            records.push(JSON.stringify([organization, other.actor.kind, other.key, other.actor.encodeFact(fact)]))
+          }
+        }
+        for (const event of decision.events) {
+          records.push(JSON.stringify([organization, kind, key, JSON.parse(encodeEvent(event))]))
+        }
+      }
+      if (records.length === 0) restsOn = jsonOf(actor, state)
+    } catch {
+      // what cannot be encoded is poison, and the engine says so
+      return
+    }
+    const frame = placeOf(context.id(0))
+    const decided: Decided = {
+      organization,
+      kind,
+      key,
+      actor,
+      command,
+      accepted: decision.accepted,
+      reply: decision.reply,
+      rejection: decision.rejection,
+      now: context.now,
+      records,
+      restsOn,
+      frame,
+      storedAt: undefined,
+      step: undefined
+    }
+    let drafts = this.drafts.get(frame.partition)
+    const last = drafts?.[drafts.length - 1]
+    if (
+      drafts === undefined ||
+      last === undefined ||
+      last.frame.epoch !== frame.epoch ||
+      last.frame.number !== frame.number
+    ) {
+      drafts = []
+      this.drafts.set(frame.partition, drafts)
+    } else {
+      // a drain that is decided again starts over
+      while (drafts.length > 0 && drafts[drafts.length - 1]!.frame.command >= frame.command) drafts.pop()
+    }
+    drafts.push(decided)
+    if (command !== undefined) this.ofCommand.set(command, decided)
+    this.onDecided(decided)
+  }
+}

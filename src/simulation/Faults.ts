@@ -1,0 +1,38 @@
+/** The fault plan as it is played: counts the operations, hands out the planned faults, and notes which were reached. Needs no service. */
+import type { Marks } from "./Marks.ts"
+import type { Operation, Scenario } from "./Scenario.ts"
+
+export class Faults {
+  private readonly planned = new Map<string, string>()
+  private readonly counts = new Map<Operation, number>()
+  private readonly marks: Marks
+  private readonly trace: (line: () => string) => void
+  private healed = false
+  /** Faults that happened, by `<operation>: <kind>`. */
+  readonly happened = new Set<string>()
+
+  constructor(plan: Scenario["faults"], marks: Marks, trace: (line: () => string) => void) {
+    for (const fault of plan) this.planned.set(`${fault.operation} ${fault.nth}`, fault.kind)
+    this.marks = marks
+    this.trace = trace
+  }
+
+  /** The fault of the operation that happens now, if one is planned. */
+  take(operation: Operation): string | undefined {
+    const nth = this.counts.get(operation) ?? 0
+    this.counts.set(operation, nth + 1)
+    if (this.healed || this.planned.size === 0) return undefined
+    const kind = this.planned.get(`${operation} ${nth}`)
+    if (kind === undefined) return undefined
+    const name = `${operation}: ${kind}`
+    this.happened.add(name)
+    this.marks.reach(`fault, ${name}`)
+    this.trace(() => `  fault: ${operation} ${nth}: ${kind}`)
+    return kind
+  }
+
+  /** From now on nothing goes wrong. */
+  heal(): void {
+    this.healed = true
+  }
+}

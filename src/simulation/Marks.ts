@@ -1,0 +1,64 @@
+/**
+ * "Sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and each branch of the engine's
+ * recovery is one. The engine itself has no marks: its log messages, metrics and states tell. Needs no service.
+ */
+import { operations } from "./Scenario.ts"
+
+export class Marks {
+  readonly counts = new Map<string, number>()
+
+  reach(mark: string): void {
+    this.counts.set(mark, (this.counts.get(mark) ?? 0) + 1)
+  }
+
+  /** Takes in the marks of another scenario. */
+  add(other: Marks): void {
+    for (const [mark, count] of other.counts) this.counts.set(mark, (this.counts.get(mark) ?? 0) + count)
+  }
+}
+
+/** Sentences of the engine's log and what they show was reached. */
+const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
+  ["was fenced", "engine, fenced"],
+  ["restarts: the outcome of an append", "engine, restarted after an unknown outcome"],
+  ["could not apply its own fact", "engine, restarted after a fact that cannot be applied"],
+  ["could not go on and recovers", "engine, recovery tried again"],
+  ["two processes own it", "engine, stopped at the third fence"],
+  ["a checkpoint was not written", "engine, checkpoint failed"],
+  ["a checkpoint at frame", "engine, restarted after somebody else's checkpoint"],
+  ["does not serve: the clock is", "engine, clock behind"],
+  ["claims were refused", "engine, gave claiming up"],
+  ["are lost (", "engine, refused a log with a lost tail"],
+  ["has seen another frame", "engine, refused a log with another frame"],
+  ["its chain is broken", "engine, refused a broken chain"],
+  ["cannot be read:", "engine, refused an unreadable frame"],
+  ["failed on a batch", "engine, reactor's batch failed"],
+  ["starts over", "engine, reactor started over"],
+  [" parked ", "engine, parked a record"],
+  ["% full", "engine, log nearly full"]
+]
+
+/** Notes what a log message of the engine shows. */
+export const noteMessage = (marks: Marks, message: string): void => {
+  for (const [fragment, mark] of sentences) if (message.includes(fragment)) marks.reach(mark)
+}
+
+/** Every branch of rule 2. */
+export const appendMarks = [
+  "acked",
+  "acked-after-resend",
+  "read-back",
+  "fenced-other-frame",
+  "fenced-absent",
+  "log-behind",
+  "full",
+  "too-large",
+  "unknown"
+].map((branch) => `append, ${branch}`)
+
+/** What a campaign over the engine's own workload must have reached. */
+export const requiredMarks: ReadonlyArray<string> = [
+  ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
+  ...appendMarks,
+  ...sentences.map(([, mark]) => mark)
+]

@@ -1,0 +1,65 @@
+/** What clients of a simulation do and are told: commands with their attempts, looks at a state, lane asks. */
+import type { Exit } from "effect"
+import type { Decided } from "./Decisions.ts"
+import type { SimulatedEngine } from "./SimulatedEngine.ts"
+
+/** A command of a client, asked until it has an answer that counts. */
+export interface Operation {
+  readonly number: number
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  /** JSON form. */
+  readonly command: unknown
+  readonly startedAt: number
+  readonly attempts: Array<Attempt>
+  /** The same command under the same idempotency key, asked before. */
+  readonly repeats: Operation | undefined
+  answer: Answer | undefined
+}
+
+/** What an ask came to. */
+export type Answer =
+  | { readonly _tag: "Replied"; readonly reply: unknown }
+  | { readonly _tag: "Rejected"; readonly rejection: unknown }
+  /** One of the engine's own errors. */
+  | { readonly _tag: "Failed"; readonly error: string; readonly message: string; readonly isRetryable: boolean }
+
+/** One ask of a command. */
+export interface Attempt {
+  readonly operation: Operation
+  readonly engine: SimulatedEngine
+  /** The very object that was handed over. */
+  readonly command: unknown
+  readonly startedAt: number
+  answer: Answer | undefined
+  answeredAt: number
+  /** The epoch of the partition that answered. */
+  epoch: number
+  /** The last decision upon it, if it was decided. */
+  decided: Decided | undefined
+  /** The process died before it answered. */
+  isLost: boolean
+}
+
+/** A look at an actor's durable state. */
+export interface LookAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  readonly partition: number
+  readonly startedAt: number
+  readonly epoch: number
+  /** As JSON. */
+  readonly json: string
+}
+
+/** A lane's answer. */
+export interface LaneAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly partition: number
+  readonly epoch: number
+  readonly exit: Exit.Exit<unknown, unknown>
+}

@@ -1,0 +1,145 @@
+/**
+ * A scenario is data: the topology, the fault plan and the steps. It is drawn from a seed, can be shrunk, is saved as JSON and plays the same
+ * each time. The fault plan names its occurrences one by one ("the third publish"), so that a shrunk scenario keeps only those that matter.
+ */
+import { Schema } from "effect"
+
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+
+/** The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. */
+export const operations = {
+  publish: [
+    "ack lost",
+    "ack late",
+    "disconnected after commit",
+    "request lost",
+    "request late",
+    "delivered twice, first answer",
+    "delivered twice, second answer",
+    "stored, answered wrong sequence",
+    "stored, answered wrong sequence without it",
+    "not stored, answered wrong sequence without it",
+    "no leader",
+    "full",
+    "too large",
+    "refused",
+    "crash before the request",
+    "crash with the request under way",
+    "crash after the commit",
+    "crash at the ack",
+    "crash between replies",
+    "pause before the request",
+    "pause after the commit"
+  ],
+  state: ["unavailable", "slow", "stale", "crash"],
+  frameAt: ["unavailable", "stale"],
+  read: ["unavailable", "cut off", "crash"],
+  listCheckpoints: ["unavailable", "stale"],
+  save: ["lost", "answer lost", "slow", "crash before", "crash after"],
+  load: ["unavailable", "slow"],
+  timers: ["unavailable"],
+  transact: ["unavailable", "effects fail", "answer lost", "slow", "crash before the commit", "crash after the commit"],
+  work: ["killed after the effect"],
+  subscribe: ["cut off"]
+} as const
+export type Operation = keyof typeof operations
+
+/** One planned fault: the `nth` operation of its kind goes wrong like this. */
+export const Fault = Schema.Struct({
+  operation: Schema.Literals(Object.keys(operations) as [Operation, ...Array<Operation>]),
+  nth: Count,
+  kind: Schema.String
+})
+export interface Fault extends Schema.Schema.Type<typeof Fault> {}
+
+/** Which process a step is about: the newest one, or an older one that still lives. */
+export const Which = Schema.Literals(["newest", "older"])
+export type Which = typeof Which.Type
+
+/** What can be asked of an actor: a command in its JSON form, or nothing for a look at its durable state. */
+export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
+
+export const Step = Schema.Union([
+  Schema.TaggedStruct("Command", { ...Target, command: Schema.Json, to: Which }),
+  /** The same command of an earlier step once more, with the same idempotency key. */
+  Schema.TaggedStruct("Repeat", { back: Count }),
+  /** Many commands at once. */
+  Schema.TaggedStruct("Burst", { ...Target, commands: Schema.Array(Schema.Json) }),
+  /** Reads an actor's durable state. */
+  Schema.TaggedStruct("Look", { ...Target, to: Which }),
+  Schema.TaggedStruct("AskLane", { organization: Schema.String, to: Which }),
+  Schema.TaggedStruct("Signal", { organization: Schema.String, amount: Count }),
+  Schema.TaggedStruct("Advance", { millis: Count }),
+  Schema.TaggedStruct("Crash", { which: Which }),
+  /** Stops the newest process gracefully and starts another. */
+  Schema.TaggedStruct("Restart", {}),
+  Schema.TaggedStruct("Pause", { which: Which }),
+  Schema.TaggedStruct("Resume", {}),
+  /** Starts one more process; `handover`: placement tells the older ones that they own nothing any more. */
+  Schema.TaggedStruct("SecondOwner", { handover: Schema.Boolean }),
+  /** Moves a wall clock, also backwards. */
+  Schema.TaggedStruct("ClockJump", { which: Which, millis: Schema.Int }),
+  Schema.TaggedStruct("ClockStop", { which: Which }),
+  Schema.TaggedStruct("ClockGo", {}),
+  Schema.TaggedStruct("Outage", { of: Schema.Literals(["log", "database"]), millis: Count }),
+  Schema.TaggedStruct("Checkpoint", { which: Which }),
+  /** An operator removes by hand what the second-newest checkpoint and all cursors cover. */
+  Schema.TaggedStruct("Purge", {}),
+  /** All processes die and the log loses its last frames, as a block file that was cut short does; then a process starts. */
+  Schema.TaggedStruct("LoseTail", { frames: Count }),
+  /** All processes die and a frame that must be replayed has changed on the disk; then a process starts. */
+  Schema.TaggedStruct("CorruptFrame", { back: Count }),
+  /** As at the end of every scenario: all faults stop. The rest goes on without them. */
+  Schema.TaggedStruct("Heal", {})
+])
+export type Step = typeof Step.Type
+
+/** The deployment. */
+export const Topology = Schema.Struct({
+  /** Replicas of the log: 1 answers a re-sent frame with a wrong sequence, 3 with `duplicate`. */
+  replicas: Schema.Literals([1, 3]),
+  partitions: Count,
+  /** See `WorldOptions`. */
+  disorder: Schema.Number,
+  sliceOperations: Count,
+  dragMicros: Count,
+  /** The longest usual way of a message, microseconds. */
+  latencyMicros: Count,
+  /** Bytes that a log holds. */
+  logBytes: Count,
+  /** Frames of an older version of the program that the log begins with. */
+  oldFrames: Count,
+  mailboxCapacity: Count,
+  maximumActors: Count,
+  maximumLaneActors: Count,
+  checkpointFrames: Count,
+  checkpointMillis: Count,
+  idleMillis: Count,
+  feedFrames: Count
+})
+export interface Topology extends Schema.Schema.Type<typeof Topology> {}
+
+export const Scenario = Schema.Struct({
+  /** Where it came from, and the seed of all that the event loop draws. */
+  seed: Count,
+  /** Name of the workload whose commands it has. */
+  workload: Schema.String,
+  topology: Topology,
+  faults: Schema.Array(Fault),
+  steps: Schema.Array(Step)
+})
+export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
+
+const codec = Schema.toCodecJson(Scenario)
+
+/** Reads a saved scenario. Throws on what is none. */
+export const fromJson = (text: string): Scenario => Schema.decodeUnknownSync(codec)(JSON.parse(text))
+
+/** The text of a scenario to be saved. */
+export const toJson = (scenario: Scenario): string => {
+  const { faults, steps, ...rest } = scenario
+  const lines = (values: ReadonlyArray<unknown>) =>
+    values.length === 0 ? "[]" : `[\n${values.map((value) => `    ${JSON.stringify(value)}`).join(",\n")}\n  ]`
+  const head = JSON.stringify(rest, undefined, 2).slice(0, -2)
+  return `${head},\n  "faults": ${lines(faults)},\n  "steps": ${lines(steps)}\n}\n`
+}

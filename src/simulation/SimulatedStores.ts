@@ -1,0 +1,187 @@
+/**
+ * The simulated PostgreSQL of a deployment: checkpoints, cursors with their transactions, and signals, each with what can go wrong on the way
+ * to it. The stores themselves are the engine's in memory; one of these ports per process.
+ */
+import { Effect, Stream } from "effect"
+import { type CheckpointRecord, Checkpoints, CheckpointsUnavailable } from "../engine/Checkpoints.ts"
+import * as CheckpointsMemory from "../engine/CheckpointsMemory.ts"
+import { Cursors, CursorsUnavailable } from "../engine/Cursors.ts"
+import * as CursorsMemory from "../engine/CursorsMemory.ts"
+import { Placement } from "../engine/Placement.ts"
+import { type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
+import * as SignalsMemory from "../engine/SignalsMemory.ts"
+import type { Operation } from "./Scenario.ts"
+import type { SimulatedEngine } from "./SimulatedEngine.ts"
+import type { Simulation } from "./Simulation.ts"
+
+/** How long a statement is waited for that nobody answers. */
+const statementTimeoutMillis = 2_000
+
+/** How long a slow statement takes. */
+const slowMillis = [3_000, 15_000] as const
+
+/** Pauses of a process, on its own time. */
+const wait = (simulation: Simulation, engine: SimulatedEngine, millis: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const cancel = simulation.world.after(millis, engine.process, () => resume(Effect.void))
+    return Effect.sync(cancel)
+  })
+
+const crash = (simulation: Simulation, engine: SimulatedEngine, where: string): Effect.Effect<never> =>
+  Effect.suspend(() => {
+    simulation.crash(engine, where)
+    return Effect.never
+  })
+
+/** A statement with its way there and back. */
+const statement = <A, E, F>(
+  simulation: Simulation,
+  engine: SimulatedEngine,
+  operation: Operation | undefined,
+  unavailable: (message: string) => F,
+  effect: (fault: string | undefined) => Effect.Effect<A, E>
+): Effect.Effect<A, E | F> =>
+  Effect.suspend(() => {
+    const fault = operation === undefined ? undefined : simulation.faults.take(operation)
+    const away = Effect.andThen(
+      wait(simulation, engine, statementTimeoutMillis),
+      Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
+    )
+    if (fault === "unavailable" || fault === "lost") return away
+    const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
+    return Effect.andThen(
+      wait(simulation, engine, there),
+      Effect.suspend((): Effect.Effect<A, E | F> => (simulation.isOut("database") ? away : effect(fault)))
+    )
+  })
+
+export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine): Checkpoints["Service"] => {
+  const store = simulation.stores.checkpoints
+  const inner = CheckpointsMemory.make(store)
+  const unavailable = (message: string) => new CheckpointsUnavailable({ message })
+  const ask = <A, E>(operation: Operation | undefined, effect: (fault: string | undefined) => Effect.Effect<A, E>) =>
+    statement(simulation, engine, operation, unavailable, effect)
+  return Checkpoints.of({
+    fixPartitions: inner.fixPartitions,
+    list: (partition) =>
+      ask("listCheckpoints", (fault) =>
+        Effect.map(
+          inner.list(partition),
+          (records): ReadonlyArray<CheckpointRecord> => (fault === "stale" ? records.slice(1) : records)
+        )
+      ),
+    save: (write) =>
+      ask("save", (fault) => {
+        if (fault === "crash before") return crash(simulation, engine, "before a checkpoint was written")
+        const rows = [...write.rows]
+        const saved = Effect.tap(inner.save({ ...write, rows }), () =>
+          Effect.sync(() => simulation.saved(write.record, rows, engine))
+        )
+        switch (fault) {
+          case "crash after":
+            return Effect.andThen(saved, crash(simulation, engine, "after a checkpoint was written"))
+          case "answer lost":
+            return Effect.andThen(saved, Effect.fail(unavailable("simulated: the answer was lost")))
+          default:
+            return saved
+        }
+      }),
+    load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
+    timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
+    prune: (partition) => ask(undefined, () => inner.prune(partition)),
+    discardAbove: (partition, sequence) => ask(undefined, () => inner.discardAbove(partition, sequence))
+  })
+}
+
+export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cursors["Service"] => {
+  const inner = CursorsMemory.make(simulation.stores.cursors)
+  const unavailable = (message: string) => new CursorsUnavailable({ message })
+  const ask = <A, E>(operation: Operation | undefined, effect: (fault: string | undefined) => Effect.Effect<A, E>) =>
+    statement(simulation, engine, operation, unavailable, effect)
+  return Cursors.of({
+    list: (partition) => ask(undefined, () => inner.list(partition)),
+    read: (partition, reactor) => ask(undefined, () => inner.read(partition, reactor)),
+    transact: (move, effects) =>
+      Effect.suspend(() => {
+        const fault = simulation.faults.take("transact")
+        if (fault === "unavailable" || simulation.isOut("database")) {
+          return Effect.andThen(
+            wait(simulation, engine, statementTimeoutMillis),
+            Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
+          )
+        }
+        const commit = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
+        const last =
+          fault === "effects fail"
+            ? Effect.suspend(() => Effect.fail(new Error("simulated: an effect failed") as never))
+            : fault === "crash before the commit"
+              ? crash(simulation, engine, "before a reactor's commit")
+              : wait(simulation, engine, commit)
+        const done = inner.transact(
+          move,
+          Effect.tap(effects, () => last)
+        )
+        return Effect.tap(done, (): Effect.Effect<void, CursorsUnavailable> => {
+          simulation.trace(
+            () =>
+              `  ${engine.name}: the cursor of ${move.reactor} moves from ${move.from.sequence} to ${move.to.sequence}`
+          )
+          if (fault === "crash after the commit") return crash(simulation, engine, "after a reactor's commit")
+          if (fault === "answer lost") return Effect.fail(unavailable("simulated: the answer of the commit was lost"))
+          return wait(simulation, engine, simulation.latency())
+        })
+      }),
+    attempt: inner.attempt,
+    park: inner.park,
+    parkedOrganizations: (partition, reactor) => ask(undefined, () => inner.parkedOrganizations(partition, reactor)),
+    parked: inner.parked,
+    unpark: inner.unpark,
+    reset: inner.reset
+  })
+}
+
+/** Signals at most in one piece. */
+const signalBatch = 8
+
+export const makeSignals = (simulation: Simulation, engine: SimulatedEngine): Signals["Service"] => {
+  const store = simulation.stores.signals
+  const inner = SignalsMemory.make(store)
+  return Signals.of({
+    publish: inner.publish,
+    subscribe: (partition, after) =>
+      Stream.flattenIterable(
+        Stream.unfold(after, (at) =>
+          Effect.callback<readonly [ReadonlyArray<Signal>, number], SignalsUnavailable>((resume) => {
+            const look = () => {
+              const list = store.lists[partition]!
+              if (list.length <= at) return
+              store.waiting.delete(look)
+              const batch = list.slice(at, at + signalBatch)
+              const fault = simulation.faults.take("subscribe")
+              simulation.world.after(simulation.latency(), engine.process, () =>
+                resume(
+                  fault === "cut off"
+                    ? Effect.fail(new SignalsUnavailable({ message: "simulated: the subscription was cut off" }))
+                    : Effect.succeed([batch, batch[batch.length - 1]!.sequence] as const)
+                )
+              )
+            }
+            store.waiting.add(look)
+            look()
+            return Effect.sync(() => void store.waiting.delete(look))
+          })
+        )
+      )
+  })
+}
+
+export const makePlacement = (simulation: Simulation, engine: SimulatedEngine): Placement["Service"] =>
+  Placement.of({
+    place: (partitions, serve) =>
+      Effect.forEach(
+        Array.from({ length: partitions }, (_, partition) => partition),
+        (partition) => Effect.forkScoped(serve(partition), { startImmediately: true }),
+        { discard: true }
+      ),
+    owns: () => Effect.as(wait(simulation, engine, simulation.latency()), engine.owns)
+  })

@@ -1,0 +1,427 @@
+/**
+ * One scenario as it is played: the machine room, the stores, the processes, the clients, and the checkers that are told everything. Steps
+ * come from `play.ts`. Needs no service.
+ */
+import { Cause, type Exit, Schema } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
+import { partitionOf } from "../engine/address.ts"
+import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
+import * as CheckpointsMemory from "../engine/CheckpointsMemory.ts"
+import * as CursorsMemory from "../engine/CursorsMemory.ts"
+import { AskError, isRetryable } from "../engine/errors.ts"
+import type { StoredFrame } from "../engine/Journal.ts"
+import * as JournalMemory from "../engine/JournalMemory.ts"
+import type { LogRecord } from "../engine/records.ts"
+import * as SignalsMemory from "../engine/SignalsMemory.ts"
+import type { Sabotage } from "../engine/sabotage.ts"
+import { makeBooksStore, Worker } from "./Books.ts"
+import type { Checker, Observer } from "./Checker.ts"
+import type { Decided } from "./Decisions.ts"
+import { Faults } from "./Faults.ts"
+import { Marks } from "./Marks.ts"
+import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
+import { Prng } from "./Prng.ts"
+import type { Scenario } from "./Scenario.ts"
+import { SimulatedEngine } from "./SimulatedEngine.ts"
+import { LogServer } from "./SimulatedJournal.ts"
+import { type Commit, jsonOf, Truth } from "./Truth.ts"
+import type { Workload } from "./Workload.ts"
+import { World } from "./World.ts"
+
+/** What a checker found. */
+export interface Violation {
+  readonly checker: string
+  readonly message: string
+  /** Virtual time, milliseconds since the scenario's beginning. */
+  readonly at: number
+}
+
+export interface SimulationOptions {
+  readonly checkers: ReadonlyArray<Checker>
+  readonly sabotage?: ReadonlySet<Sabotage>
+  /** Whether a readable trace is kept; costs time. */
+  readonly isTraced?: boolean
+}
+
+/** How long a client waits before it asks again, milliseconds. */
+const firstRetryMillis = 60
+const lastRetryMillis = 2_000
+
+const isAskError = Schema.is(AskError)
+
+export class Simulation {
+  readonly scenario: Scenario
+  readonly workload: Workload
+  readonly world: World
+  readonly marks = new Marks()
+  readonly faults: Faults
+  readonly truth: Truth
+  readonly sabotage: ReadonlySet<Sabotage>
+  readonly stores: {
+    readonly journal: JournalMemory.JournalStore
+    readonly checkpoints: CheckpointsMemory.CheckpointsStore
+    readonly cursors: CursorsMemory.CursorsStore
+    readonly signals: SignalsMemory.SignalsStore
+  }
+  readonly server: LogServer
+  readonly books = makeBooksStore()
+  readonly worker: Worker
+  /** All processes ever started. */
+  readonly engines: Array<SimulatedEngine> = []
+  readonly operations: Array<Operation> = []
+  readonly violations: Array<Violation> = []
+  readonly lines: Array<string> = []
+  /** Draws of faults and steps. */
+  readonly draw: Prng
+  /** Frames that a step has taken from a log or changed, to be put back when healing. */
+  readonly damaged = new Map<
+    number,
+    { readonly from: number; readonly frames: ReadonlyArray<StoredFrame>; readonly isLost: boolean }
+  >()
+  isHealed = false
+  /** How often the whole machine went down. */
+  machineOutages = 0
+  private readonly latencies: Prng
+  private readonly outages = { log: Number.NEGATIVE_INFINITY, database: Number.NEGATIVE_INFINITY }
+  private readonly observers: ReadonlyArray<Observer>
+  private readonly isTraced: boolean
+
+  constructor(scenario: Scenario, workload: Workload, options: SimulationOptions) {
+    const { topology } = scenario
+    this.scenario = scenario
+    this.workload = workload
+    this.sabotage = options.sabotage ?? new Set()
+    this.isTraced = options.isTraced ?? false
+    this.world = new World({
+      seed: scenario.seed,
+      disorder: topology.disorder,
+      sliceOperations: Math.max(1, topology.sliceOperations),
+      dragMicros: topology.dragMicros
+    })
+    this.draw = new Prng(scenario.seed, "faults")
+    this.latencies = new Prng(scenario.seed, "latencies")
+    this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
+    this.truth = new Truth(
+      topology.partitions,
+      workload.actors,
+      (actor, key) => workload.oracles[actor.kind]?.initial(key),
+      (organization) => partitionOf(organization, topology.partitions)
+    )
+    this.stores = {
+      journal: JournalMemory.makeStore({ maximumBytes: topology.logBytes }),
+      checkpoints: CheckpointsMemory.makeStore(),
+      cursors: CursorsMemory.makeStore(),
+      signals: SignalsMemory.makeStore(topology.partitions)
+    }
+    this.logBytes = topology.logBytes
+    this.server = new LogServer(this)
+    this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
+      checker.make(this, (message) => this.violate(checker.name, message))
+    )
+    this.worker = new Worker(this)
+  }
+
+  /** Notes a line of the trace. */
+  trace(line: () => string): void {
+    if (this.isTraced) this.lines.push(`${this.world.now.toFixed(3).padStart(12)} ${line()}`)
+  }
+
+  violate(checker: string, message: string): void {
+    this.violations.push({ checker, message, at: this.world.now })
+    this.trace(() => `VIOLATION, ${checker}: ${message}`)
+  }
+
+  /** The time that a message takes, milliseconds. */
+  latency = (): number => (20 + this.latencies.next() * this.scenario.topology.latencyMicros) / 1000
+
+  isOut(what: "log" | "database"): boolean {
+    return this.world.now < this.outages[what]
+  }
+
+  startOutage(of: "log" | "database", millis: number): void {
+    this.outages[of] = Math.max(this.outages[of], this.world.now + millis)
+  }
+
+  endOutages(): void {
+    this.outages.log = Number.NEGATIVE_INFINITY
+    this.outages.database = Number.NEGATIVE_INFINITY
+  }
+
+  /** Bytes that a log holds now; an operator may raise it. */
+  logBytes: number
+
+  // processes
+
+  /** The living processes, oldest first. */
+  living(): ReadonlyArray<SimulatedEngine> {
+    return this.engines.filter((engine) => engine.process.alive)
+  }
+
+  newest(): SimulatedEngine | undefined {
+    const living = this.living()
+    return living[living.length - 1]
+  }
+
+  start(): SimulatedEngine {
+    const engine = new SimulatedEngine(this, this.engines.length + 1)
+    this.engines.push(engine)
+    this.trace(() => `${engine.name} starts`)
+    engine.start()
+    return engine
+  }
+
+  crash(engine: SimulatedEngine, where: string): void {
+    if (!engine.process.alive) return
+    this.trace(() => `${engine.name} is killed ${where}`)
+    this.gone(engine)
+  }
+
+  pause(engine: SimulatedEngine): void {
+    this.trace(() => `${engine.name} is paused`)
+    engine.process.pause()
+  }
+
+  /** A process has ended: whoever waits for it sees the connection close. */
+  gone(engine: SimulatedEngine): void {
+    engine.process.kill()
+    for (const operation of this.operations) {
+      if (operation.answer !== undefined) continue
+      const attempt = operation.attempts[operation.attempts.length - 1]
+      if (attempt === undefined || attempt.engine !== engine || attempt.answer !== undefined || attempt.isLost) continue
+      attempt.isLost = true
+      if (this.workload.isRepeatable) this.askLater(operation)
+      else this.settle(operation, { _tag: "Failed", error: "Lost", message: "the process died", isRetryable: false })
+    }
+  }
+
+  // clients
+
+  begin(
+    target: { organization: string; actor: string; key: string },
+    command: unknown,
+    repeats?: Operation
+  ): Operation {
+    const operation: Operation = {
+      number: this.operations.length,
+      organization: target.organization,
+      kind: target.actor,
+      key: target.key,
+      command,
+      startedAt: this.world.now,
+      attempts: [],
+      repeats,
+      answer: undefined
+    }
+    this.operations.push(operation)
+    return operation
+  }
+
+  /** Asks a command of a process, or of the newest. */
+  ask(operation: Operation, to?: SimulatedEngine) {
+    const engine = to ?? this.newest()
+    if (engine?.engine === undefined || !engine.process.alive) return this.askLater(operation)
+    const actor = engine.actors.get(operation.kind)
+    if (actor === undefined) throw new Error(`the workload has no actor ${operation.kind}`)
+    const command = decodeCommand(actor, operation.command)
+    const attempt: Attempt = {
+      operation,
+      engine,
+      command,
+      startedAt: this.world.now,
+      answer: undefined,
+      answeredAt: 0,
+      epoch: 0,
+      decided: undefined,
+      isLost: false
+    }
+    operation.attempts.push(attempt)
+    const target = { organization: operation.organization, key: operation.key }
+    engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+  }
+
+  look(target: { organization: string; actor: string; key: string }, engine: SimulatedEngine): void {
+    const actor = engine.actors.get(target.actor)
+    if (actor === undefined || engine.engine === undefined) return
+    const startedAt = this.world.now
+    const { actor: kind, key, organization } = target
+    engine.fork(engine.engine.state(actor, target), (exit) => {
+      if (!this.countReply(engine)) return
+      if (exit._tag === "Failure") return
+      const partition = this.partitionOf(organization)
+      const look: LookAnswer = {
+        engine,
+        organization,
+        kind,
+        key,
+        partition,
+        startedAt,
+        epoch: engine.partition(partition)?.head.epoch ?? 0,
+        json: jsonOf(actor, exit.value)
+      }
+      this.trace(() => `${engine.name} shows ${kind} ${key} of ${organization}: ${look.json}`)
+      for (const observer of this.observers) observer.looked?.(look)
+    })
+  }
+
+  /** Stores a signal from outside. */
+  signal(organization: string, amount: number): void {
+    const { signals } = this.stores
+    const list = signals.lists[this.partitionOf(organization)]!
+    list.push({
+      sequence: list.length + 1,
+      organization,
+      kind: Object.keys(this.workload.signals)[0]!,
+      data: Buffer.from(JSON.stringify({ amount }))
+    })
+    for (const wake of [...signals.waiting]) wake()
+  }
+
+  partitionOf(organization: string): number {
+    return partitionOf(organization, this.scenario.topology.partitions)
+  }
+
+  askLane(organization: string, engine: SimulatedEngine): void {
+    const [lane] = this.workload.lanes
+    if (lane === undefined || engine.engine === undefined) return
+    const partition = this.partitionOf(organization)
+    engine.fork(engine.engine.askLane(lane, { organization }, null), (exit: Exit.Exit<unknown, unknown>) => {
+      if (!this.countReply(engine)) return
+      const epoch = engine.partition(partition)?.head.epoch ?? 0
+      this.trace(
+        () =>
+          `${engine.name} lane of ${organization}: ${JSON.stringify(exit._tag === "Success" ? exit.value : "failed")}`
+      )
+      for (const observer of this.observers) observer.laneAnswered?.({ engine, organization, partition, epoch, exit })
+    })
+  }
+
+  /** Whether a reply still leaves its process. */
+  private countReply(engine: SimulatedEngine): boolean {
+    if (engine.repliesUntilCrash === undefined) return engine.process.alive
+    if (engine.repliesUntilCrash-- > 0) return true
+    this.crash(engine, "between two replies")
+    return false
+  }
+
+  private answered(attempt: Attempt, exit: Exit.Exit<unknown, unknown>) {
+    const { engine, operation } = attempt
+    if (!this.countReply(engine)) return
+    const answer = answerOf(exit)
+    attempt.answer = answer
+    attempt.answeredAt = this.world.now
+    attempt.decided = engine.decisions.ofCommand.get(attempt.command)
+    attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.head.epoch ?? 0
+    this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
+    if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
+    for (const observer of this.observers) observer.answered?.(attempt)
+    if (operation.answer !== undefined) return
+    if (answer._tag !== "Failed") return this.settle(operation, answer)
+    const mayBeStored = answer.error === "OutcomeUnknown"
+    const waitsForOperator = answer.error === "PartitionStopped"
+    if ((answer.isRetryable && (!mayBeStored || this.workload.isRepeatable)) || waitsForOperator)
+      this.askLater(operation)
+    else this.settle(operation, answer)
+  }
+
+  private settle(operation: Operation, answer: Answer): void {
+    operation.answer = answer
+    for (const observer of this.observers) observer.settled?.(operation)
+  }
+
+  private askLater(operation: Operation): void {
+    const wait = Math.min(firstRetryMillis * 2 ** Math.min(operation.attempts.length, 10), lastRetryMillis)
+    this.world.after(wait * (0.5 + this.latencies.next()), undefined, () => {
+      if (operation.answer === undefined) this.ask(operation)
+    })
+  }
+
+  // what the ports tell
+
+  committed(
+    partition: number,
+    stored: StoredFrame,
+    engine: SimulatedEngine | undefined,
+    drafted: ReadonlyArray<Decided>
+  ): void {
+    const commit: Commit = this.truth.commit(partition, stored, this.world.now, engine?.process, drafted)
+    for (const decided of commit.decisions) decided.storedAt ??= stored.sequence
+    for (const observer of this.observers) observer.committed?.(commit)
+  }
+
+  decided(decided: Decided, engine: SimulatedEngine): void {
+    const oracle = this.workload.oracles[decided.kind]
+    if (oracle !== undefined && decided.command !== undefined) {
+      decided.step = (history, before, now) => {
+        if (history.kind !== decided.kind || history.key !== decided.key) return before.model
+        const expected = oracle.step(before.model, decided.command, now)
+        return "model" in expected ? expected.model : before.model
+      }
+    }
+    for (const observer of this.observers) observer.decided?.(decided, engine)
+  }
+
+  saved(record: CheckpointRecord, rows: ReadonlyArray<ActorRow>, engine: SimulatedEngine): void {
+    this.trace(() => `  ${engine.name}: checkpoint ${record.partition} at ${record.sequence}, ${rows.length} rows`)
+    for (const observer of this.observers) observer.checkpointed?.(record, rows, engine)
+  }
+
+  /** Removes frames as the server does when it is told to. */
+  purge(partition: number, below: number, by: string): void {
+    for (const observer of this.observers) observer.purging?.(partition, below, by)
+    const { log } = this.server.of(partition)
+    const last = JournalMemory.lastSequenceOf(log)
+    this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
+    // past the end, the server empties the stream and moves its last sequence
+    const kept = log.frames.filter((frame) => frame.sequence >= below)
+    log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
+    log.frames = kept
+    log.firstSequence = kept[0]?.sequence ?? Math.max(below, last + 1)
+  }
+
+  effected(record: LogRecord): void {
+    for (const observer of this.observers) observer.effected?.(record)
+  }
+
+  rested(): void {
+    for (const observer of this.observers) observer.rested?.()
+  }
+
+  healed(): void {
+    for (const observer of this.observers) observer.healed?.()
+  }
+}
+
+const decoders = new WeakMap<object, (encoded: unknown) => unknown>()
+
+/** A command from its JSON form; a fresh object each time. */
+const decodeCommand = (actor: AnyActor, encoded: unknown): unknown => {
+  let decode = decoders.get(actor.options.command)
+  if (decode === undefined) {
+    decode = Schema.decodeUnknownSync(Schema.toCodecJson(actor.options.command))
+    decoders.set(actor.options.command, decode)
+  }
+  return decode(encoded)
+}
+
+const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
+  if (exit._tag === "Success") return { _tag: "Replied", reply: exit.value }
+  const error = Cause.squash(exit.cause)
+  if (isAskError(error)) {
+    return { _tag: "Failed", error: error._tag, message: error.message, isRetryable: isRetryable(error) }
+  }
+  if (Cause.hasDies(exit.cause) || Cause.hasInterrupts(exit.cause)) {
+    return { _tag: "Failed", error: "Defect", message: String(error), isRetryable: false }
+  }
+  return { _tag: "Rejected", rejection: error }
+}
+
+export const describeAnswer = (answer: Answer): string => {
+  switch (answer._tag) {
+    case "Replied":
+      return JSON.stringify(answer.reply) ?? "done"
+    case "Rejected":
+      return `rejected, ${JSON.stringify(answer.rejection)}`
+    case "Failed":
+      return `${answer.error}, ${answer.message}`
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * What was really stored: every frame that any log of the simulation ever took, decoded, folded decision by decision, and kept after purges
+ * and losses. The checkers compare everything else with it. Needs no service.
+ */
+import type { AnyActor } from "../engine/Actor.ts"
+import type { ActorAddress } from "../engine/address.ts"
+import { decodeFrame, type Frame, hashOf } from "../engine/frame.ts"
+import type { StoredFrame } from "../engine/Journal.ts"
+import type { Decided } from "./Decisions.ts"
+import type { SimulatedProcess } from "./World.ts"
+
+/** A stored frame and how it came to be. */
+export interface Commit {
+  readonly partition: number
+  readonly sequence: number
+  readonly frame: Frame
+  readonly hash: string
+  readonly bytes: number
+  /** Virtual time, milliseconds. */
+  readonly at: number
+  /** Undefined for the frames a log begins with. */
+  readonly process: SimulatedProcess | undefined
+  readonly identity: string
+  /** The decisions whose facts it holds, in their order. */
+  readonly decisions: ReadonlyArray<Decided>
+  /** What does not fit between frame and decisions. */
+  readonly problem: string | undefined
+}
+
+/** An actor's state after a decision. */
+export interface Moment {
+  readonly sequence: number
+  readonly at: number
+  readonly state: unknown
+  /** The state in its JSON form, by which states are compared. */
+  readonly json: string
+  /** The oracle's model after the same decision. */
+  readonly model: unknown
+}
+
+/** Everything an actor has been. The first moment is its initial state. */
+export interface ActorHistory extends ActorAddress {
+  readonly partition: number
+  readonly actor: AnyActor
+  readonly moments: Array<Moment>
+}
+
+export const nameOf = (address: ActorAddress): string => `${address.organization}/${address.kind}/${address.key}`
+
+export class Truth {
+  /** By partition. */
+  readonly commits: Array<Array<Commit>>
+  readonly histories = new Map<string, ActorHistory>()
+  private readonly actors: ReadonlyMap<string, AnyActor>
+  private readonly initialModel: (actor: AnyActor, key: string) => unknown
+  private readonly partitionOf: (organization: string) => number
+
+  constructor(
+    partitions: number,
+    actors: ReadonlyArray<AnyActor>,
+    initialModel: (actor: AnyActor, key: string) => unknown,
+    partitionOf: (organization: string) => number
+  ) {
+    this.commits = Array.from({ length: partitions }, () => [])
+    this.actors = new Map(actors.map((actor) => [actor.kind, actor]))
+    this.initialModel = initialModel
+    this.partitionOf = partitionOf
+  }
+
+  /** Takes in a frame that a log has just stored. */
+  commit(
+    partition: number,
+    stored: StoredFrame,
+    at: number,
+    process: SimulatedProcess | undefined,
+    drafted: ReadonlyArray<Decided>
+  ): Commit {
+    const frame = decodeFrame(stored.bytes)
+    const { decisions, problem } = this.match(frame, drafted)
+    const commit: Commit = {
+      partition,
+      sequence: stored.sequence,
+      frame,
+      hash: hashOf(stored.bytes),
+      bytes: stored.bytes.length,
+      at,
+      process,
+      identity: stored.identity,
+      decisions,
+      problem
+    }
+    this.commits[partition]!.push(commit)
+    this.fold(commit)
+    return commit
+  }
+
+  last(partition: number): Commit | undefined {
+    const commits = this.commits[partition]!
+    return commits[commits.length - 1]
+  }
+
+  history(address: ActorAddress): ActorHistory {
+    const name = nameOf(address)
+    let found = this.histories.get(name)
+    if (found === undefined) {
+      const actor = this.actors.get(address.kind)!
+      const state = actor.options.initial(address.key)
+      const first: Moment = {
+        sequence: 0,
+        at: Number.NEGATIVE_INFINITY,
+        state,
+        json: jsonOf(actor, state),
+        model: this.initialModel(actor, address.key)
+      }
+      const { key, kind, organization } = address
+      found = { organization, kind, key, partition: this.partitionOf(organization), actor, moments: [first] }
+      this.histories.set(name, found)
+    }
+    return found
+  }
+
+  /** The newest moment at or before a frame. */
+  at(address: ActorAddress, sequence: number): Moment {
+    const { moments } = this.history(address)
+    for (let index = moments.length - 1; index > 0; index--)
+      if (moments[index]!.sequence <= sequence) return moments[index]!
+    return moments[0]!
+  }
+
+  /** Which of the drafted decisions a frame is made of: each one's facts stand in it in order. */
+  private match(frame: Frame, drafted: ReadonlyArray<Decided>) {
+    const decisions: Array<Decided> = []
+    const texts = frame.records.map(({ actor, event, fact }) =>
+      JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact])
+    )
+    let at = 0
+    for (const decision of drafted) {
+      const wanted = decision.records
+      if (wanted.every((text, index) => texts[at + index] === text)) {
+        decisions.push(decision)
+        at += wanted.length
+      }
+    }
+    const problem =
+      at === texts.length ? undefined : `record ${at} of ${texts.length} was decided by nobody: ${texts[at]}`
+    return { decisions, problem }
+  }
+
+  private fold(commit: Commit): void {
+    const { frame, sequence } = commit
+    // by decision where they are known, so that a state between two decisions of one frame is known too
+    const groups: Array<{ readonly size: number; readonly decision: Decided | undefined }> =
+      commit.problem === undefined && commit.decisions.length > 0
+        ? commit.decisions.map((decision) => ({ size: decision.records.length, decision }))
+        : frame.records.map(() => ({ size: 1, decision: undefined }))
+    let from = 0
+    for (const { decision, size } of groups) {
+      const changed = new Map<ActorHistory, unknown>()
+      for (const { actor: name, event, fact } of frame.records.slice(from, from + size)) {
+        if (event !== undefined) continue
+        const history = this.history(name)
+        const { options } = history.actor
+        const known = changed.get(history)
+        const state = known ?? history.moments[history.moments.length - 1]!.state
+        const own = known === undefined && options.copy !== undefined ? options.copy(state) : state
+        changed.set(history, options.evolve(own, history.actor.decodeFact(fact, name.version)))
+      }
+      from += size
+      for (const [history, state] of changed) {
+        const before = history.moments[history.moments.length - 1]!
+        const model = decision?.step?.(history, before, frame.now) ?? before.model
+        history.moments.push({ sequence, at: commit.at, state, json: jsonOf(history.actor, state), model })
+      }
+    }
+  }
+}
+
+export const jsonOf = (actor: AnyActor, state: unknown): string => JSON.stringify(actor.encodeState(state))

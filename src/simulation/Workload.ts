@@ -1,0 +1,64 @@
+/**
+ * What a simulation runs: actors with the commands that are asked of them, and what their rules promise. The engine's own workload is
+ * `bank.ts`; `simulate.ts` makes one from a user's actor.
+ */
+import type { Arbitrary } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
+import type { AnyLane } from "../engine/Lane.ts"
+import type { SignalRules } from "../engine/signalFeed.ts"
+import type { Checker } from "./Checker.ts"
+
+/**
+ * A model of an actor, written independently of its rule: it is told every stored decision in order and says what the reply must have been.
+ */
+export interface Oracle<Model, Command, Reply, Rejection> {
+  readonly initial: (key: string) => Model
+  /** What a command must lead to. `now` is the decision's time, milliseconds since the Unix epoch. Must not change `model`. */
+  readonly step: (model: Model, command: Command, now: number) => Expected<Model, Reply, Rejection>
+}
+
+/** Exactly one of `reply` and `rejection`; compared as JSON. */
+export type Expected<Model, Reply, Rejection> =
+  | { readonly model: Model; readonly reply: Reply }
+  | { readonly rejection: Rejection }
+
+// biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
+export type AnyOracle = Oracle<any, any, any, any>
+
+/** A sentence about every state of an actor; false is a finding. */
+export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
+
+/** Commands of an actor and how often they are drawn. */
+export interface CommandSource {
+  readonly actor: AnyActor
+  readonly weight: number
+  readonly arbitrary: Arbitrary.Arbitrary<unknown>
+  /** Makes a command from a drawn one; `number` is different for each command of a scenario (an idempotency key). */
+  readonly finish?: (command: unknown, number: number) => unknown
+}
+
+export interface Workload {
+  readonly name: string
+  readonly actors: ReadonlyArray<AnyActor>
+  readonly lanes: ReadonlyArray<AnyLane>
+  readonly signals: SignalRules
+  readonly organizations: ReadonlyArray<string>
+  readonly keys: ReadonlyArray<string>
+  readonly commands: ReadonlyArray<CommandSource>
+  /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
+  readonly isRepeatable: boolean
+  /** By kind. */
+  readonly oracles: Readonly<Record<string, AnyOracle>>
+  readonly invariants: Readonly<Record<string, Invariants<never>>>
+  readonly checkers: ReadonlyArray<Checker>
+  /** Facts that an older program has left in the log: `kind`, its version then, and the fact's JSON. */
+  readonly oldFacts?: (index: number) => {
+    readonly organization: string
+    readonly kind: string
+    readonly key: string
+    readonly version: number
+    readonly fact: unknown
+  }
+  /** Whether a reactor cannot process a record, ever. */
+  readonly isIndigestible?: (fact: unknown) => boolean
+}

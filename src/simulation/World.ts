@@ -1,0 +1,251 @@
+/**
+ * The simulated machine room: one event loop with virtual time, and processes that can be paused, killed and given a wrong clock. All that
+ * runs in a simulation runs in here, one task after the other, so that a seed decides everything: which ready task is next, how long
+ * a message takes, when a fiber is made to yield. Gives each process effect's Clock, Random and Scheduler. Needs no service.
+ */
+import { Clock, Context, Duration, Effect, Logger, Metric, Random, References, Scheduler } from "effect"
+import { Prng } from "./Prng.ts"
+
+/** The wall clock of a simulation at its beginning: 2026-01-01, milliseconds since the Unix epoch. */
+export const epochMillis = 1_767_225_600_000
+
+/** A simulation that runs more tasks than this is in a loop without an end. */
+const maximumTasks = 400_000
+
+interface Task {
+  readonly process: SimulatedProcess | undefined
+  readonly run: () => void
+}
+
+interface Timer extends Task {
+  readonly at: number
+  readonly order: number
+  cancelled: boolean
+}
+
+/** How the event loop behaves; part of a scenario. */
+export interface WorldOptions {
+  readonly seed: number
+  /** How often another ready task than the oldest is taken, 0 to 1. */
+  readonly disorder: number
+  /** Operations after which a fiber is made to yield at the latest; drawn anew from 1 to this each time. */
+  readonly sliceOperations: number
+  /** By how much every look at the monotonic clock moves it: a slow processor, microseconds. */
+  readonly dragMicros: number
+}
+
+/** A process of the simulated deployment. Killed, it never runs again and none of its finalizers do. */
+export class SimulatedProcess {
+  readonly id: number
+  readonly world: World
+  readonly services: Context.Context<never>
+  alive = true
+  paused = false
+  /** What its wall clock shows beyond the true time, milliseconds. */
+  clockOffset = 0
+  /** The wall clock stands still at this time. */
+  clockStoppedAt: number | undefined = undefined
+  held: Array<() => void> = []
+  private operations: number
+  private readonly slices: Prng
+
+  constructor(world: World, id: number, logger: Logger.Logger<unknown, void>) {
+    this.id = id
+    this.world = world
+    this.slices = new Prng(world.options.seed, `slices ${id}`)
+    this.operations = this.nextSlice()
+    const context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.clock),
+      Context.add(Random.Random, new Prng(world.options.seed, `process ${id}`).service),
+      Context.add(Scheduler.Scheduler, this.scheduler),
+      Context.add(Metric.MetricRegistry, world.metrics),
+      Context.add(References.TracerEnabled, false),
+      Context.add(Logger.CurrentLoggers, new Set([logger]))
+    )
+    this.services = context as Context.Context<never>
+  }
+
+  /** Milliseconds since the Unix epoch, as this process sees it. */
+  wallMillis = (): number => this.clockStoppedAt ?? Math.floor(epochMillis + this.world.now + this.clockOffset)
+
+  private nextSlice(): number {
+    return this.slices.int(1, this.world.options.sliceOperations)
+  }
+
+  readonly clock: Clock.Clock = {
+    currentTimeMillisUnsafe: this.wallMillis,
+    currentTimeMillis: Effect.sync(this.wallMillis),
+    currentTimeNanosUnsafe: () => BigInt(this.wallMillis()) * 1_000_000n,
+    currentTimeNanos: Effect.sync(() => BigInt(this.wallMillis()) * 1_000_000n),
+    monotonicTimeNanosUnsafe: () => this.world.nanos(),
+    monotonicTimeNanos: Effect.sync(() => this.world.nanos()),
+    sleep: (duration) =>
+      Effect.callback<void>((resume) => {
+        const cancel = this.world.after(Duration.toMillis(duration), this, () => resume(Effect.void))
+        return Effect.sync(cancel)
+      })
+  }
+
+  readonly scheduler: Scheduler.Scheduler = {
+    executionMode: "async",
+    shouldYield: (fiber) => {
+      if (fiber.currentOpCount < this.operations) return false
+      this.operations = this.nextSlice()
+      return true
+    },
+    makeDispatcher: () => this.dispatcher
+  }
+
+  private readonly dispatcher: Scheduler.SchedulerDispatcher = {
+    scheduleTask: (run) => this.world.ready(this, run),
+    flush: () => {}
+  }
+
+  kill(): void {
+    this.alive = false
+    this.held = []
+  }
+
+  /** Nothing of it runs until `resume`; what happens to it meanwhile is waiting for it then. */
+  pause(): void {
+    this.paused = true
+  }
+
+  resume(): void {
+    this.paused = false
+    for (const run of this.held.splice(0)) this.world.ready(this, run)
+  }
+}
+
+export class World {
+  readonly options: WorldOptions
+  readonly metrics: Metric.MetricRegistry = new Map()
+  /** Monotonic time since the beginning, milliseconds with a fraction. */
+  now = 0
+  tasksRun = 0
+  private readonly order: Prng
+  private readonly queue: Array<Task> = []
+  private queueHead = 0
+  private readonly timers: Array<Timer> = []
+  private timerCount = 0
+
+  constructor(options: WorldOptions) {
+    this.options = options
+    this.order = new Prng(options.seed, "order")
+  }
+
+  /** Monotonic nanoseconds; looking costs what `dragMicros` says. */
+  nanos(): bigint {
+    this.now += this.options.dragMicros / 1000
+    return BigInt(Math.round(this.now * 1e6))
+  }
+
+  /** Something that can run now. */
+  ready(process: SimulatedProcess | undefined, run: () => void): void {
+    this.queue.push({ process, run })
+  }
+
+  /** Runs something after a while; the answer cancels it. Without a process it belongs to the machine room itself. */
+  after(millis: number, process: SimulatedProcess | undefined, run: () => void): () => void {
+    const timer: Timer = { at: this.now + millis, order: this.timerCount++, process, run, cancelled: false }
+    this.push(timer)
+    return () => {
+      timer.cancelled = true
+    }
+  }
+
+  /** Runs what is ready, at most `maximum` tasks. */
+  run(maximum: number): void {
+    for (let count = 0; count < maximum && this.queueHead < this.queue.length; count++) {
+      const task = this.take()
+      const { process } = task
+      if (process !== undefined) {
+        if (!process.alive) continue
+        if (process.paused) {
+          process.held.push(task.run)
+          continue
+        }
+      }
+      if (++this.tasksRun > maximumTasks) throw new RunawaySimulation(`more than ${maximumTasks} tasks`)
+      task.run()
+    }
+    if (this.queueHead >= this.queue.length && this.queueHead > 0) {
+      this.queue.length = 0
+      this.queueHead = 0
+    }
+  }
+
+  /** Lets time pass: everything that is due meanwhile happens at its time. */
+  advance(millis: number): void {
+    this.advanceUntil(this.now + millis, () => false)
+  }
+
+  /** Lets time pass until a condition holds, at most up to a time. Answers whether it holds. */
+  advanceUntil(end: number, done: () => boolean): boolean {
+    while (true) {
+      this.run(Number.POSITIVE_INFINITY)
+      if (done()) return true
+      const next = this.timers[0]
+      if (next === undefined || next.at > end) {
+        this.now = Math.max(this.now, end)
+        return false
+      }
+      this.pop()
+      if (next.cancelled || (next.process !== undefined && !next.process.alive)) continue
+      this.now = Math.max(this.now, next.at)
+      this.ready(next.process, next.run)
+    }
+  }
+
+  private take(): Task {
+    const { queue } = this
+    const waiting = queue.length - this.queueHead
+    if (waiting > 1 && this.order.chance(this.options.disorder)) {
+      const index = this.queueHead + this.order.int(0, Math.min(waiting, 16) - 1)
+      const [task] = queue.splice(index, 1)
+      return task!
+    }
+    const task = queue[this.queueHead]!
+    queue[this.queueHead++] = undefined as never
+    if (this.queueHead > 1024) {
+      queue.splice(0, this.queueHead)
+      this.queueHead = 0
+    }
+    return task
+  }
+
+  private push(timer: Timer): void {
+    const heap = this.timers
+    let index = heap.push(timer) - 1
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (!isBefore(timer, heap[parent]!)) break
+      heap[index] = heap[parent]!
+      index = parent
+    }
+    heap[index] = timer
+  }
+
+  private pop(): void {
+    const heap = this.timers
+    const last = heap.pop()!
+    const length = heap.length
+    if (length === 0) return
+    let index = 0
+    while (true) {
+      let child = 2 * index + 1
+      if (child >= length) break
+      if (child + 1 < length && isBefore(heap[child + 1]!, heap[child]!)) child++
+      if (!isBefore(heap[child]!, last)) break
+      heap[index] = heap[child]!
+      index = child
+    }
+    heap[index] = last
+  }
+}
+
+const isBefore = (left: Timer, right: Timer): boolean =>
+  left.at < right.at || (left.at === right.at && left.order < right.order)
+
+/** The simulation does not come to rest. */
+export class RunawaySimulation extends Error {}

@@ -1,0 +1,228 @@
+/**
+ * The workload with which the engine itself is simulated: accounts between which money moves (two actors in one decision, rejections,
+ * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, and a lane that limits.
+ */
+import { Arbitrary, Schema } from "effect"
+import * as Actor from "../engine/Actor.ts"
+import * as Lane from "../engine/Lane.ts"
+import type { SignalRule } from "../engine/signalFeed.ts"
+import { bankCheckers } from "./checkers/bank.ts"
+import type { Workload } from "./Workload.ts"
+
+const Id = Schema.String
+const Amount = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
+
+const AccountCommand = Schema.Union([
+  Schema.TaggedStruct("Deposit", { id: Id, amount: Amount }),
+  Schema.TaggedStruct("Withdraw", { id: Id, amount: Amount }),
+  Schema.TaggedStruct("Transfer", { id: Id, to: Schema.Literals(["a", "b", "c"]), amount: Amount }),
+  Schema.TaggedStruct("Balance", {}),
+  Schema.TaggedStruct("Throw", {}),
+  /** Its fact cannot be applied. */
+  Schema.TaggedStruct("Break", {})
+])
+export type AccountCommand = typeof AccountCommand.Type
+
+const AccountFact = Schema.Struct({ id: Id, change: Schema.Number })
+export type AccountFact = typeof AccountFact.Type
+
+const AccountState = Schema.Struct({
+  balance: Schema.mutableKey(Schema.Number),
+  /** Replies by idempotency key. */
+  done: Schema.mutableKey(Schema.Record(Schema.String, Schema.Number))
+})
+export type AccountState = { balance: number; done: Record<string, number> }
+
+/** An amount whose record no reactor can process. */
+const indigestible = 13
+
+export const Account: Actor.Actor<AccountCommand, AccountFact, AccountState, number, string> = Actor.make<
+  AccountCommand,
+  AccountFact,
+  AccountState,
+  number,
+  string
+>({
+  kind: "account",
+  version: 2,
+  upcastFact: { 1: (fact) => ({ id: "", change: (fact as { readonly amount: number }).amount }) },
+  upcastState: { 1: (state) => state },
+  command: AccountCommand,
+  fact: AccountFact,
+  state: AccountState,
+  reply: Schema.Number,
+  rejection: Schema.String,
+  initial: () => ({ balance: 0, done: {} }),
+  touches: (command) => (command._tag === "Transfer" ? [Account.at(command.to)] : []),
+  decide: (state, command, context) => {
+    switch (command._tag) {
+      case "Balance":
+        return Actor.decided({ reply: state.balance })
+      case "Throw":
+        throw new Error("this command cannot be decided")
+      case "Break":
+        return Actor.decided({ facts: [{ id: "", change: Number.MAX_SAFE_INTEGER }], reply: 0 })
+      default: {
+        const before = state.done[command.id]
+        if (before !== undefined) return Actor.decided({ reply: before })
+        const { amount, id } = command
+        if (command._tag === "Deposit") {
+          return Actor.decided({
+            facts: [{ id, change: amount }],
+            reply: state.balance + amount,
+            events: amount > 90 ? [{ type: "bank.large", service: "bank", livemode: true, data: { amount } }] : []
+          })
+        }
+        if (state.balance < amount) return Actor.rejected(`balance is ${state.balance}`)
+        if (command._tag === "Transfer" && command.to !== context.self.key) {
+          return Actor.decided({
+            facts: [{ id, change: -amount }],
+            others: [Account.facts(command.to, [{ id: "", change: amount }])],
+            reply: state.balance - amount
+          })
+        }
+        return Actor.decided({ facts: [{ id, change: -amount }], reply: state.balance - amount })
+      }
+    }
+  },
+  copy: (state) => ({ balance: state.balance, done: { ...state.done } }),
+  evolve: (state, fact) => {
+    if (fact.change === Number.MAX_SAFE_INTEGER) throw new Error("this fact cannot be applied")
+    state.balance += fact.change
+    if (fact.id !== "") state.done[fact.id] = state.balance
+    return state
+  }
+})
+
+const AlarmFact = Schema.Union([
+  Schema.TaggedStruct("Set", { id: Id, at: Schema.Number }),
+  Schema.TaggedStruct("Rang", { id: Id, due: Schema.Number, at: Schema.Number })
+])
+export type AlarmFact = typeof AlarmFact.Type
+interface Pending {
+  readonly id: string
+  readonly at: number
+}
+
+const AlarmCommand = Schema.TaggedStruct("SetAlarm", {
+  id: Id,
+  inMillis: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30_000 }))
+})
+type AlarmCommand = typeof AlarmCommand.Type
+
+/** Rings once for each time that was set; over when nothing is pending. */
+export const Alarm = Actor.make<AlarmCommand, AlarmFact, { readonly pending: ReadonlyArray<Pending> }, number>({
+  kind: "alarm",
+  command: AlarmCommand,
+  fact: AlarmFact,
+  state: Schema.Struct({ pending: Schema.Array(Schema.Struct({ id: Id, at: Schema.Number })) }),
+  reply: Schema.Number,
+  initial: () => ({ pending: [] }),
+  decide: (state, command, context) => {
+    const known = state.pending.find(({ id }) => id === command.id)
+    if (known !== undefined) return Actor.decided({ reply: known.at })
+    const at = context.now + command.inMillis
+    return Actor.decided({ facts: [{ _tag: "Set" as const, id: command.id, at }], reply: at })
+  },
+  evolve: (state, fact) =>
+    fact._tag === "Set"
+      ? { pending: [...state.pending, { id: fact.id, at: fact.at }].sort((left, right) => left.at - right.at) }
+      : { pending: state.pending.filter(({ at, id }) => id !== fact.id || at !== fact.due) },
+  wakeAt: (state) => state.pending[0]?.at,
+  wake: (state, context) => {
+    const { at, id } = state.pending[0]!
+    return Actor.decided({ facts: [{ _tag: "Rang" as const, id, due: at, at: context.now }], reply: undefined })
+  },
+  isOver: (state) => state.pending.length === 0
+})
+
+const MeterFact = Schema.Struct({ signal: Schema.Number, amount: Schema.Number })
+
+/** Adds up what signals say. */
+export const Meter = Actor.make<
+  { readonly signal: number; readonly amount: number },
+  { readonly signal: number; readonly amount: number },
+  { readonly total: number; readonly count: number },
+  number
+>({
+  kind: "meter",
+  command: MeterFact,
+  fact: MeterFact,
+  state: Schema.Struct({ total: Schema.Number, count: Schema.Number }),
+  reply: Schema.Number,
+  initial: () => ({ total: 0, count: 0 }),
+  decide: (state, command) => Actor.decided({ facts: [command], reply: state.total + command.amount }),
+  evolve: (state, fact) => ({ total: state.total + fact.amount, count: state.count + 1 })
+})
+
+export const usageKind = "usage"
+
+const usage: SignalRule = (signal) => ({
+  actor: Meter,
+  key: "",
+  command: { signal: signal.sequence, amount: JSON.parse(Buffer.from(signal.data).toString("utf8")).amount }
+})
+
+/** The window of the limiter lane, milliseconds, and what it admits in one. */
+export const windowMillis = 10_000
+export const windowLimit = 3
+
+/** Says whether it admits, and in which window. It reads an account only so that a lane waits for loading too. */
+export const Limiter = Lane.make<
+  null,
+  { window: number; used: number },
+  { readonly admitted: boolean; readonly window: number }
+>({
+  kind: "limiter",
+  initial: () => ({ window: -1, used: 0 }),
+  touches: () => [Account.at("a")],
+  decide: (state, _command, context) => {
+    context.read(Account, "a")
+    const window = Math.floor(context.now / windowMillis)
+    if (window !== state.window) {
+      state.window = window
+      state.used = 0
+    }
+    if (state.used >= windowLimit) return { admitted: false, window }
+    state.used++
+    return { admitted: true, window }
+  },
+  keepUntil: (state) => (state.window + 1) * windowMillis
+})
+
+const withId = (command: unknown, number: number): unknown =>
+  typeof command === "object" && command !== null && "id" in command ? { ...command, id: `k${number}` } : command
+
+const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema) as Arbitrary.Arbitrary<unknown>
+
+export const bank: Workload = {
+  name: "bank",
+  actors: [Account, Alarm, Meter],
+  lanes: [Limiter],
+  signals: { [usageKind]: usage },
+  organizations: ["org_1", "org_2", "org_3"],
+  keys: ["a", "b", "c"],
+  commands: [
+    { actor: Account, weight: 10, arbitrary: draw(AccountCommand.members[0]), finish: withId },
+    { actor: Account, weight: 6, arbitrary: draw(AccountCommand.members[1]), finish: withId },
+    { actor: Account, weight: 6, arbitrary: draw(AccountCommand.members[2]), finish: withId },
+    { actor: Account, weight: 6, arbitrary: draw(AccountCommand.members[3]) },
+    { actor: Account, weight: 0.3, arbitrary: draw(AccountCommand.members[4]) },
+    { actor: Account, weight: 0.3, arbitrary: draw(AccountCommand.members[5]) },
+    { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId }
+  ],
+  isRepeatable: true,
+  oracles: {},
+  invariants: {
+    account: { "a balance is never negative": (state: AccountState) => state.balance >= 0 }
+  } as Workload["invariants"],
+  checkers: bankCheckers,
+  oldFacts: (index) => ({
+    organization: `org_${1 + (index % 3)}`,
+    kind: "account",
+    key: "a",
+    version: 1,
+    fact: { amount: 10 + index }
+  }),
+  isIndigestible: (fact) => (fact as Partial<AccountFact> | null)?.change === indigestible
+}

@@ -1,0 +1,32 @@
+/** Liveness: after healing every command is answered, every partition serves, and no ask of a living process is left without an answer. */
+import type { Checker } from "../Checker.ts"
+
+export const everythingAnswered: Checker = {
+  name: "everything is answered",
+  make: (simulation, violate) => ({
+    healed: () => {
+      for (const partition of simulation.newest()?.engine?.local.values() ?? []) {
+        if (partition.status._tag !== "Serving") {
+          const reason = "reason" in partition.status ? `: ${partition.status.reason}` : ""
+          return violate(
+            `partition ${partition.id} does not serve after healing, it is ${partition.status._tag}${reason}`
+          )
+        }
+      }
+      for (const operation of simulation.operations) {
+        if (operation.answer === undefined) {
+          return violate(`#${operation.number} was not answered after healing (${operation.attempts.length} attempts)`)
+        }
+        for (const attempt of operation.attempts) {
+          if (attempt.answer === undefined && !attempt.isLost && attempt.engine.process.alive) {
+            return violate(`an ask of #${operation.number} was never answered by ${attempt.engine.name}`)
+          }
+        }
+      }
+      for (const [partition, list] of simulation.stores.signals.lists.entries()) {
+        const last = simulation.truth.last(partition)?.frame.signalSequence ?? 0
+        if (last < list.length) return violate(`partition ${partition} has taken ${last} of ${list.length} signals`)
+      }
+    }
+  })
+}

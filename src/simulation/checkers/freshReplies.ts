@@ -1,0 +1,59 @@
+/**
+ * Nothing is granted after an epoch has ended: an owner that was replaced answers from memory for at most the freshness of rule 6, and a reply
+ * from the state is no older than that.
+ */
+
+import type { ActorAddress } from "../../engine/address.ts"
+import { freshnessMillis } from "../../engine/limits.ts"
+import type { Checker } from "../Checker.ts"
+import { maximumStaleMillis } from "../SimulatedJournal.ts"
+
+export const freshReplies: Checker = {
+  name: "nothing granted after an epoch",
+  make: (simulation, violate) => {
+    /** When an epoch was succeeded by a higher one, by partition. */
+    const begun: Array<Array<{ readonly epoch: number; readonly at: number }>> = simulation.truth.commits.map(() => [])
+    /** How old a reply without facts may be. A leader that is none any more can make it older. */
+    const bound = () => freshnessMillis + (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) + 1
+    const checkEpoch = (partition: number, epoch: number, what: string, by: string) => {
+      const next = begun[partition]!.find((begin) => begin.epoch > epoch)
+      const age = next === undefined ? 0 : simulation.world.now - next.at
+      if (age > bound()) {
+        violate(`${by} ${what} in epoch ${epoch}, ${Math.round(age)} ms after epoch ${next!.epoch} had begun`)
+      }
+    }
+    const checkState = (address: ActorAddress, json: string, since: number, by: string) => {
+      const { moments } = simulation.truth.history(address)
+      for (let index = moments.length - 1; index >= 0; index--) {
+        if (moments[index]!.json !== json) continue
+        const next = moments[index + 1]
+        const latest = Math.min(since, simulation.world.now - bound())
+        if (next !== undefined && next.at < latest) {
+          violate(
+            `${by} answered from a state of ${address.kind} ${address.key} of ${address.organization} that was over ${Math.round(simulation.world.now - next.at)} ms ago`
+          )
+        }
+        return
+      }
+    }
+    return {
+      committed: ({ at, frame, partition }) => {
+        const list = begun[partition]!
+        if ((list[list.length - 1]?.epoch ?? 0) < frame.epoch) list.push({ epoch: frame.epoch, at })
+      },
+      answered: ({ answer, decided, engine, epoch, operation, startedAt }) => {
+        if (answer === undefined || answer._tag === "Failed" || decided === undefined) return
+        if (decided.records.length > 0) return
+        checkEpoch(simulation.partitionOf(operation.organization), epoch, `answered #${operation.number}`, engine.name)
+        checkState(decided, decided.restsOn!, startedAt, engine.name)
+      },
+      looked: (look) => {
+        checkEpoch(look.partition, look.epoch, "showed a state", look.engine.name)
+        checkState(look, look.json, look.startedAt, look.engine.name)
+      },
+      laneAnswered: ({ engine, epoch, exit, partition }) => {
+        if (exit._tag === "Success") checkEpoch(partition, epoch, "answered in a lane", engine.name)
+      }
+    }
+  }
+}

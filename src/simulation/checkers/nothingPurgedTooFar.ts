@@ -1,0 +1,28 @@
+/** The log is purged up to the second-newest checkpoint, never past a cursor, and never with what a server takes for "everything" (rule 9). */
+import { lastSequenceOf } from "../../engine/JournalMemory.ts"
+import type { Checker } from "../Checker.ts"
+
+export const nothingPurgedTooFar: Checker = {
+  name: "nothing purged too far",
+  make: (simulation, violate) => ({
+    purging: (partition, below, by) => {
+      const { checkpoints, cursors } = simulation.stores
+      const last = lastSequenceOf(simulation.server.of(partition).log)
+      if (below < 2 || below > last)
+        return violate(`${by} purged partition ${partition} below ${below}, the log ends at ${last}`)
+      const [, second] = [...checkpoints.of(partition).records].sort((left, right) => right.sequence - left.sequence)
+      if (second === undefined || below > second.sequence) {
+        return violate(
+          `${by} purged partition ${partition} below ${below}, the second-newest checkpoint is at ${second?.sequence ?? "none"}`
+        )
+      }
+      for (const cursor of cursors.cursors.values()) {
+        if (cursor.partition === partition && cursor.sequence < below) {
+          return violate(
+            `${by} purged partition ${partition} below ${below}, past the cursor of ${cursor.reactor} at ${cursor.sequence}`
+          )
+        }
+      }
+    }
+  })
+}

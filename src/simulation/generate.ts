@@ -1,0 +1,244 @@
+/**
+ * Draws scenarios. Fault rates are drawn per seed, and few kinds of faults intensively rather than all lightly: a scenario is about something
+ * (TigerBeetle's VOPR, FoundationDB's swarms). Commands are drawn by effect's Arbitrary from their schemas.
+ */
+import { Arbitrary, Effect, Schema } from "effect"
+import { Prng } from "./Prng.ts"
+import {
+  type Fault,
+  type Operation,
+  operations,
+  type Scenario,
+  type Step,
+  type Topology,
+  type Which
+} from "./Scenario.ts"
+import type { CommandSource, Workload } from "./Workload.ts"
+
+/** Steps of a scenario unless told otherwise. */
+export const defaultSteps = 100
+
+/** Operations of a kind among which faults are planned. */
+const plannedOperations = 160
+
+/** Largest seed. */
+const maximumSeed = 1_000_000_000
+
+type StepTag = Step["_tag"]
+
+/** How often the usual steps come. */
+const usual: Partial<Record<StepTag, number>> = {
+  Command: 60,
+  Repeat: 3,
+  Burst: 4,
+  Look: 8,
+  AskLane: 8,
+  Signal: 8,
+  Advance: 12
+}
+
+/** What a scenario can be about, each with the weights of its steps. */
+const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
+  { Crash: 5 },
+  { Crash: 2, SecondOwner: 3 },
+  { Pause: 4, Resume: 2, SecondOwner: 4, Look: 10, AskLane: 6 },
+  { SecondOwner: 5, Crash: 2 },
+  { Restart: 4 },
+  { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
+  { Outage: 4 },
+  { Checkpoint: 8, Purge: 2, Crash: 2 },
+  { Checkpoint: 3, LoseTail: 4, Heal: 2 },
+  { Checkpoint: 2, CorruptFrame: 4, Heal: 2 },
+  { AskLane: 30, Advance: 6 },
+  { Signal: 30, Crash: 2 },
+  { Burst: 8 }
+]
+
+/** Draws a scenario from a seed. The same seed and workload give the same one. */
+export const generate = (workload: Workload, seed: number, stepCount = defaultSteps): Scenario => {
+  const draw = new Prng(seed, "scenario")
+  const weights: Partial<Record<StepTag, number>> = { ...usual }
+  if (workload.lanes.length === 0) delete weights.AskLane
+  if (Object.keys(workload.signals).length === 0) delete weights.Signal
+  const hasLane = weights.AskLane !== undefined
+  const hasSignals = weights.Signal !== undefined
+  const chosen = draw.chance(0.1) ? [] : [draw.pick(themes), ...(draw.chance(0.4) ? [draw.pick(themes)] : [])]
+  for (const theme of chosen) {
+    for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
+      if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals)) continue
+      weights[tag] = (weights[tag] ?? 0) + weight
+    }
+  }
+  const commands = new CommandDraw(workload, seed)
+  const steps: Array<Step> = []
+  for (let index = 0; index < stepCount; index++) steps.push(drawStep(draw, weights, workload, commands))
+  return { seed, workload: workload.name, topology: drawTopology(draw), faults: drawFaults(draw), steps }
+}
+
+/** Scenarios as an Arbitrary, for whoever wants to combine them. */
+export const scenarios = (workload: Workload): Arbitrary.Arbitrary<Scenario> =>
+  Arbitrary.map(
+    Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maximumSeed }))),
+    (seed: number) => generate(workload, seed)
+  )
+
+/** Commands of one scenario, drawn in batches. */
+class CommandDraw {
+  private readonly draw: Prng
+  private readonly workload: Workload
+  private readonly drawn = new Map<CommandSource, Array<unknown>>()
+  private number = 0
+  private readonly seed: number
+  private readonly sources: ReadonlyArray<CommandSource>
+
+  constructor(workload: Workload, seed: number) {
+    this.workload = workload
+    this.seed = seed
+    this.draw = new Prng(seed, "commands")
+    this.sources = workload.commands
+  }
+
+  source(): CommandSource {
+    const index = this.draw.weighted(
+      Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight])) as Record<string, number>
+    )
+    return this.sources[Number(index)]!
+  }
+
+  next(source: CommandSource): unknown {
+    let values = this.drawn.get(source)
+    if (values === undefined || values.length === 0) {
+      values = [...sample(source.arbitrary, `${this.seed}/${this.sources.indexOf(source)}/${this.number}`, 12)]
+      this.drawn.set(source, values)
+    }
+    const value = values.pop()
+    const number = this.number++
+    return encode(source, source.finish === undefined ? value : source.finish(value, number))
+  }
+
+  target(source: CommandSource) {
+    return {
+      organization: this.draw.pick(this.workload.organizations),
+      actor: source.actor.kind,
+      key: this.draw.pick(this.workload.keys)
+    }
+  }
+}
+
+const sample = (arbitrary: Arbitrary.Arbitrary<unknown>, seed: string, count: number): ReadonlyArray<unknown> =>
+  Effect.runSync(Effect.orDie(Arbitrary.sampleEffect(arbitrary, { seed, count })))
+
+const encoders = new WeakMap<object, (value: unknown) => unknown>()
+
+const encode = (source: CommandSource, value: unknown): unknown => {
+  const schema = source.actor.options.command
+  let encoder = encoders.get(schema)
+  if (encoder === undefined) {
+    encoder = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
+    encoders.set(schema, encoder)
+  }
+  return encoder(value)
+}
+
+const which = (draw: Prng): Which => (draw.chance(0.3) ? "older" : "newest")
+
+const drawStep = (
+  draw: Prng,
+  weights: Partial<Record<StepTag, number>>,
+  workload: Workload,
+  commands: CommandDraw
+): Step => {
+  const tag = draw.weighted(weights)
+  switch (tag) {
+    case "Command": {
+      const source = commands.source()
+      return { _tag: tag, ...commands.target(source), command: commands.next(source) as Schema.Json, to: which(draw) }
+    }
+    case "Repeat":
+      return { _tag: tag, back: draw.int(0, 20) }
+    case "Burst": {
+      const source = commands.source()
+      const count = draw.pick([2, 3, 5, 18])
+      return {
+        _tag: tag,
+        ...commands.target(source),
+        commands: Array.from({ length: count }, () => commands.next(source) as Schema.Json)
+      }
+    }
+    case "Look":
+      return { _tag: tag, ...commands.target(commands.source()), to: which(draw) }
+    case "AskLane":
+      return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
+    case "Signal":
+      return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Advance":
+      return { _tag: tag, millis: draw.pick([1, 5, 20, 100, 600, 2_500, 6_000, 12_000]) }
+    case "Crash":
+    case "Pause":
+    case "Checkpoint":
+    case "ClockStop":
+      return { _tag: tag, which: which(draw) }
+    case "SecondOwner":
+      return { _tag: tag, handover: draw.chance(0.6) }
+    case "ClockJump":
+      return {
+        _tag: tag,
+        which: which(draw),
+        millis: draw.pick([-3_600_000, -120_000, -59_000, -2_000, -50, 50, 2_000, 61_000, 3_600_000])
+      }
+    case "Outage":
+      return {
+        _tag: tag,
+        of: draw.pick(["log", "database"] as const),
+        millis: draw.pick([50, 500, 3_000, 9_000, 15_000])
+      }
+    case "LoseTail":
+      return { _tag: tag, frames: draw.int(1, 4) }
+    case "CorruptFrame":
+      return { _tag: tag, back: draw.int(0, 4) }
+    default:
+      return { _tag: tag } as Step
+  }
+}
+
+const drawTopology = (draw: Prng): Topology => ({
+  replicas: draw.pick([1, 3] as const),
+  partitions: draw.chance(0.2) ? 2 : 1,
+  disorder: draw.pick([0, 0.05, 0.3, 0.7]),
+  sliceOperations: draw.pick([2048, 2048, 200, 20]),
+  dragMicros: draw.pick([0, 0, 10, 300]),
+  latencyMicros: draw.pick([50, 400, 2_000, 20_000]),
+  logBytes: draw.chance(0.15) ? draw.int(6_000, 20_000) : 64 * 1024 * 1024,
+  oldFrames: draw.chance(0.2) ? draw.int(1, 6) : 0,
+  mailboxCapacity: draw.chance(0.25) ? draw.pick([4, 8, 16]) : 8_192,
+  maximumActors: draw.chance(0.2) ? draw.pick([6, 10]) : 1_000,
+  maximumLaneActors: draw.chance(0.2) ? 1 : 1_000,
+  checkpointFrames: draw.pick([1, 3, 8, 20, 1_000]),
+  checkpointMillis: draw.pick([400, 3_000, 60_000]),
+  idleMillis: draw.pick([300, 2_000, 5_000, 300_000]),
+  feedFrames: draw.pick([1, 4, 64])
+})
+
+const allFaults: ReadonlyArray<readonly [Operation, string]> = (
+  Object.entries(operations) as ReadonlyArray<[Operation, ReadonlyArray<string>]>
+).flatMap(([operation, kinds]) => kinds.map((kind) => [operation, kind] as const))
+
+/** Those that end or hold up a process come rarely within one scenario, or nothing else would happen. */
+const isHeavy = (kind: string): boolean => kind.startsWith("crash") || kind.startsWith("pause") || kind === "full"
+
+const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
+  if (draw.chance(0.12)) return []
+  const kinds = Array.from({ length: draw.int(1, 3) }, () => {
+    // most of what can go wrong goes wrong at a publish
+    const publishes = allFaults.filter(([operation]) => operation === "publish")
+    const [operation, kind] = draw.pick(draw.chance(0.55) ? publishes : allFaults)
+    return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick([0.03, 0.1, 0.35]) }
+  })
+  const faults = new Map<string, Fault>()
+  for (const { kind, operation, rate } of kinds) {
+    for (let nth = 0; nth < plannedOperations; nth++) {
+      if (draw.chance(rate)) faults.set(`${operation} ${nth}`, { operation, nth, kind })
+    }
+  }
+  return [...faults.values()].sort((left, right) => left.nth - right.nth)
+}
