@@ -304,7 +304,8 @@ const heal = (simulation: Simulation): void => {
     const isStopped = [...(newest.engine?.local.values() ?? [])].some(
       (partition) => partition.status._tag === "Stopped"
     )
-    if (isStopped || newest.isStopping || newest.engine === undefined) simulation.crash(newest, "by an operator, since it had stopped")
+    if (isStopped || newest.isStopping || newest.engine === undefined)
+      simulation.crash(newest, "by an operator, since it had stopped")
   }
   ensureOwner(simulation)
   const last = simulation.truth.commits.reduce(
