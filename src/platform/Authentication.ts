@@ -63,12 +63,17 @@ export class Authentication extends Context.Service<
       const unknown = new Map<string, Entry>()
       const waiting = new Map<string, Deferred.Deferred<Principal | null, KeyUncheckable>>()
       const uses = new Map<string, number>()
+      // Whether announcements may have been missed: not over when the channel is back, but when that is dealt with.
+      let deaf = true
       // When announcements were last lost: what was loaded before was in force until then.
       let deafSinceMillis = 0
       // Raised by every announcement: a look-up that overlaps one is answered but not remembered.
       let announcements = 0
 
       const remember = (digest: string, principal: Principal | null, nowMillis: number) => {
+        // It may have been the other one before.
+        known.delete(digest)
+        unknown.delete(digest)
         const map = principal === null ? unknown : known
         if (map.size >= maximumEntries) map.delete(map.keys().next().value!)
         map.set(digest, { principal, loadedAtMillis: nowMillis, touchedAtMillis: 0 })
@@ -81,6 +86,7 @@ export class Authentication extends Context.Service<
       }
 
       const forgetAll = () => {
+        deaf = false
         announcements++
         known.clear()
         unknown.clear()
@@ -90,7 +96,7 @@ export class Authentication extends Context.Service<
         const entry = known.get(digest) ?? unknown.get(digest)
         if (entry === undefined) return undefined
         if (
-          !SubscriptionRef.getUnsafe(notifications.connected) &&
+          (deaf || !SubscriptionRef.getUnsafe(notifications.connected)) &&
           nowMillis - Math.max(entry.loadedAtMillis, deafSinceMillis) > deafLifeMillis
         ) {
           return undefined
@@ -157,6 +163,9 @@ export class Authentication extends Context.Service<
         Stream.filter((connected) => !connected),
         Stream.runForEach(() =>
           Effect.map(Clock.currentTimeMillis, (now) => {
+            // Unless this comes so late that the channel is back and all is forgotten.
+            if (SubscriptionRef.getUnsafe(notifications.connected)) return
+            deaf = true
             deafSinceMillis = now
           })
         ),
