@@ -4,6 +4,7 @@
  * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
 import { Data, Redacted, Result, Schema } from "effect"
+import { parseNatsAddress } from "./nats/address.ts"
 
 /** One setting: where it comes from, what it means and how its text becomes a value. */
 interface Setting<A> {
@@ -16,10 +17,16 @@ interface Setting<A> {
   /** What the text must be, in words, for the fault's sentence. */
   readonly expected: string
   readonly parse: (text: string) => Result.Result<A, string>
+  /** What of a valid secret may be shown; nothing where there is no such function. */
+  readonly show?: (text: string) => string
 }
 
 const setting =
-  <A>(expected: string, parse: (text: string) => A | undefined) =>
+  <A>(
+    expected: string,
+    parse: (text: string) => A | undefined,
+    more: { readonly explain?: (text: string) => string | undefined; readonly show?: (text: string) => string } = {}
+  ) =>
   (options: { readonly env: string; readonly description: string; readonly fallback?: string }): Setting<A> => ({
     env: options.env,
     flag: options.env
@@ -32,8 +39,11 @@ const setting =
     expected,
     parse: (text) => {
       const value = parse(text)
-      return value === undefined ? Result.fail(expected) : Result.succeed(value)
-    }
+      if (value !== undefined) return Result.succeed(value)
+      const why = more.explain?.(text)
+      return Result.fail(why === undefined ? expected : `${expected} (${why})`)
+    },
+    ...(more.show === undefined ? {} : { show: more.show })
   })
 
 const secret = <A>(of: Setting<A>): Setting<Redacted.Redacted<A>> => ({
@@ -60,6 +70,56 @@ const url = (...protocols: ReadonlyArray<string>) =>
     const parsed = URL.parse(value)
     return parsed !== null && protocols.includes(parsed.protocol) && parsed.host !== "" ? value : undefined
   })
+
+const misplaced = /[@#]|\/.*\//
+
+/** An address is worth seeing without its user and password. */
+const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
+
+/** A `/`, `?`, `#` or `@` in a password that is not encoded moves part of it to where host and database stand. */
+const postgresUrl = setting(
+  "an address such as postgres://user:password@host:5432/database",
+  (value) => {
+    const parsed = URL.parse(value)
+    const named = parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol) && parsed.host !== ""
+    return named && !misplaced.test(`${parsed.pathname}${parsed.hash}`) ? value : undefined
+  },
+  {
+    explain: (value) =>
+      /[^@/]@|#/.test(value.slice(value.indexOf("//") + 2)) ? "encode / ? # and @ in a password" : undefined,
+    show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
+  }
+)
+
+const natsUrl = setting(
+  "an address such as nats://user:password@host:4222, several separated by commas",
+  (value) => (Result.isSuccess(parseNatsAddress(Redacted.make(value))) ? value : undefined),
+  {
+    explain: (value) => {
+      const address = parseNatsAddress(Redacted.make(value))
+      return Result.isFailure(address) ? address.failure.reason : undefined
+    },
+    show: (value) =>
+      value
+        .split(",")
+        .map((one) => withoutCredentials(one.trim()))
+        .join(",")
+  }
+)
+
+const isDecodable = (encoded: string): boolean => {
+  try {
+    decodeURIComponent(encoded)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Percent-encoded values, as OpenTelemetry's own variable is written. */
+const headers = setting("headers such as name=value,name=value with percent-encoded values", (value) =>
+  value.split(",").every((pair) => /^[^=\s]+=/.test(pair.trim()) && isDecodable(pair)) ? value : undefined
+)
 
 /** An API key as the platform makes them; the demo key may be given a value of this form. */
 const apiKey = setting("a key such as sk_live_… with at least 22 letters and digits after the prefix", (value) =>
@@ -94,10 +154,7 @@ export const settings = {
     description: "Folder of the embedded servers' data and of the running platform's whereabouts"
   }),
   databaseUrl: secret(
-    url(
-      "postgres:",
-      "postgresql:"
-    )({ env: "DATABASE_URL", description: "An external PostgreSQL to use instead of the embedded one" })
+    postgresUrl({ env: "DATABASE_URL", description: "An external PostgreSQL to use instead of the embedded one" })
   ),
   databasePool: integer(
     2,
@@ -107,14 +164,7 @@ export const settings = {
     fallback: "10",
     description: "Most connections to PostgreSQL at once"
   }),
-  natsUrl: secret(
-    url(
-      "nats:",
-      "tls:",
-      "ws:",
-      "wss:"
-    )({ env: "NATS_URL", description: "An external NATS to use instead of the embedded one" })
-  ),
+  natsUrl: secret(natsUrl({ env: "NATS_URL", description: "An external NATS to use instead of the embedded one" })),
   natsWeakSync: oneOf(["refuse", "accept"])({
     env: "SLUICE_NATS_WEAK_SYNC",
     fallback: "refuse",
@@ -177,7 +227,7 @@ export const settings = {
     description: "Base address of an OTLP collector for traces, metrics and logs"
   }),
   otlpHeaders: secret(
-    text({ env: "OTEL_EXPORTER_OTLP_HEADERS", description: "Headers for the collector, as name=value,name=value" })
+    headers({ env: "OTEL_EXPORTER_OTLP_HEADERS", description: "Headers for the collector, as name=value,name=value" })
   ),
   postgresBin: text({
     env: "SLUICE_POSTGRES_BIN",
@@ -199,6 +249,7 @@ type Defaulted =
   | "natsWeakSync"
   | "adminHost"
   | "adminPort"
+  | "demo"
   | "nodeEnv"
   | "logLevel"
   | "accessLog"
@@ -221,9 +272,15 @@ export interface ConfigLine {
 }
 
 /** Every fault of the given configuration, one sentence each. */
-export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{ readonly faults: ReadonlyArray<string> }> {
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
+  readonly faults: ReadonlyArray<string>
+  /** Variables that begin like ours and are not: most likely a typing error. */
+  readonly unknown: ReadonlyArray<string>
+}> {
   override get message(): string {
-    return `The configuration has ${this.faults.length === 1 ? "a fault" : `${this.faults.length} faults`}:\n${this.faults.map((fault) => `  - ${fault}`).join("\n")}`
+    const { faults, unknown } = this
+    const all = [...faults, ...unknown.map((name) => `the environment variable ${name} is unknown`)]
+    return `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${all.map((fault) => `  - ${fault}`).join("\n")}`
   }
 }
 
@@ -236,15 +293,9 @@ export interface Resolved {
 
 const settingEntries = Object.entries(settings) as ReadonlyArray<[keyof Settings, Setting<unknown>]>
 
-/** The text of a secret never leaves this module; only whether it is set. */
-const shown = (entry: Setting<unknown>, value: string): string => {
-  if (!entry.secret) return value
-  const parsed = URL.parse(value)
-  // An address is worth seeing without its password.
-  return parsed !== null && /^[a-z]+:\/\//.test(value) && parsed.host !== ""
-    ? `${parsed.protocol}//${parsed.username === "" ? "" : "<redacted>@"}${parsed.host}${parsed.pathname}`
-    : "<redacted>"
-}
+/** The text of a secret never leaves this module, but for what its setting allows to be seen. */
+const shown = (entry: Setting<unknown>, value: string): string =>
+  entry.secret ? (entry.show?.(value) ?? "<redacted>") : value
 
 /**
  * Validates flags over environment over defaults. Empty environment variables count as absent, as most process
@@ -275,19 +326,24 @@ export const resolveConfig = (
       faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
     }
   }
-  if (faults.length > 0) return Result.fail(new InvalidConfig({ faults }))
+  if (config.demo === undefined) {
+    config.demo = config.nodeEnv === "production" ? "off" : "on"
+    const line = lines.findIndex(({ name }) => name === "demo")
+    lines[line] = { ...lines[line]!, value: String(config.demo) }
+  }
+  const { host, port, adminHost, adminPort } = config
+  if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
+    faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
+  }
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
-  return Result.succeed({
-    // Every key of the table was set above, with the type its schema gave.
-    config: config as unknown as Config,
-    lines,
-    unknown: Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
-  })
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
+  if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
+  // Every key of the table was set above, with the type its schema gave.
+  return Result.succeed({ config: config as unknown as Config, lines, unknown })
 }
 
 /** Whether a first start makes the demo organization (decisions: off by choice or in production). */
-export const demoWanted = (config: Config): boolean =>
-  config.demo === undefined ? config.nodeEnv !== "production" : config.demo === "on"
+export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /** A table of the effective values with their origin, aligned for a terminal. */
 export const describeConfig = (lines: ReadonlyArray<ConfigLine>): string => {

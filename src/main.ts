@@ -3,13 +3,14 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { config } from "./cli/config.ts"
 import { ingest } from "./cli/ingest.ts"
 import { keys } from "./cli/keys.ts"
 import { orgs } from "./cli/orgs.ts"
 import { serve } from "./cli/serve.ts"
+import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { version } from "./version.ts"
 
 const sluice = Command.make("sluice").pipe(
@@ -19,7 +20,13 @@ const sluice = Command.make("sluice").pipe(
   Command.withSubcommands([serve, ingest, orgs, keys, config])
 )
 
-NodeRuntime.runMain(Command.run(sluice, { version }).pipe(Effect.provide(NodeServices.layer)), {
+const program = Command.run(sluice, { version }).pipe(
+  Effect.tapCause(reportDefect),
+  Effect.provide(Layer.merge(NodeServices.layer, layerTerminal))
+)
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
   teardown: (exit, onExit) => {
     // A server that was told to stop and did has succeeded; an interrupted command has not.
     if (Exit.isSuccess(exit)) onExit(0)

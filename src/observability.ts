@@ -30,7 +30,8 @@ const parseHeaders = (text: string): Record<string, string> =>
 export const layerObservability = (config: Config): Layer.Layer<never> => {
   const pretty = (config.logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "pretty"
   const logs = Layer.mergeAll(
-    Logger.layer([pretty ? Logger.consolePretty() : Logger.consoleJson]),
+    // The JSON logger knows nothing of `LogToStderr`.
+    Logger.layer([pretty ? Logger.consolePretty() : Logger.withConsoleError(Logger.formatJson)]),
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )

@@ -6,7 +6,7 @@ import { Effect, Layer, type Redacted } from "effect"
 import { Directory } from "./directory/Directory.ts"
 import { Ingestions } from "./directory/Ingestions.ts"
 import { migrations } from "./migrations.ts"
-import { NatsConnection, type NatsConnectionOptions } from "./nats/connection.ts"
+import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
 import { Authentication } from "./platform/Authentication.ts"
 import { Cursors } from "./platform/Cursors.ts"
@@ -43,19 +43,18 @@ export const layerServices = (options: StoreOptions) =>
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))
 
-/** NATS with JetStream, checked at boot; its state shows in `/readyz`. */
-export const layerNats = (options: NatsConnectionOptions) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const health = yield* Health
-      const nats = yield* NatsConnection
-      yield* health.register({
-        name: "nats",
-        // What is served from memory goes on without it.
-        required: false,
-        check: Effect.map(nats.status, ({ _tag }) =>
-          _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }
-        )
-      })
+/** Shows the state of the connection to NATS in `/readyz`. */
+export const layerNatsHealth = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const health = yield* Health
+    const nats = yield* NatsConnection
+    yield* health.register({
+      name: "nats",
+      // What is served from memory goes on without it.
+      required: false,
+      check: Effect.map(nats.status, ({ _tag }) =>
+        _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }
+      )
     })
-  ).pipe(Layer.provideMerge(NatsConnection.layer(options)))
+  })
+)

@@ -22,5 +22,5 @@ export const layerPublic = (options: ServerOptions) =>
   )
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys` and `Ingestions`. */
-export const layerAdmin = (options: ServerOptions & { readonly key: Redacted.Redacted<string> }) =>
-  layerServer(AdminApi, options).pipe(Layer.provide(layerAdminHandlers), Layer.provide(layerAdminAccess(options.key)))
+export const layerAdmin = (options: ServerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
+  layerServer(AdminApi, options).pipe(Layer.provide(layerAdminHandlers), Layer.provide(layerAdminAccess(options.keys)))

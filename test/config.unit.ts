@@ -34,7 +34,7 @@ describe("configuration", () => {
     expect(fault).toBeInstanceOf(InvalidConfig)
     expect(fault?.faults).toEqual([
       'SLUICE_PORT must be a whole number from 0 to 65535, not "http"',
-      "NATS_URL must be an address such as nats://host",
+      "NATS_URL must be an address such as nats://user:password@host:4222, several separated by commas (it does not begin with nats:// or tls://)",
       'SLUICE_DEMO must be one of on, off, not "maybe"',
       'SLUICE_LOG_LEVEL must be one of trace, debug, info, warn, error, none, not "loud"',
       '--max-body-bytes must be a whole number from 1024 to 16777216, not "1"'
@@ -55,8 +55,50 @@ describe("configuration", () => {
     expect(Redacted.value(config.databaseUrl!)).toContain(secret)
   })
 
+  it("takes several NATS servers, and shows addresses without their credentials", () => {
+    const { lines, config } = resolved({
+      NATS_URL: "nats://sluice:s3cr@t@one:4222, nats://two:4222",
+      DATABASE_URL: "postgres://sluice:s3cr@t@db:5432/sluice"
+    })
+    expect(Redacted.value(config.natsUrl!)).toContain("one:4222, nats://two")
+    expect(lines.filter(({ source }) => source === "environment").map(({ value }) => value)).toEqual([
+      "postgres://<redacted>@db:5432/sluice",
+      "nats://<redacted>@one:4222,nats://two:4222"
+    ])
+  })
+
+  it.each([
+    ["DATABASE_URL", "postgres://sluice:12345/s3cr3t@db/sluice", "encode / ? # and @ in a password"],
+    ["DATABASE_URL", "postgres://sluice:12#s3cr3t@db/sluice", "encode / ? # and @ in a password"],
+    ["NATS_URL", "nats://sluice:12/s3cr3t@one", "encode / ? and # in a password"],
+    ["NATS_URL", "wss://sluice:s3cr3t@one", "it does not begin with nats:// or tls://"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=%E4s3cr3t", "percent-encoded values"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "s3cr3t", "headers such as name=value"]
+  ])("refuses a secret of the wrong form and says how it should be: %s=%s", (name, value, sentence) => {
+    const result = resolveConfig({ [name]: value })
+    const faults = Result.isFailure(result) ? result.failure.faults : []
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toContain(sentence)
+    expect(faults[0]).not.toContain("s3cr3t")
+  })
+
+  it("refuses one port for both listeners", () => {
+    const result = resolveConfig({ SLUICE_PORT: "8080", SLUICE_ADMIN_PORT: "8080" })
+    expect(Result.isFailure(result) ? result.failure.faults : []).toEqual([
+      "SLUICE_ADMIN_PORT must be another port than SLUICE_PORT, not 8080"
+    ])
+    expect(resolved({ SLUICE_PORT: "0", SLUICE_ADMIN_PORT: "0" }).config.port).toBe(0)
+    expect(resolved({ SLUICE_PORT: "8080", SLUICE_ADMIN_PORT: "8080", SLUICE_HOST: "::1" }).config.port).toBe(8080)
+  })
+
   it("names variables that look like ours and are not", () => {
     expect(resolved({ SLUICE_PROT: "1", PATH: "/bin" }).unknown).toEqual(["SLUICE_PROT"])
+    const faulty = resolveConfig({ SLUICE_PROT: "1", SLUICE_PORT: "x" })
+    expect(Result.isFailure(faulty) ? faulty.failure.message : "").toBe(
+      `The configuration has a fault:
+  - SLUICE_PORT must be a whole number from 0 to 65535, not "x"
+  - the environment variable SLUICE_PROT is unknown`
+    )
   })
 
   it("wants the demo unless it is off or this is production", () => {
@@ -64,5 +106,7 @@ describe("configuration", () => {
     expect(demoWanted(resolved({ NODE_ENV: "production" }).config)).toBe(false)
     expect(demoWanted(resolved({ NODE_ENV: "production", SLUICE_DEMO: "on" }).config)).toBe(true)
     expect(demoWanted(resolved({ SLUICE_DEMO: "off" }).config)).toBe(false)
+    const { lines } = resolved({ NODE_ENV: "production" })
+    expect(lines.find(({ name }) => name === "demo")).toMatchObject({ value: "off", source: "default" })
   })
 })

@@ -121,7 +121,7 @@ const keys = HttpApiGroup.make("keys")
   )
 
 /** Most files or addresses in one request to ingest. */
-const maximumSources = 20
+export const maximumSources = 20
 
 const ingestions = HttpApiGroup.make("ingestions")
   .add(

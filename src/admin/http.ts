@@ -1,12 +1,13 @@
 /**
- * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions` and `AdminActs`; what changes something is
- * recorded. A failure of the database is an `unavailable` that is safe to repeat, anything else a defect.
+ * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `AdminActs` and `SqlClient`; what changes
+ * something is recorded in the transaction of the change. A failure of the database is an `unavailable` that is safe to repeat, anything else a defect.
  */
 import { timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer, Redacted, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import type { SqlError } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
+import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import {
   EnvelopeConflict,
@@ -23,17 +24,18 @@ import { Organizations } from "../platform/Organizations.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 
-/** The credential that admin requests must bear; null answers none of them. */
-export const layerAdminAccess = (key: Redacted.Redacted<string> | null): Layer.Layer<AdminAccess> =>
+/** The credentials of which admin requests must bear one. */
+export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>): Layer.Layer<AdminAccess> =>
   Layer.sync(AdminAccess, () => {
-    const expected = key === null ? null : Buffer.from(keyDigest(Redacted.value(key)))
+    const expected = keys.map((key) => Buffer.from(keyDigest(Redacted.value(key))))
     type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, EnvelopeUnauthorized | Types.unhandled>
     return AdminAccess.of((httpEffect) =>
       Effect.withFiber((fiber): Answer => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const given = /^bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]
-        // Digests of equal length, so that the comparison tells nothing about the key.
-        return expected !== null && given !== undefined && timingSafeEqual(Buffer.from(keyDigest(given)), expected)
+        const digest = given === undefined ? undefined : Buffer.from(keyDigest(given))
+        // Digests of equal length, so that the comparison tells nothing about a key.
+        return digest !== undefined && expected.some((one) => timingSafeEqual(digest, one))
           ? httpEffect
           : Effect.fail(EnvelopeUnauthorized.of("Invalid or missing admin credential"))
       })
@@ -60,6 +62,7 @@ const layerOrganizations = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const organizations = yield* Organizations
     const acts = yield* AdminActs
+    const sql = yield* SqlClient.SqlClient
     return handlers.handleAll({
       create: ({ payload, headers }) =>
         organizations
@@ -77,6 +80,7 @@ const layerOrganizations = HttpApiBuilder.group(
             Effect.tap(({ organization, replayed }) =>
               replayed ? Effect.void : acts.record("organization.created", organization.id, payload)
             ),
+            sql.withTransaction,
             Effect.map(({ organization, replayed }) => withReplayed(organization, replayed)),
             Effect.catchTags({ IdempotencyConflict: (error) => Effect.fail(conflict(error)), SqlError: unavailable })
           ),
@@ -100,6 +104,7 @@ const layerKeys = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const apiKeys = yield* ApiKeys
     const acts = yield* AdminActs
+    const sql = yield* SqlClient.SqlClient
     return handlers.handleAll({
       create: ({ params, payload, headers }) =>
         apiKeys
@@ -118,6 +123,7 @@ const layerKeys = HttpApiBuilder.group(
             Effect.tap(({ apiKey, key }) =>
               key === null ? Effect.void : acts.record("key.created", apiKey.id, payload)
             ),
+            sql.withTransaction,
             Effect.map(({ apiKey, key }) => withReplayed({ ...apiKey, key }, key === null)),
             Effect.catchTags({
               OrganizationNotFound: (error) => Effect.fail(notFound(error)),
@@ -138,6 +144,7 @@ const layerKeys = HttpApiBuilder.group(
       revoke: ({ params }) =>
         apiKeys.revoke(params.id).pipe(
           Effect.tap((apiKey) => acts.record("key.revoked", apiKey.id, {})),
+          sql.withTransaction,
           Effect.catchTags({ ApiKeyNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable })
         )
     })
@@ -156,7 +163,7 @@ const layerIngestions = HttpApiBuilder.group(
           payload.dryRun === true
             ? Effect.void
             : Effect.catchTag(
-                acts.record("directory.ingested", payload.sources.join(" "), {}),
+                acts.record("directory.ingested", payload.sources.map(sourceName).join(" "), {}),
                 "SqlError",
                 unavailable
               ),

@@ -2,48 +2,77 @@
  * How a command reaches the platform: the running one found through the data folder, by its admin API; else the database
  * that `DATABASE_URL` names; else the embedded one, started for the command's own duration.
  */
-import { Console, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Console, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerLocal, layerRemote } from "../admin/AdminClient.ts"
 import type { Config } from "../config.ts"
-import { findRunning, openDataFolder } from "../embedded/dataFolder.ts"
+import { Ingestions } from "../directory/Ingestions.ts"
+import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
-import { layerServices, layerStores } from "../platform.ts"
+import { layerStores, layerTenancy } from "../platform.ts"
+import { checkServer } from "../postgres/server.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-/** Name of the admin credential among the data folder's secrets. */
-export const adminSecret = "admin"
+/** Name of the credential among the data folder's secrets by which commands speak to the platform of that folder. */
+const adminSecret = "admin"
 
-/** The admin credential: the configured one, else the data folder's. */
-export const adminKeyOf = (config: Config, secret: Redacted.Redacted<string>): Redacted.Redacted<string> =>
-  config.adminKey ?? Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
+/** How long a command waits for another one, or for a platform that is starting. */
+const holderWaitMillis = 60_000
+/** How often it looks again. */
+const holderPollMillis = 200
 
-const overDatabase = (config: Config, databaseUrl: Redacted.Redacted<string>) => {
-  const options = { databaseUrl, maxConnections: config.databasePool }
-  return layerLocal.pipe(Layer.provide(layerServices(options)), Layer.provide(layerStores(options)))
-}
+/** The credential of the data folder's own commands. Whoever can read it can read the whole folder. */
+export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
+  const secret = yield* folder.secret(adminSecret)
+  return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
+})
+
+/** Only what commands use: no index of the directory, no watch over keys. */
+const overDatabase = (config: Config, databaseUrl: Redacted.Redacted<string>) =>
+  Layer.unwrap(
+    Effect.as(
+      checkServer({ url: databaseUrl }),
+      layerLocal.pipe(
+        Layer.provide(Ingestions.layer({ databaseUrl })),
+        Layer.provide(layerTenancy),
+        Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))
+      )
+    )
+  )
+
+const overRunning = Effect.fnUntraced(function* (config: Config, running: RunningPlatform) {
+  if (running.adminUrl === undefined) return overDatabase(config, running.postgresUrl)
+  const folder = yield* openDataFolder(config.dataDir)
+  return layerRemote({ url: running.adminUrl, key: yield* folderAdminKey(folder) })
+})
+
+/** Where `DATABASE_URL` names another database than that of the platform in the data folder, it is the one meant. */
+const isMeant = (config: Config, running: RunningPlatform): boolean =>
+  config.databaseUrl === undefined || Redacted.value(config.databaseUrl) === Redacted.value(running.postgresUrl)
 
 const layerFor = (config: Config) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const running = yield* findRunning(config.dataDir)
-      if (Option.isSome(running) && running.value.adminUrl !== undefined) {
+      const deadline = (yield* Clock.currentTimeMillis) + holderWaitMillis
+      for (let told = false; ; told = true) {
+        const running = yield* findRunning(config.dataDir)
+        if (Option.isSome(running) && isMeant(config, running.value)) return yield* overRunning(config, running.value)
+        if (config.databaseUrl !== undefined) return overDatabase(config, config.databaseUrl)
         const folder = yield* openDataFolder(config.dataDir)
-        return layerRemote({
-          url: running.value.adminUrl,
-          key: adminKeyOf(config, yield* folder.secret(adminSecret))
-        })
+        const held = yield* Effect.result(folder.hold({ purpose: "a sluice command", waitMillis: holderPollMillis }))
+        if (Result.isSuccess(held)) {
+          const { postgresUrl } = yield* startEmbedded(folder, {
+            postgres: { bin: config.postgresBin },
+            nats: undefined,
+            progress: (line) => Console.error(`  ${line}`)
+          })
+          return overDatabase(config, postgresUrl!)
+        }
+        // Its holder ends, or is a platform that will say where it is once it is ready.
+        const busy = held.failure
+        if (busy._tag !== "DataFolderInUse" || (yield* Clock.currentTimeMillis) >= deadline) return yield* busy
+        if (!told) yield* Console.error(`  Waiting for process ${busy.pid ?? ""} (${busy.purpose ?? "starting"}) …`)
       }
-      if (Option.isSome(running)) return overDatabase(config, running.value.postgresUrl)
-      if (config.databaseUrl !== undefined) return overDatabase(config, config.databaseUrl)
-      const folder = yield* openDataFolder(config.dataDir)
-      yield* folder.hold({ purpose: "a sluice command" })
-      const { postgresUrl } = yield* startEmbedded(folder, {
-        postgres: { bin: config.postgresBin },
-        nats: undefined,
-        progress: (line) => Console.error(line)
-      })
-      return overDatabase(config, postgresUrl!)
     })
   )
 

@@ -2,10 +2,12 @@
  * `sluice ingest <file-or-URL>…`: reads published numbering files into the directory of the platform, whichever kind
  * each is. Shows a progress bar on a terminal and plain lines elsewhere, and ends with a summary a file.
  */
-import { resolve } from "node:path"
+import { basename, join, resolve } from "node:path"
 import { Clock, Console, Data, Effect, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
+import { maximumSources } from "../admin/api.ts"
+import { bundledSources } from "../directory/files/bundled.ts"
 import type {
   IngestionEvent,
   IngestionProgress,
@@ -14,7 +16,7 @@ import type {
 } from "../directory/ingestionSchema.ts"
 import { withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
-import { printJson, printTable } from "./output.ts"
+import { explained, printJson, printTable } from "./output.ts"
 
 /** Cells of the progress bar. */
 const barWidth = 24
@@ -22,6 +24,20 @@ const barWidth = 24
 const plainLineMillis = 1_000
 /** Malformed lines that are printed; the summary counts all. */
 const shownMalformed = 10
+
+/** What the command was given makes no order. */
+export class NoOrder extends Data.TaggedError("NoOrder")<{ readonly message: string }> {}
+
+/** Judges the command's words before anything is started for it. */
+const requireOrder = (sources: number, list: boolean): Effect.Effect<void, NoOrder> => {
+  const fault = list
+    ? sources > 0 && "--list takes no files: it shows what was ingested."
+    : sources === 0
+      ? "Name at least one file or address to ingest, or use --list to see what was ingested."
+      : sources > maximumSources &&
+        `At most ${maximumSources} files or addresses can be ingested at once, not ${sources}.`
+  return fault === false ? Effect.void : Effect.fail(new NoOrder({ message: fault }))
+}
 
 /** At least one file was not taken; what was said of it stands above. */
 export class IngestionRefused extends Data.TaggedError("IngestionRefused")<{
@@ -41,7 +57,7 @@ const progressText = ({ phase, rows, fraction }: IngestionProgress, bar: boolean
   const share = fraction === null ? "" : `${String(Math.floor(fraction * 100)).padStart(3)} % `
   const filled = Math.round((fraction ?? 0) * barWidth)
   const cells = bar && fraction !== null ? `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}] ` : ""
-  return `${cells}${share}${phase}, ${number(rows)} records`
+  return phase === "opening" ? phase : `${cells}${share}${phase}, ${number(rows)} records`
 }
 
 const summaryText = (summary: IngestionSummary): string => {
@@ -82,6 +98,14 @@ const makeReporter = (terminal: boolean) => {
   }
 }
 
+const bundledNames = new Set(bundledSources.map(({ path }) => basename(path)))
+
+/** The files that come with the package are known by their names, wherever the package lay when they were read. */
+const shownSource = (source: string): string => {
+  const name = basename(source)
+  return bundledNames.has(name) && source.endsWith(join("directory", "data", name)) ? `${name} (bundled)` : source
+}
+
 const listed = (records: ReadonlyArray<IngestionRecord>) =>
   printTable(
     ["WHEN (UTC)", "KIND", "PUBLISHED", "READ", "ADDED", "CHANGED", "REMOVED", "MALFORMED", "SOURCE"],
@@ -90,7 +114,7 @@ const listed = (records: ReadonlyArray<IngestionRecord>) =>
       record.kind,
       record.publicationDate ?? "-",
       ...[record.read, record.added, record.changed, record.removed, record.malformed].map(number),
-      record.source
+      shownSource(record.source)
     ]),
     "Nothing was ingested yet."
   )
@@ -115,12 +139,13 @@ export const ingest = Command.make(
     json,
     dataDir: settingFlags.dataDir
   },
-  (flags) =>
-    withAdmin(
+  Effect.fnUntraced(function* (flags) {
+    yield* explained(requireOrder(flags.sources.length, flags.list))
+    return yield* withAdmin(
       flags,
       Effect.gen(function* () {
         const client = yield* AdminClient
-        if (flags.list || flags.sources.length === 0) {
+        if (flags.list) {
           const { data } = yield* client.ingestions.list({ query: {} })
           return yield* flags.json ? printJson(data) : listed(data)
         }
@@ -142,13 +167,15 @@ export const ingest = Command.make(
               : event._tag === "Ingested"
                 ? Console.log(summaryText(event))
                 : Console.error(
+                    // A failure's sentence begins with its source.
                     event._tag === "Failed"
-                      ? `${event.source}\n  not taken: ${event.message}`
-                      : `${event.source}\n  skipped: ${event.reason}`
+                      ? `Not taken: ${event.message}`
+                      : `Skipped: ${event.source}: ${event.reason}`
                   )
           )
         })
         if (refused > 0) return yield* new IngestionRefused({ refused, of: sources.length })
       })
     )
+  })
 ).pipe(Command.withDescription("Read published numbering files into the directory"))

@@ -1,5 +1,5 @@
 /** `sluice keys create | list | revoke` (decisions, "Tenancy, keys, scopes"). */
-import { Console, Effect, Option, Schema } from "effect"
+import { Clock, Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { scopes, services } from "../platform/model.ts"
@@ -9,20 +9,25 @@ import { printJson, printTable, shownTime } from "./output.ts"
 
 const dataDir = { dataDir: settingFlags.dataDir }
 
+const wordsOf = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "")
+
 /** A comma-separated list of the given words; `all` stands for every one of them. */
 const listOf = <const Words extends ReadonlyArray<string>>(words: Words) =>
   Schema.String.check(
     Schema.makeFilter(
       (text: string) =>
-        text === "" ||
-        text === "all" ||
-        text.split(",").every((word) => words.includes(word)) ||
+        text.trim() === "all" ||
+        wordsOf(text).every((word) => words.includes(word)) ||
         `Expected some of ${words.join(", ")}, separated by commas`
     )
   )
 
 const chosen = <const Words extends ReadonlyArray<string>>(words: Words, text: string): ReadonlyArray<Words[number]> =>
-  text === "" ? [] : text === "all" ? words : words.filter((word) => text.split(",").includes(word))
+  text.trim() === "all" ? words : words.filter((word) => wordsOf(text).includes(word))
 
 const create = Command.make(
   "create",
@@ -58,7 +63,7 @@ const create = Command.make(
             name: Option.getOrNull(flags.name),
             mode: flags.test ? "test" : "live",
             services: chosen(services, flags.services),
-            scopes: flags.scopes === "all" ? ["*"] : chosen(scopes, flags.scopes),
+            scopes: flags.scopes.trim() === "all" ? ["*"] : chosen(scopes, flags.scopes),
             expiresAt: Option.match(flags.expires, { onNone: () => null, onSome: (date) => date.getTime() })
           }
         })
@@ -80,6 +85,7 @@ const list = Command.make(
       Effect.gen(function* () {
         const client = yield* AdminClient
         const keys = yield* everyPage((query) => client.keys.list({ params: { id: flags.org }, query }))
+        const now = yield* Clock.currentTimeMillis
         yield* flags.json
           ? printJson(keys)
           : printTable(
@@ -90,7 +96,7 @@ const list = Command.make(
                 `${key.prefix}…`,
                 key.services.join(",") || "-",
                 key.scopes.join(",") || "-",
-                key.active ? "active" : "revoked",
+                !key.active ? "revoked" : key.expiresAt !== null && key.expiresAt <= now ? "expired" : "active",
                 shownTime(key.lastUsedAt)
               ]),
               "No keys yet. Make one: sluice keys create --org <id> --services directory"

@@ -1,12 +1,27 @@
 /** How commands speak: results on stdout (tables, or one JSON object with `--json`), everything else on stderr. */
-import { Console, Effect } from "effect"
+import { Console, Effect, Schema, SchemaIssue } from "effect"
 import { CliError } from "effect/cli"
+import { HttpClientError } from "effect/http"
 
 /** Turns expected failures into one sentence on stderr and a non-zero exit. */
 export const explained = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, CliError.UserError, R> =>
   Effect.mapError(effect, (error) => new CliError.UserError({ cause: error, userMessage: sentenceOf(error) }))
 
+const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
+
 const sentenceOf = (error: unknown): string => {
+  if (HttpClientError.isHttpClientError(error)) {
+    const { origin, pathname } = new URL(error.request.url)
+    return error.reason._tag === "TransportError"
+      ? `The platform at ${origin} does not answer. If it is being stopped or started, try again when that is done.`
+      : `The answer of the platform at ${origin} to ${pathname} broke off, or this version cannot read it (${error.reason._tag}).`
+  }
+  // What a command was given is checked before it is sent.
+  if (Schema.isSchemaError(error)) {
+    const issue = issuesOf(error.issue).issues[0]
+    const field = (issue?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
+    return `Invalid ${field === "" ? "input" : field}. ${issue?.message ?? "It has the wrong form"}.`
+  }
   if (typeof error === "object" && error !== null) {
     // An error of the admin API has its sentence inside the generic envelope.
     const inner = "error" in error ? error.error : undefined

@@ -4,64 +4,97 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Stream } from "effect"
+import { Clock, Console, Context, Data, Effect, Layer, Redacted, Scope, Stream } from "effect"
 import { Command } from "effect/cli"
-import { HttpServer } from "effect/http"
+import { HttpServer, HttpServerError } from "effect/http"
 import { type Config, demoWanted } from "../config.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
+import { parseNatsAddress } from "../nats/address.ts"
+import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerObservability } from "../observability.ts"
 import { ensureDemo } from "../platform/demo.ts"
-import { layerNats, layerServices, layerStores } from "../platform.ts"
+import { layerNatsHealth, layerServices, layerStores } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
 import { layerAdmin, layerPublic } from "../server.ts"
 import { version } from "../version.ts"
-import { adminKeyOf, adminSecret } from "./admin.ts"
+import { folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-/** The address the API should listen on is taken, or is not this machine's. */
-export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<{
+/** Where a listener listens, and the settings that say so. */
+interface Address {
   readonly host: string
   readonly port: number
-  readonly setting: string
-  readonly code: string
-}> {
+  readonly settings: { readonly host: string; readonly port: string }
+}
+
+/** What the system's code means, and which setting mends it. */
+const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
+  EADDRINUSE: ["another program is listening there", "port"],
+  EACCES: ["this user may not use that port", "port"],
+  EADDRNOTAVAIL: ["this machine has no such address", "host"],
+  ENOTFOUND: ["its name is not known", "host"]
+}
+
+/** The address a listener should have is taken, or is not this machine's. */
+export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
   override get message(): string {
-    const why =
-      this.code === "EADDRINUSE"
-        ? "another program is listening there"
-        : this.code === "EACCES"
-          ? "this user may not use that port"
-          : this.code
-    return `Cannot listen on ${this.host}:${this.port}: ${why}. Choose another with ${this.setting}.`
+    const [reason, setting] = faults[this.code] ?? [this.code, "port"]
+    return `Cannot listen on ${this.host}:${this.port}: ${reason}. Choose another ${setting} with ${this.settings[setting]}.`
   }
 }
 
+const addressOf = (host: string, port: number, which: "" | "ADMIN_"): Address => ({
+  host,
+  port,
+  settings: { host: `SLUICE_${which}HOST`, port: `SLUICE_${which}PORT` }
+})
+
+const unavailable = (address: Address, cause: unknown) => {
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
+  return new AddressUnavailable({ ...address, code: code ?? String(cause) })
+}
+
 /** Finds out before anything is started; the listener itself still decides. */
-const requireAddress = (host: string, port: number, setting: string): Effect.Effect<void, AddressUnavailable> =>
-  port === 0
-    ? Effect.void
-    : Effect.callback((resume) => {
-        const probe = createServer()
-        probe.once("error", (error: Error & { readonly code?: string }) =>
-          resume(Effect.fail(new AddressUnavailable({ host, port, setting, code: error.code ?? error.message })))
-        )
-        probe.listen({ host, port, exclusive: true }, () => probe.close(() => resume(Effect.void)))
-      })
+const requireAddress = (address: Address): Effect.Effect<void, AddressUnavailable> =>
+  Effect.callback((resume) => {
+    const probe = createServer()
+    probe.once("error", (error) => resume(Effect.fail(unavailable(address, error))))
+    probe.listen({ host: address.host, port: address.port, exclusive: true }, () =>
+      probe.close(() => resume(Effect.void))
+    )
+  })
 
 const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
 
+const progress = (line: string) => Console.error(`  ${line}`)
+
+/** The servers that were named are looked at before any of our own is started, so that a mistake shows at once. */
+const requireNamed = Effect.fnUntraced(function* (config: Config) {
+  if (config.databaseUrl !== undefined) {
+    const { version, target } = yield* checkServer({ url: config.databaseUrl })
+    yield* progress(`Using PostgreSQL ${version} at ${target.host}:${target.port}`)
+  }
+  if (config.natsUrl === undefined) return undefined
+  const { servers } = yield* Effect.fromResult(parseNatsAddress(config.natsUrl))
+  yield* progress(`Connecting to NATS at ${servers.join(", ")} …`)
+  return yield* connectNats({ url: config.natsUrl, weakSync: config.natsWeakSync })
+})
+
 const run = Effect.fnUntraced(function* (config: Config) {
   const started = yield* Clock.currentTimeMillis
-  const progress = (line: string) => Console.error(`  ${line}`)
+  const api = addressOf(config.host, config.port, "")
+  const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
+  const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
 
-  yield* requireAddress(config.host, config.port, "SLUICE_PORT")
-  if (config.adminPort !== 0) yield* requireAddress(config.adminHost, config.adminPort, "SLUICE_ADMIN_PORT")
+  yield* requireAddress(api)
+  if (adminOn) yield* requireAddress(admin)
   const folder = yield* openDataFolder(config.dataDir)
   yield* folder.hold({ purpose: "sluice serve" })
+  const named = yield* requireNamed(config)
 
   const embedded = yield* startEmbedded(folder, {
     postgres: config.databaseUrl === undefined ? { bin: config.postgresBin } : undefined,
@@ -71,43 +104,40 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
 
-  const stores = { databaseUrl, maxConnections: config.databasePool }
-  if (config.databaseUrl !== undefined) {
-    const server = yield* checkServer({ url: databaseUrl })
-    yield* progress(`Using PostgreSQL ${server.version} at ${server.target.host}:${server.target.port}`)
-  }
+  const options = { databaseUrl, maxConnections: config.databasePool }
+  const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
+  // Before the directory is there, which would load an index after every file.
+  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   const platform = yield* Layer.build(
-    layerNats({ url: natsUrl, weakSync: config.natsWeakSync }).pipe(
-      Layer.provideMerge(layerServices(stores)),
-      Layer.provideMerge(layerStores(stores))
+    layerNatsHealth.pipe(
+      Layer.provideMerge(
+        named === undefined
+          ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
+          : Layer.succeed(NatsConnection, named)
+      ),
+      Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(stores)
     )
   )
 
   return yield* Effect.gen(function* () {
-    yield* loadBundled(progress)
-    const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
+    const directory = yield* Directory
+    yield* directory.refresh
+    // Both stop at once: each may wait some seconds for requests under way.
+    const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
+    const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
     const adminUrl = adminOn
       ? yield* listen(
+          listeners,
+          admin,
           layerAdmin({
-            host: config.adminHost,
-            port: config.adminPort,
-            maxBodyBytes: config.maxBodyBytes,
-            accessLog: config.accessLog === "on",
-            key: adminKeyOf(config, yield* folder.secret(adminSecret))
+            ...admin,
+            ...common,
+            keys: [yield* folderAdminKey(folder), ...(config.adminKey === undefined ? [] : [config.adminKey])]
           })
         )
       : undefined
-    const apiUrl = yield* listen(
-      layerPublic({
-        host: config.host,
-        port: config.port,
-        maxBodyBytes: config.maxBodyBytes,
-        accessLog: config.accessLog === "on"
-      })
-    )
-    const publicUrl = config.publicUrl ?? apiUrl
-    // As late as can be: its key is shown once, and must not be lost with a start that fails.
-    const demo = demoWanted(config) ? yield* ensureDemo(config.demoKey) : Option.none()
+    const apiUrl = yield* listen(listeners, api, layerPublic({ ...api, ...common }))
     yield* folder.publish({
       version,
       apiUrl,
@@ -116,23 +146,30 @@ const run = Effect.fnUntraced(function* (config: Config) {
       natsUrl
     })
 
-    const lines = [
-      `Sluice ${version} is ready (${seconds((yield* Clock.currentTimeMillis) - started)})`,
-      "",
-      `  API   ${publicUrl}`,
-      `  Docs  ${publicUrl}/docs`,
-      ...(Option.isSome(demo) ? [`  Key   ${Redacted.value(demo.value)}   (organization demo; shown this once)`] : []),
-      ""
-    ]
-    yield* Console.log(lines.join("\n"))
+    const publicUrl = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
+    const tell = (key: Redacted.Redacted<string> | undefined) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Console.log(
+          [
+            `Sluice ${version} is ready (${seconds(now - started)})`,
+            "",
+            `  API   ${publicUrl}`,
+            `  Docs  ${publicUrl}/docs`,
+            ...(key === undefined ? [] : [`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`]),
+            ""
+          ].join("\n")
+        )
+      )
+    // As late as can be: its key is shown once, and must not be lost with a start that fails.
+    const made = demoWanted(config) && (yield* ensureDemo(config.demoKey, tell))
+    if (!made) yield* tell(undefined)
     return yield* Effect.never
   }).pipe(Effect.provide(platform))
 })
 
-/** Loads what is bundled of what was never ingested, and waits until it can be read. */
-const loadBundled = Effect.fnUntraced(function* (progress: (line: string) => Effect.Effect<void>) {
+/** Loads what is bundled of what was never ingested. */
+const loadBundled = Effect.gen(function* () {
   const ingestions = yield* Ingestions
-  const directory = yield* Directory
   yield* ingestions.runBundled.pipe(
     Stream.runForEach((event) => {
       switch (event._tag) {
@@ -150,18 +187,26 @@ const loadBundled = Effect.fnUntraced(function* (progress: (line: string) => Eff
       }
     })
   )
-  yield* directory.refresh
 })
 
-/** Builds a listener in the current scope and tells its address. */
-const listen = <E, R>(layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
-  Effect.map(Layer.build(layer), (context) => {
-    const { address } = Context.get(context, HttpServer.HttpServer)
-    return HttpServer.formatAddress(address)
-  })
+/** Builds a listener that lives as long as the scope, and tells its address. */
+const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<HttpServer.HttpServer, E, R>) =>
+  Effect.flatMap(Scope.fork(scope), (own) => Layer.buildWithScope(layer, own)).pipe(
+    Effect.mapError((error) =>
+      error instanceof HttpServerError.ServeError ? unavailable(address, error.cause) : error
+    ),
+    Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
+  )
 
 export const serve = Command.make("serve", settingFlags, (flags) =>
   Effect.flatMap(configuration(flags), (config) =>
-    explained(Effect.scoped(run(config))).pipe(Effect.provide(layerObservability(config)))
+    explained(
+      Effect.scoped(
+        run(config).pipe(
+          // Before the scope closes, which is what takes its time.
+          Effect.onInterrupt(() => progress("Stopping …"))
+        )
+      )
+    ).pipe(Effect.provide(layerObservability(config)))
   )
 ).pipe(Command.withDescription("Start the platform: API, docs and the servers it needs"))

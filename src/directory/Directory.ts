@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Queue, Schedule, Schema, type Scope, Semaphore, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Queue, Schedule, Schema, type Scope, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { connectionError } from "../postgres/errors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
@@ -90,6 +90,14 @@ const loadTimeoutMillis = 30_000
 /** First pause after a failed attempt to load. */
 const retryMinMillis = 100
 
+const recordsGauge = Metric.gauge("sluice_directory_records", {
+  description: "NPA-NXX records of the index that reads are answered from"
+})
+
+const loadDuration = Metric.gauge("sluice_directory_load_duration_seconds", {
+  description: "How long the last load of the index from the database took"
+})
+
 /** The questions, over whatever the current snapshot is. */
 const makeService = (
   current: () => DirectorySnapshot | undefined,
@@ -131,13 +139,13 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
       const startedAt = yield* Clock.currentTimeMillis
       const { index, state } = yield* loadIndex
       current = snapshotOf(index, state)
+      const durationMillis = (yield* Clock.currentTimeMillis) - startedAt
+      const records = index.counts.total
+      const carriers = index.carriers.ocn.length
+      yield* Metric.update(recordsGauge, records)
+      yield* Metric.update(loadDuration, durationMillis / 1000)
       yield* Effect.logInfo("Number directory loaded").pipe(
-        Effect.annotateLogs({
-          generation: state.generation,
-          records: index.counts.total,
-          carriers: index.carriers.ocn.length,
-          durationMillis: (yield* Clock.currentTimeMillis) - startedAt
-        })
+        Effect.annotateLogs({ generation: state.generation, records, carriers, durationMillis })
       )
     })
 

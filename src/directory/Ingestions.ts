@@ -41,12 +41,10 @@ export class Ingestions extends Context.Service<
   }
 >()("sluice/directory/Ingestions") {
   /** In a worker thread. */
-  static readonly layer = (options: {
-    readonly databaseUrl: Redacted.Redacted<string>
-  }): Layer.Layer<Ingestions, never, SqlClient.SqlClient> =>
+  static readonly layer = (options: WorkerOptions): Layer.Layer<Ingestions, never, SqlClient.SqlClient> =>
     Layer.effect(
       Ingestions,
-      Effect.suspend(() => make((sources, { dryRun }) => inWorker({ sources, dryRun }, options.databaseUrl)))
+      Effect.suspend(() => make((sources, { dryRun }) => inWorker({ sources, dryRun }, options)))
     )
 
   /** In the calling thread, which it keeps busy. */
@@ -66,8 +64,14 @@ export class Ingestions extends Context.Service<
 /** Ingestions in one page of history, and the default. */
 export const historyPageMaximum = 100
 
-/** Memory that the worker's records may take; a file needs a fraction of it. */
-const workerHeapMaxMegabytes = 192
+/** What a worker thread is made with. */
+export interface WorkerOptions {
+  /** The database to ingest into; the worker has a connection of its own. */
+  readonly databaseUrl: Redacted.Redacted<string>
+}
+
+/** Memory that a worker's objects may take, beyond which it is stopped; a file needs a fraction of it. */
+const workerHeapMegabytes = 192
 
 /** Young objects of the worker: a batch of records and its text, a few times over. */
 const workerYoungMegabytes = 16
@@ -140,15 +144,18 @@ const workerModule = new URL(
   import.meta.url
 )
 
-const spawn = (databaseUrl: Redacted.Redacted<string>) => () =>
+const spawn = (options: WorkerOptions) => () =>
   new WorkerThread(workerModule, {
     name: "sluice ingest",
-    workerData: { databaseUrl: Redacted.value(databaseUrl) } satisfies IngestionWorkerData,
-    resourceLimits: { maxOldGenerationSizeMb: workerHeapMaxMegabytes, maxYoungGenerationSizeMb: workerYoungMegabytes }
+    workerData: { databaseUrl: Redacted.value(options.databaseUrl) } satisfies IngestionWorkerData,
+    resourceLimits: {
+      maxOldGenerationSizeMb: workerHeapMegabytes,
+      maxYoungGenerationSizeMb: workerYoungMegabytes
+    }
   })
 
 /** Starts a worker for one order and ends it with the stream, whichever way that ends. */
-const inWorker = (order: IngestionOrder, databaseUrl: Redacted.Redacted<string>): Stream.Stream<IngestionEvent> =>
+const inWorker = (order: IngestionOrder, options: WorkerOptions): Stream.Stream<IngestionEvent> =>
   Stream.callback<IngestionEvent>(
     (events) => {
       let source = sourceName(order.sources[0] ?? "")
@@ -164,7 +171,7 @@ const inWorker = (order: IngestionOrder, databaseUrl: Redacted.Redacted<string>)
         yield* worker.send(order)
         yield* worker.run(onReply)
       }).pipe(
-        Effect.provide(NodeWorker.layer(spawn(databaseUrl))),
+        Effect.provide(NodeWorker.layer(spawn(options))),
         Effect.tapError((error) => Effect.logError("An ingestion's thread has ended", error)),
         Effect.catchTag("WorkerError", () => Queue.offer(events, failureOf(workerEnded(source)))),
         Effect.andThen(Queue.end(events))

@@ -13,7 +13,7 @@ export interface Dataset {
   readonly columns: ReadonlyArray<readonly [name: string, type: string]>
   /** Number of columns at the beginning that are the key. */
   readonly keyLength: number
-  /** Rows of a kind of its own within the table, a condition on one of its columns; null for all rows. */
+  /** The country whose rows of the table are this kind's; null when all are. */
   readonly country: "US" | "CA" | null
 }
 

@@ -160,7 +160,7 @@ const stopReasonOf = (error: SqlError.SqlError): readonly [StopReason, string] =
 }
 
 /** A failure of the database as the error of an ingestion. */
-export const stopped = (source: string, error: SqlError.SqlError): IngestionStopped => {
+const stopped = (source: string, error: SqlError.SqlError): IngestionStopped => {
   const [reason, why] = stopReasonOf(error)
   const message = `${source} was not ingested: ${why}. A file is stored as a whole or not at all; try again.`
   return new IngestionStopped({ source, reason, message })

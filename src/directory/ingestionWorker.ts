@@ -4,7 +4,7 @@
  * only by `Ingestions.ts`, as a module of its own.
  */
 import { workerData } from "node:worker_threads"
-import { NodeWorkerRunner } from "@effect/platform-node"
+import * as NodeWorkerRunner from "@effect/platform-node/NodeWorkerRunner"
 import { Effect, Layer, Logger, Redacted, Stream } from "effect"
 import { WorkerRunner } from "effect/workers"
 import * as PgClient from "../postgres/PgClient.ts"

@@ -24,23 +24,23 @@ const rowsPerTurn = 1_000
 /** Memory the server may use to group a column, so that it need not write to disk. */
 const workMemory = "32MB"
 
-const readState = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [current] = yield* sql<{ readonly generation: number }>`select generation from directory_generation`
-  const times = yield* sql<{ readonly kind: DatasetKind; readonly at: Date }>`
-    select kind, max(finished_at) as at from directory_ingestions group by kind`
-  const lastUpdated: Record<DatasetKind, string | null> = {
-    NANPA: null,
-    CNAC: null,
-    CARRIER_TYPES: null,
-    NPA_REPORT: null
-  }
-  for (const { at, kind } of times) lastUpdated[kind] = at.toISOString()
-  return { generation: Number(current?.generation ?? 0), lastUpdated } satisfies DirectoryState
-})
-
 /** Generation and times of the stored records. */
-export const loadState: Effect.Effect<DirectoryState, SqlError.SqlError, SqlClient.SqlClient> = readState
+export const loadState: Effect.Effect<DirectoryState, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(
+  function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [current] = yield* sql<{ readonly generation: number }>`select generation from directory_generation`
+    const times = yield* sql<{ readonly kind: DatasetKind; readonly at: Date }>`
+    select kind, max(finished_at) as at from directory_ingestions group by kind`
+    const lastUpdated: Record<DatasetKind, string | null> = {
+      NANPA: null,
+      CNAC: null,
+      CARRIER_TYPES: null,
+      NPA_REPORT: null
+    }
+    for (const { at, kind } of times) lastUpdated[kind] = at.toISOString()
+    return { generation: Number(current?.generation ?? 0), lastUpdated }
+  }
+)
 
 const eachInTurns = <A>(rows: ReadonlyArray<A>, use: (row: A) => void): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -101,7 +101,7 @@ export const loadIndex: Effect.Effect<
     yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
     yield* sql`set local jit = off`
     yield* addRecords(builder)
-    return yield* readState
+    return yield* loadState
   }).pipe(
     sql.withTransaction,
     // An ingestion that ends between two of these statements must not be seen by half.

@@ -122,7 +122,13 @@ const onFolder = <A>(folder: DataFolder, promise: () => Promise<A>) =>
  */
 const dataArgument = (cluster: string, user: Cluster["user"]) => (user === undefined ? cluster : "/proc/self/cwd")
 
-const environment = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" }
+/** An operator's own programs may need their libraries' path. */
+const environment = {
+  PATH: process.env.PATH,
+  LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH,
+  LC_ALL: "C",
+  TZ: "UTC"
+}
 
 const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (line: string) => Effect.Effect<void>) {
   const { folder, user, binaries, password } = cluster

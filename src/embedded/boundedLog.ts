@@ -13,15 +13,15 @@ const LOG_CHECK_MILLIS = 5_000
 
 /** Turns the log over if it is too large. Never fails: a full disk must not stop a server. */
 export const boundLog = (file: string, maxBytes = LOG_MAX_BYTES): Effect.Effect<void> =>
-  Effect.promise(async () => {
-    try {
-      if ((await stat(file)).size <= maxBytes) return
-      await copyFile(file, `${file}.1`)
-    } catch {
-      // Not there yet, or no room for the copy: emptying it is the more important half.
-    }
-    await truncate(file, 0).catch(() => {})
-  })
+  Effect.flatMap(logSize(file), (size) =>
+    size <= maxBytes
+      ? Effect.void
+      : Effect.promise(async () => {
+          // Where there is no room for the copy, emptying the log is the more important half.
+          await copyFile(file, `${file}.1`).catch(() => {})
+          await truncate(file, 0).catch(() => {})
+        })
+  )
 
 /** Bounds the log for as long as it runs. */
 export const keepBounded = (file: string): Effect.Effect<void> =>

@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { access, chmod, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
-import { basename, delimiter, dirname, isAbsolute, join } from "node:path"
+import { basename, delimiter, isAbsolute, join } from "node:path"
 import { Effect } from "effect"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
@@ -220,12 +220,14 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
     )
   )
 
+/** Authorities that only the system knows, such as a company's own, count too; what is fetched is pinned by hash. */
+const SYSTEM_CA = "--use-system-ca"
+
 /** npm run by this Node: the one that comes first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
       ...(environment.npm_execpath === undefined ? [] : [environment.npm_execpath]),
-      join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
       ...(environment.PATH ?? "")
         .split(delimiter)
         .filter(isAbsolute)
@@ -234,9 +236,9 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
       // Another package manager may be named there, which does not know `ci`.
-      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [file] }
+      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [SYSTEM_CA, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
-        return { program: process.execPath, args: [file] }
+        return { program: process.execPath, args: [SYSTEM_CA, file] }
       if (file !== "" && basename(file) === "npm") return { program: file, args: [] }
     }
     return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${HINT}`)

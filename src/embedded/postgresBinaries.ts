@@ -5,7 +5,21 @@
  * Needs no service.
  */
 import { execFile } from "node:child_process"
-import { chmod, constants, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises"
+import {
+  chmod,
+  constants,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink
+} from "node:fs/promises"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
@@ -60,7 +74,7 @@ const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.
       await stat(join(bin, "initdb"))
       const { stdout } = await run(join(bin, "postgres"), ["--version"], {
         cwd: "/",
-        env: { LC_ALL: "C" },
+        env: { LC_ALL: "C", LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH },
         timeout: 20_000,
         ...user
       })
@@ -137,18 +151,41 @@ const makeLinks = async (folder: string): Promise<void> => {
   }
 }
 
+/** Of the package what running it needs, readable by everybody. */
 const copyPackage = async (source: string, target: string): Promise<void> => {
-  await cp(join(source, "native"), join(target, "native"), {
-    recursive: true,
-    verbatimSymlinks: true,
-    mode: constants.COPYFILE_FICLONE,
-    // For compiling against, not for running.
-    filter: (path) => !path.endsWith(".a") && !path.endsWith("pkgconfig")
-  })
-  // The package's own modes may forbid what follows, and its reader may be another user.
-  await makeReadable(target)
+  await mkdir(target, { recursive: true })
+  await copyTree(join(source, "native"), join(target, "native"))
   await makeLinks(target)
 }
+
+/** A thousand files: linked rather than copied where the file system and the files' modes allow it. */
+const copyTree = async (source: string, target: string): Promise<void> => {
+  await mkdir(target)
+  await chmod(target, 0o755)
+  const entries = await readdir(source, { withFileTypes: true })
+  await Promise.all(
+    entries.map(async (entry) => {
+      const from = join(source, entry.name)
+      const to = join(target, entry.name)
+      if (entry.isDirectory()) return entry.name === "pkgconfig" ? undefined : copyTree(from, to)
+      if (entry.isSymbolicLink()) return symlink(await readlink(from), to)
+      // Libraries to compile against are most of the package's size.
+      if (!entry.isFile() || entry.name.endsWith(".a")) return
+      const { mode } = await stat(from)
+      const wanted = (mode & 0o100) === 0 ? 0o644 : 0o755
+      const linked = (mode & 0o777) === wanted && (await succeeds(link(from, to)))
+      if (linked) return
+      await copyFile(from, to, constants.COPYFILE_FICLONE)
+      await chmod(to, wanted)
+    })
+  )
+}
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false
+  )
 
 /** A copy in the data folder, kept for later starts. */
 const copyToFolder = Effect.fnUntraced(function* (source: string, folder: DataFolder, copying: Effect.Effect<void>) {
@@ -210,11 +247,7 @@ const copyForUser = (source: string, folder: DataFolder, copying: Effect.Effect<
     (target) => Effect.promise(() => removeOwn(target).catch(() => {}))
   )
 
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false
-  )
+const isThere = (path: string): Promise<boolean> => succeeds(stat(path))
 
 /** Removes the folder if this user made it. */
 const removeOwn = async (folder: string): Promise<void> => {
@@ -222,17 +255,4 @@ const removeOwn = async (folder: string): Promise<void> => {
   if (found === undefined) return
   if (found.uid !== process.getuid?.() || !found.isDirectory()) throw new Error(`${folder} belongs to somebody else`)
   await rm(folder, { recursive: true, force: true })
-}
-
-const makeReadable = async (folder: string): Promise<void> => {
-  await chmod(folder, 0o755)
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) await makeReadable(path)
-    else if (entry.isFile()) {
-      const { mode } = await stat(path)
-      const wanted = (mode & 0o100) === 0 ? 0o644 : 0o755
-      if ((mode & 0o777) !== wanted) await chmod(path, wanted)
-    }
-  }
 }

@@ -76,9 +76,9 @@ const none: ReadonlyArray<never> = []
  * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` go out; all of it is stored in one
  * frame or not at all, and `reply` is given when it is. Without facts and events it is an answer from the state.
  */
-export const decided = <Fact, Reply>(decision: {
+export const decided = <Fact = never, Reply = void>(decision: {
   readonly facts?: ReadonlyArray<Fact>
-  readonly reply: Reply
+  readonly reply?: Reply
   readonly others?: ReadonlyArray<OtherFacts>
   readonly events?: ReadonlyArray<PublicEvent>
 }): Decision<Fact, Reply, never> =>
@@ -125,7 +125,10 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly copy?: (state: State) => State
   /** When the actor wants to be woken (milliseconds since the Unix epoch); undefined for never. Looked at after each change. */
   readonly wakeAt?: (state: State) => number | undefined
-  /** What happens when that time has come. A rejection or no facts: not woken again until the state changes. */
+  /**
+   * What happens when that time has come; its facts should move `wakeAt`. After a rejection, without facts, or when it threw, the
+   * actor is not woken again until its state changes.
+   */
   readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown>
   /** The other actors that deciding this command reads or gives facts to. */
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>

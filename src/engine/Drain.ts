@@ -173,8 +173,13 @@ export class Drain {
     while (this.hasRoom()) {
       const entry = mailbox.take()
       if (entry === undefined) break
-      if (!this.decide(entry)) mailbox.putBack(entry)
-      else if (this.decidedCount % clockStride === 0 && nanos() > deadline) break
+      if (!this.decide(entry)) {
+        mailbox.putBack(entry)
+        continue
+      }
+      // refused without a trace: its organization must not stay behind either
+      if (entry.organization.cellCount === 0) memory.releaseOrganization(entry.organization)
+      if (this.decidedCount % clockStride === 0 && nanos() > deadline) break
     }
   }
 

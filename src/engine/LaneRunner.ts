@@ -138,16 +138,12 @@ export class LaneRunner {
     if (organization === undefined) {
       return Exit.fail(new CommandInvalid({ kind: lane.kind, reason: "the organization's name is not one" }))
     }
-    let cell = organization.lanes[laneIndex]?.get(key)
-    if (cell === undefined) {
-      const made = this.make(organization, lane, laneIndex, key, now)
-      if (made === undefined) {
+    try {
+      const cell = organization.lanes[laneIndex]?.get(key) ?? this.make(organization, lane, laneIndex, key, now)
+      if (cell === undefined) {
         partition.memory.releaseOrganization(organization)
         return this.overloaded()
       }
-      cell = made
-    }
-    try {
       for (const name of cell.touched) {
         const read = partition.memory.cell(organization, name.actorIndex, name.key)
         read.used = true
@@ -160,6 +156,7 @@ export class LaneRunner {
       )
     } catch (cause) {
       partition.metrics.poison()
+      partition.memory.releaseOrganization(organization)
       return Exit.fail(new CommandFailed({ kind: lane.kind, reason: describe(cause) }))
     }
   }

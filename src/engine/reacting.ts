@@ -182,8 +182,12 @@ const commit = (
     )
   }
   if (sabotage.has("cursor-without-compare")) {
-    return Effect.flatMap(cursors.read(partition.id, reactor.name), (found) =>
-      cursors.transact({ ...move, from: found }, effects)
+    const actions: Array<() => void> = []
+    const transaction = ReactorTransaction.of({ onCommit: (action) => void actions.push(action) })
+    return Effect.tap(Effect.provideService(effects, ReactorTransaction, transaction), () =>
+      Effect.map(cursors.reset({ partition: partition.id, reactor: reactor.name, ...to }), () => {
+        for (const action of actions) action()
+      })
     )
   }
   return cursors.transact(move, effects)

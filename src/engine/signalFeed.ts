@@ -49,22 +49,21 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
 })
 
 const entryOf = (partition: Partition, signal: Signal): Entry | undefined => {
-  const rule = partition.parts.signalRules[signal.kind]
-  const organization = partition.memory.organization(signal.organization)
-  if (rule === undefined || organization === undefined) {
-    partition.metrics.poison()
-    return undefined
-  }
+  const { memory, metrics, parts } = partition
   try {
+    const rule = parts.signalRules[signal.kind]
+    if (rule === undefined) throw new Error(`no rule for signals of kind ${signal.kind}`)
     const meaning = rule(signal)
     if (meaning === undefined) return undefined
-    const actorIndex = partition.parts.registry.actorIndex(meaning.actor.kind)
+    const actorIndex = parts.registry.actorIndex(meaning.actor.kind)
     if (actorIndex < 0) throw new Error(`${meaning.actor.kind} is not an actor of this engine`)
+    const organization = memory.organization(signal.organization)
+    if (organization === undefined) throw new Error("its organization has no name that one can have")
     const entry = new Entry(organization, meaning.actor, actorIndex, meaning.key, meaning.command, undefined)
     entry.signalSequence = signal.sequence
     return entry
   } catch {
-    partition.metrics.poison()
+    metrics.poison()
     return undefined
   }
 }

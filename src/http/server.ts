@@ -2,7 +2,8 @@
  * The HTTP listeners: an API's routes with its documentation behind the edge, on a Node server with bounded headers,
  * bodies and times. What Node itself refuses (a header block too large, a line that is no HTTP) is answered in JSON too.
  */
-import { createServer, type Server } from "node:http"
+import { randomUUID } from "node:crypto"
+import { createServer, type Server, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Layer } from "effect"
@@ -42,7 +43,15 @@ export const makeNodeServer = (): Server => {
     maxHeaderSize: maximumHeaderBytes,
     headersTimeout: headersTimeoutMillis,
     requestTimeout: requestTimeoutMillis,
-    keepAliveTimeout: keepAliveTimeoutMillis
+    keepAliveTimeout: keepAliveTimeoutMillis,
+    // Node's own refusal has neither a body nor a request id, and the Host header changes nothing (decisions).
+    requireHostHeader: false
+  })
+  // Likewise; whoever expects something of us may be ignored.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  // The router reads parameters behind `;` and `#` too, which logs and traces take for a part of the path and show.
+  server.on("request", (request) => {
+    if (/[;#]/.test(request.url ?? "")) request.url = request.url?.replace(/#.*/, "").replace(/^([^?;]*);[^?]*/, "$1")
   })
   server.on("clientError", (error: Error & { readonly code?: string }, socket: Duplex) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
@@ -52,7 +61,7 @@ export const makeNodeServer = (): Server => {
     const code = refusals[error.code ?? ""] ?? "invalid_request"
     const body = JSON.stringify(errorBody("envelope", code, messages[code] ?? ""))
     socket.end(
-      `HTTP/1.1 ${errorStatus[code]} ${code}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+      `HTTP/1.1 ${errorStatus[code]} ${STATUS_CODES[errorStatus[code]]}\r\nX-Request-Id: req_${randomUUID()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
     )
   })
   return server
@@ -84,7 +93,17 @@ export const layerServer = <Id extends string, Groups extends import("effect/htt
         ]
       })
     ),
-    { routerConfig: { maxParamLength: maximumParameterLength }, disableLogger: true, disableListenLog: true }
+    {
+      routerConfig: {
+        maxParamLength: maximumParameterLength,
+        // One spelling of a path: it also decides the shape of an error and what a 405 allows.
+        caseSensitive: true,
+        ignoreTrailingSlash: false,
+        ignoreDuplicateSlashes: false
+      },
+      disableLogger: true,
+      disableListenLog: true
+    }
   ).pipe(
     Layer.provideMerge(
       NodeHttpServer.layer(makeNodeServer, {
@@ -96,8 +115,8 @@ export const layerServer = <Id extends string, Groups extends import("effect/htt
     Layer.provide(
       Layer.mergeAll(
         Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(options.maxBodyBytes)),
-        // The directory takes a key in the query; no span may show it.
-        Layer.succeed(UrlParams.CurrentRedactedNames, ["apiKey", /apikey/i])
+        // The directory takes a key in the query, and a caller may mistype the parameter: spans show no value at all.
+        Layer.succeed(UrlParams.CurrentRedactedNames, [/^/])
       )
     )
   )

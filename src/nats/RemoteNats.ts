@@ -11,6 +11,9 @@ import * as Requests from "./requests.ts"
 /** The server is given this long to take note of a new owner. */
 const subscribeMillis = 1_000
 
+/** What has been asked is answered within this time when a partition goes, or not at all. */
+const farewellMillis = 1_000
+
 export interface RemoteOptions {
   /** Put before the subject (`<namespace>.ask.0`), for several deployments on one account. */
   readonly namespace?: string | undefined
@@ -45,9 +48,6 @@ export const make = (
           ),
       serve: (partition, handle) =>
         Effect.gen(function* () {
-          if (client.isClosed()) {
-            return yield* new RemoteUnavailable({ message: "the connection to NATS is closed", sent: false })
-          }
           const fibers = yield* FiberSet.make<void>()
           const run = yield* FiberSet.runtime(fibers)<never>()
           let running = 0
@@ -65,19 +65,30 @@ export const make = (
               )
             )
           yield* Effect.acquireRelease(
-            Effect.sync(() =>
-              client.subscribe(subjectOf(partition), {
-                callback: (error, message) => {
-                  if (error !== null || running >= maximumConcurrency) return
-                  running++
-                  run(answer(message))
-                }
-              })
-            ),
+            Effect.try({
+              try: () =>
+                client.subscribe(subjectOf(partition), {
+                  callback: (error, message) => {
+                    if (error !== null || running >= maximumConcurrency) return
+                    running++
+                    run(answer(message))
+                  }
+                }),
+              // the connection is closed or about to be
+              catch: (cause) =>
+                new RemoteUnavailable({
+                  message: `partition ${partition} cannot be asked: ${cause instanceof Error ? cause.message : String(cause)}`,
+                  sent: false,
+                  cause
+                })
+            }),
+            // what the server still hands over is answered before the subscription is gone
             (subscription) =>
-              Effect.sync(() => {
-                if (!client.isClosed()) subscription.unsubscribe()
-              })
+              Effect.tryPromise(() => subscription.drain()).pipe(
+                Effect.andThen(FiberSet.awaitEmpty(fibers)),
+                Effect.timeout(Duration.millis(farewellMillis)),
+                Effect.ignore
+              )
           )
           // while disconnected the client subscribes when it is connected again
           if (requests.isConnected()) {

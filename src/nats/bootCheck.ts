@@ -108,7 +108,9 @@ const checkJetStream = (client: Client, servers: string) =>
   )
 
 const jetStreamFailure = (cause: unknown): { readonly reason: string; readonly passing: boolean } => {
-  const name = cause instanceof Error ? cause.name : ""
+  // A request that is not permitted fails with that as its cause.
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause.name : ""
+  const name = inner === "PermissionViolationError" ? inner : cause instanceof Error ? cause.name : ""
   if (name === "JetStreamNotEnabled") return { reason: "it is not enabled for this user's account", passing: false }
   if (name === "PermissionViolationError") {
     return { reason: "this user may not publish to $JS.API.> and subscribe to its inbox", passing: false }

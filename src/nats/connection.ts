@@ -64,10 +64,10 @@ const DRAIN_TIMEOUT_MILLIS = 2_000
 const RECONNECTS_KEPT = 16
 
 /** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
-const clientOptions = (address: NatsAddress, name: string): NodeConnectionOptions => ({
+const clientOptions = (address: NatsAddress, name: string, dialMillis: number): NodeConnectionOptions => ({
   servers: [...address.servers],
   name,
-  timeout: DIAL_TIMEOUT_MILLIS,
+  timeout: dialMillis,
   reconnect: true,
   reconnectTimeWait: 50,
   reconnectJitter: 50,
@@ -120,6 +120,10 @@ export const connectNats = Effect.fnUntraced(function* (
   })
   const reconnects = yield* PubSub.sliding<Reconnected>(RECONNECTS_KEPT)
   yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
+  // Only from here on: before, nothing was published, and a server that failed its check may not answer.
+  yield* Effect.addFinalizer(() =>
+    SubscriptionRef.getUnsafe(status)._tag === "Connected" ? drain(client) : Effect.void
+  )
   yield* Effect.forkScoped(watch(reports, servers, status, reconnects))
   return NatsConnection.of({
     client,
@@ -139,10 +143,11 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
   let opened: Client | undefined
   yield* Effect.addFinalizer(() => {
     over = true
-    return opened === undefined ? Effect.void : close(opened)
+    return Effect.promise(async () => opened?.close().catch(() => {}))
   })
+  const dialMillis = Math.min(DIAL_TIMEOUT_MILLIS, timeoutMillis)
   const attempt = Effect.callback<Client, FirstFailure>((resume) => {
-    connect(clientOptions(address, name)).then(
+    connect(clientOptions(address, name, dialMillis)).then(
       (client) => {
         if (over) return void client.close()
         opened = client
@@ -159,7 +164,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
     Effect.mapError(({ error }) => error),
     // A server that takes a connection and says nothing.
     Effect.timeoutOrElse({
-      duration: timeoutMillis + DIAL_TIMEOUT_MILLIS,
+      duration: timeoutMillis + dialMillis,
       orElse: () => new NatsUnreachable({ servers, reason: "it does not answer" })
     })
   )
@@ -184,11 +189,9 @@ const firstFailure = (servers: string, cause: unknown): FirstFailure => {
   return unreachable(name === "TimeoutError" ? "it does not answer" : message, true)
 }
 
-const close = (client: Client): Effect.Effect<void> =>
-  Effect.promise(() => client.drain().catch(() => {})).pipe(
-    Effect.timeoutOption(DRAIN_TIMEOUT_MILLIS),
-    Effect.andThen(Effect.promise(() => client.close().catch(() => {})))
-  )
+/** Lets go out what was published, within its time; a connection that is away has nobody to wait for. */
+const drain = (client: Client): Effect.Effect<void> =>
+  Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(DRAIN_TIMEOUT_MILLIS), Effect.asVoid)
 
 /** Turns the client's reports into the state that others read. */
 const watch = (

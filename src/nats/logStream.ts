@@ -14,8 +14,8 @@ import {
 } from "./jetStreamApi.ts"
 import type { RequestFailed } from "./requests.ts"
 
-/** Bytes after which a log takes no more frames, unless told otherwise: 4 GiB. */
-export const defaultMaximumBytes = 4 * 1024 * 1024 * 1024
+/** Bytes after which a log takes no more frames, unless told otherwise: 2 GiB. */
+export const defaultMaximumBytes = 2 * 1024 * 1024 * 1024
 
 export interface LogStreamOptions {
   /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */

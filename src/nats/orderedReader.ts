@@ -79,10 +79,11 @@ export const open = (
       ),
       // not waited for: the server forgets it anyhow
       () =>
-        Effect.sync(() => {
-          if (requests.isConnected() && !requests.connection.isClosed())
-            requests.connection.publish(`$JS.API.CONSUMER.DELETE.${options.stream}.${name}`)
-        })
+        Effect.ignore(
+          Effect.try(() => {
+            if (requests.isConnected()) requests.connection.publish(`$JS.API.CONSUMER.DELETE.${options.stream}.${name}`)
+          })
+        )
     )
     const reader = yield* Effect.acquireRelease(
       Effect.sync(() => new Reader(requests, name, options)),
@@ -176,18 +177,27 @@ class Reader implements OrderedReader {
   /** Tops up what is under way. Only called while nothing is kept in memory, so that at most `pulls` pulls ever are. */
   private pull(): void {
     while (this.stopped === undefined && this.open.size < pulls) {
-      if (!this.requests.isConnected() || this.requests.connection.isClosed()) {
+      if (!this.requests.isConnected()) {
         this.stop("there is no connection to NATS")
         return
       }
-      const conversation = this.requests.listen({
-        onMessage: (message) => this.receive(pull, message),
-        onDisconnect: () => this.stop("the connection to NATS was lost")
-      })
-      const pull: OpenPull = { remaining: this.options.batch, close: conversation.close }
-      this.open.add(pull)
-      this.requests.connection.publish(this.nextSubject, this.request, { reply: conversation.reply })
+      try {
+        this.open.add(this.openPull())
+      } catch (cause) {
+        // the connection is being closed
+        this.stop(cause instanceof Error ? cause.message : String(cause))
+      }
     }
+  }
+
+  private openPull(): OpenPull {
+    const conversation = this.requests.listen({
+      onMessage: (message) => this.receive(pull, message),
+      onDisconnect: () => this.stop("the connection to NATS was lost")
+    })
+    const pull: OpenPull = { remaining: this.options.batch, close: conversation.close }
+    this.requests.connection.publish(this.nextSubject, this.request, { reply: conversation.reply })
+    return pull
   }
 
   private end(pull: OpenPull): void {

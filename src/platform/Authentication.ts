@@ -20,6 +20,8 @@ const maximumWaiting = 1_024
 const deafLifeMillis = 5_000
 /** How often uses are written down. */
 const touchIntervalMillis = 30_000
+/** How long the last uses may keep a stop waiting. */
+const lastWriteMillis = 1_000
 /** Precision of a key's last use. */
 const touchPrecisionMillis = 60_000
 
@@ -147,7 +149,7 @@ export class Authentication extends Context.Service<
         return apiKeys.touch(batch)
       }).pipe(Effect.catchCause((cause) => Effect.logDebug("Uses of API keys were not written", cause)))
       yield* writeUses.pipe(Effect.repeat(Schedule.spaced(touchIntervalMillis)), Effect.forkScoped)
-      yield* Effect.addFinalizer(() => writeUses)
+      yield* Effect.addFinalizer(() => Effect.timeoutOption(writeUses, lastWriteMillis))
 
       return Authentication.of({
         verifyWarm: (key, nowMillis) => (keyPattern.test(key) ? warm(keyDigest(key), nowMillis) : null),

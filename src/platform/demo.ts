@@ -2,21 +2,28 @@
  * The organization `demo` of a first start (decisions, "Tenancy, keys, scopes"): plan `team`, send plan `enterprise`, one
  * key for all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
  */
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { ApiKeys } from "./ApiKeys.ts"
 import { services } from "./model.ts"
 import { Organizations } from "./Organizations.ts"
 
-/** Makes the demo organization where there is none at all; answers its key's text, which is not to be had again. */
-export const ensureDemo = Effect.fnUntraced(function* (value: Redacted.Redacted<string> | undefined) {
+/**
+ * Makes the demo organization where there is none at all, and says whether it did. `show` gets its key's text, which is
+ * not to be had again, before the organization is stored: whoever is killed in between has shown a key that is nothing,
+ * and the next start makes another.
+ */
+export const ensureDemo = Effect.fnUntraced(function* <E, R>(
+  value: Redacted.Redacted<string> | undefined,
+  show: (key: Redacted.Redacted<string>) => Effect.Effect<void, E, R>
+) {
   const sql = yield* SqlClient.SqlClient
   const organizations = yield* Organizations
   const apiKeys = yield* ApiKeys
   const ensure = Effect.gen(function* () {
     // Two nodes that start on one empty database must not make two.
     yield* sql`lock table organizations in share row exclusive mode`
-    if (!(yield* organizations.isEmpty)) return Option.none()
+    if (!(yield* organizations.isEmpty)) return false
     const { organization } = yield* organizations.create({
       name: "demo",
       email: null,
@@ -33,7 +40,8 @@ export const ensureDemo = Effect.fnUntraced(function* (value: Redacted.Redacted<
       expiresAtMillis: null,
       value: text
     })
-    return Option.map(Option.fromNullishOr(key), Redacted.make)
+    if (key !== null) yield* show(Redacted.make(key))
+    return true
   })
   return yield* sql.withTransaction(ensure)
 })

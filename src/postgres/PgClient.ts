@@ -17,6 +17,8 @@ export { type UnnestType, unnest } from "./compiler.ts"
 export type { PgConfig } from "./config.ts"
 
 export interface PgClient extends SqlClient.SqlClient {
+  /** A pooled connection for as long as the scope lives; its `client` is the driver's own. */
+  readonly reserve: Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
   /** Any value as one `json` or `jsonb` parameter. */
   readonly json: (value: unknown) => Statement.Fragment
   /** A connection outside the pool, for what belongs to a session; `purpose` is shown in `pg_stat_activity`. */
@@ -53,6 +55,7 @@ export const make = Effect.fnUntraced(function* (
     ]
   })
   return Object.assign(client, {
+    reserve: pool.lease,
     json: Compiler.json,
     dedicated: (purpose: string) => Dedicated.connect(resolved, purpose),
     poolState: pool.state,

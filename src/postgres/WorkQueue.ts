@@ -2,7 +2,7 @@
  * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until its outcome is recorded: at
  * least once (architecture, rule 11). A job waits in a group, which is what is served fairly and may stand still (an endpoint, a sender), and in
  * a lane of it, which is what has capacity of its own (first attempts beside retries). Every operation is one statement for many jobs.
- * Needs `SqlClient` and a table made by `createWorkQueue`.
+ * Needs `SqlClient` and a table made by `createWorkQueue` (`workQueueTable.ts`).
  *
  * A job is taken for a time, and its `due_at` is simply the end of that time: who dies with it does not have to be noticed. An outcome
  * counts only for the attempt that it belongs to (`where attempts = n`), so a late one changes nothing.
@@ -12,9 +12,10 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { unnest } from "./compiler.ts"
 import { storableText } from "./text.ts"
 import { mapSqlError } from "./transactions.ts"
+import { tableOf } from "./workQueueTable.ts"
 
-/** Jobs in one statement, of any operation. */
-export const maximumBatch = 1_000
+/** Jobs, claims or outcomes in one statement at most; more is a defect of the caller. */
+export const maximumBatch = 5_000
 
 /** Groups in one page of `due`. */
 export const maximumDuePage = 1_000
@@ -184,40 +185,17 @@ export interface WorkQueue {
   readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
 }
 
-const validTable = /^[a-z][a-z_]{0,40}$/
-
-const tableOf = (sql: SqlClient.SqlClient, name: string) => {
-  if (!validTable.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a table`)
-  return sql(name)
+/** A statement over a list, which does nothing for an empty one. */
+const forAll = <Item, A, E>(
+  items: ReadonlyArray<Item>,
+  nothing: A,
+  statement: () => Effect.Effect<A, E>
+): Effect.Effect<A, E> => {
+  if (items.length === 0) return Effect.succeed(nothing)
+  return items.length > maximumBatch
+    ? Effect.die(new RangeError(`${items.length} are more than one statement takes (${maximumBatch})`))
+    : Effect.suspend(statement)
 }
-
-/**
- * The table of a queue, as a migration. Groups are found by their index, so a group that stands still costs the others nothing; what
- * has expired is found by blocks, since jobs come in nearly in that order.
- */
-export const createWorkQueue = (name: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const table = tableOf(sql, name)
-    yield* sql`
-      create table ${table} (
-        id text collate "C" primary key,
-        partition int4 not null,
-        group_key text collate "C" not null,
-        lane int2 not null,
-        due_at int8,
-        attempts int4 not null,
-        expires_at int8,
-        payload text not null,
-        error text
-      ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1)`
-    yield* sql`
-      create index ${sql(`${name}_due`)} on ${table} (partition, group_key, lane, due_at) where due_at is not null`
-    yield* sql`
-      create index ${sql(`${name}_parked`)} on ${table} (partition, group_key) where due_at is null`
-    yield* sql`
-      create index ${sql(`${name}_expiry`)} on ${table} using brin (expires_at) with (pages_per_range = 16, autosummarize = on)`
-  })
 
 const unavailable = (cause: SqlError.SqlError): WorkQueueUnavailable =>
   new WorkQueueUnavailable({ message: `the work queue in PostgreSQL is not available: ${cause.message}`, cause })
@@ -233,10 +211,9 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
 
     return {
       put: (jobs) =>
-        jobs.length === 0
-          ? Effect.void
-          : Effect.asVoid(
-              run(sql`
+        forAll(jobs, undefined, () =>
+          Effect.asVoid(
+            run(sql`
                 insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
                 select * from ${unnest(
                   jobs.map((job) => ({
@@ -258,7 +235,8 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   }
                 )}
                 on conflict (id) do nothing`)
-            ),
+          )
+        ),
 
       due: (partition, { after, limit }) => {
         const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
@@ -280,11 +258,12 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
           select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
       },
 
+      // as an array, because a planner that knows how many claims there are expects a tenth of the table and reads all of it
       take: (partition, claims, { now, takenUntil }) =>
-        claims.length === 0
-          ? Effect.succeed([])
-          : run(sql<TakenJob>`
-              with picked as (
+        forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
+          run(sql<TakenJob>`
+              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              where t.id = any(array(
                 select job.id
                 from ${unnest(
                   claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
@@ -297,29 +276,27 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   order by t.due_at limit batch.wanted
                   for update skip locked
                 ) job
-              )
-              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
-              from picked where t.id = picked.id
+              ))
               returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
-                t.expires_at as "expiresAt", t.payload`),
+                t.expires_at as "expiresAt", t.payload`)
+        ),
 
       keep: (jobs, takenUntil) =>
-        jobs.length === 0
-          ? Effect.succeed(none)
-          : Effect.map(
-              run(sql<{ readonly id: string }>`
+        forAll(jobs, none, () =>
+          Effect.map(
+            run(sql<{ readonly id: string }>`
                 update ${table} t set due_at = ${takenUntil}
                 from ${unnest(jobs, { id: "text", attempt: "int4" })}
                 where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
                 returning t.id`),
-              idsOf
-            ),
+            idsOf
+          )
+        ),
 
       settle: (outcomes) =>
-        outcomes.length === 0
-          ? Effect.succeed(none)
-          : Effect.map(
-              run(sql<{ readonly id: string }>`
+        forAll(outcomes, none, () =>
+          Effect.map(
+            run(sql<{ readonly id: string }>`
                 with outcome as materialized (
                   select * from ${unnest(outcomes.map(rowOf), {
                     id: "text",
@@ -343,8 +320,9 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   returning t.id
                 )
                 select id from over union all select id from kept`),
-              idsOf
-            ),
+            idsOf
+          )
+        ),
 
       expire: (partition, { limit, now }) =>
         run(sql<ExpiredJob>`
@@ -379,18 +357,18 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
           order by id limit ${limit}`),
 
       unpark: (ids, dueAt) =>
-        ids.length === 0
-          ? Effect.succeed(0)
-          : Effect.map(
-              run(sql`
+        forAll(ids, 0, () =>
+          Effect.map(
+            run(sql`
                 update ${table} t set due_at = ${dueAt}, attempts = 0, error = null
                 from ${unnest(
                   ids.map((id) => ({ id })),
                   { id: "text" }
                 )}
                 where t.id = batch.id and t.due_at is null returning 1`),
-              (rows) => rows.length
-            ),
+            (rows) => rows.length
+          )
+        ),
 
       backlog: (partition) =>
         Effect.map(

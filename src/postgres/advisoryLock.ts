@@ -20,9 +20,6 @@ export const defaultWatch: Watch = { intervalMillis: 2_000, timeoutMillis: 5_000
 /** The server probes a silent holder after 6 s, 3 times 2 s apart, and frees the lock 12 s after the last sign of life. */
 const serverProbes = `SET tcp_keepalives_idle = 6; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
 
-/** The end of the connection frees the lock too, so there is no point in waiting long. */
-const unlockMillis = 1_000
-
 /** Who holds a lock, as far as the server tells this user. */
 export interface LockHolder {
   readonly processId: number
@@ -93,17 +90,12 @@ const take = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HeldLock, LockHeld | SqlError.SqlError, Scope.Scope> {
   const name = String(lock)
   const key = typeof lock === "bigint" ? lock : lockKey(lock)
+  // The server frees the lock before it closes its end, and the connection's finalizer waits for that.
   const connection = yield* client.dedicated(`lock ${name}`)
   yield* Effect.forkScoped(watch(connection, options.watch ?? defaultWatch))
   yield* connection.executeUnprepared(serverProbes, [], undefined)
   const [row] = yield* connection.execute("SELECT pg_try_advisory_lock($1) AS taken", [key], undefined)
   if (!row.taken) return yield* new LockHeld({ lock: name, holder: yield* holderOf(connection, key) })
-  // Given back by name, since the server ends a session some time after its connection.
-  yield* Effect.addFinalizer(() =>
-    connection
-      .execute("SELECT pg_advisory_unlock($1)", [key], undefined)
-      .pipe(Effect.timeoutOption(unlockMillis), Effect.ignore)
-  )
   const lost = yield* Deferred.make<LockLost>()
   yield* Effect.forkScoped(
     Effect.flatMap(connection.lost, (reason) =>

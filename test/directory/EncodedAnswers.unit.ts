@@ -79,7 +79,8 @@ describe("encoded answers", () => {
       answers.carriers({ state: `${"long ".repeat(100)}${npa}` })
       assert.strictEqual(Result.getOrThrow(answers.areaCode("200")), favourite)
       assert.isAtMost(answers.heldBytes(), maxBytes)
+      // Once full it stays at least half full, less the few answers that have moved from one half to the other.
+      if (npa > 500) assert.isAbove(answers.heldBytes(), maxBytes * 0.4)
     }
-    assert.isAbove(answers.heldBytes(), maxBytes / 4)
   })
 })

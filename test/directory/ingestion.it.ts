@@ -1,11 +1,14 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted, Result, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import { ingestionLockKey } from "../../src/directory/ingest.ts"
+import { loadIndex } from "../../src/directory/load.ts"
+import { areaCodeByNpa } from "../../src/directory/rules.ts"
 import { TestDatabase } from "../support/database.ts"
 import {
   bundledPath,
+  bundledText,
   canadianLines,
   differenceOf,
   directoryDatabase,
@@ -18,7 +21,8 @@ import {
   until,
   usLines,
   workerIngestions,
-  writeLines
+  writeLines,
+  writeUtf8
 } from "./support.ts"
 
 /** Ingestion on a real database (decisions, "Number directory"), from small files to the moment things break. */
@@ -26,6 +30,8 @@ import {
 const none = { added: 0, changed: 0, removed: 0 }
 const manhattan = usLines("212")
 const toronto = canadianLines("416")
+const listLines = bundledText("CARRIER_TYPES").split("\n").slice(0, -1)
+const reportLines = bundledText("NPA_REPORT").split("\r\n").slice(0, -1)
 
 /** How many other sessions the worker's connection is: 0 when nothing of it is left. */
 const workerSessions = Effect.gen(function* () {
@@ -145,6 +151,50 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
     })
   )
 
+  it.effect("keeps names as they are written, whatever characters they have", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const folder = yield* temporaryFolder
+      const names = [
+        'Quoted "Company", Inc.',
+        "{braces}, \\back\\slashes",
+        "NULL",
+        "It's; drop table",
+        "Téléphone Ïle",
+        "%_$1"
+      ]
+      const lines = names.map(
+        (name, n) =>
+          `819,${300 + n},"In Service","${name.replaceAll('"', '""')}","QC","${name.replaceAll('"', '""')}","8051",`
+      )
+      const [header, date, ...others] = canadianLines("819")
+      const path = writeUtf8(folder, [
+        header!,
+        date!,
+        ...lines,
+        ...others.filter((line) => !/^819,30[0-5],/.test(line))
+      ])
+      assert.deepStrictEqual(failuresOf(yield* ingest([path])), [])
+      const rows = yield* sql<{ readonly company: string; readonly rate_center: string }>`
+        select company, rate_center from directory_codes where npa = '819' and nxx between '300' and '305' order by nxx`
+      assert.deepStrictEqual(
+        rows.map((row) => row.company),
+        names
+      )
+      assert.deepStrictEqual(
+        rows.map((row) => row.rate_center),
+        names
+      )
+      const { index } = yield* loadIndex
+      const area = Result.getOrThrow(areaCodeByNpa(index, "819", { limit: 6, offset: 100 }))
+      assert.deepStrictEqual(
+        area.exchanges.map((exchange) => exchange.company_name),
+        names
+      )
+      yield* sql`delete from directory_codes where npa = '819'`
+    })
+  )
+
   const refused: ReadonlyArray<readonly [name: string, code: string, lines: ReadonlyArray<string>]> = [
     [
       "a file whose malformed share exceeds 1 %",
@@ -217,6 +267,47 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
         before = page.at(-1)!.id
       }
       assert.deepStrictEqual(walked, all)
+    })
+  )
+
+  it.effect("the carrier type list and the NPA report replace their own records as a whole", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const list = listLines
+      const report = reportLines
+      yield* ingest([writeUtf8(folder, list), writeUtf8(folder, report)])
+      const before = yield* storedDigest
+      const otherList = list
+        .filter((line) => !line.startsWith("0004,"))
+        .map((line) => (line.startsWith("5562,") ? line.replace("Metro by T-Mobile", "Metro") : line))
+      const otherReport = report.map((line) =>
+        line.startsWith("902,") ? line.replace("NOVA SCOTIA - PRINCE EDWARD ISLAND", "PRINCE EDWARD ISLAND") : line
+      )
+      const events = yield* ingest([writeUtf8(folder, otherList), writeUtf8(folder, otherReport)])
+      assert.deepStrictEqual(
+        summariesOf(events).map(({ added, changed, kind, removed }) => ({ kind, added, changed, removed })),
+        [
+          { kind: "CARRIER_TYPES", added: 0, changed: 1, removed: 1 },
+          { kind: "NPA_REPORT", added: 0, changed: 1, removed: 0 }
+        ]
+      )
+      yield* ingest([writeUtf8(folder, list), writeUtf8(folder, report)])
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update directory_generation set generation = generation - 4`
+      assert.strictEqual(yield* storedDigest, before)
+    })
+  )
+
+  it.effect("one run at a time: a second one waits for the first", () =>
+    Effect.gen(function* () {
+      const ingestions = yield* Ingestions
+      const folder = yield* temporaryFolder
+      const log: Array<string> = []
+      const run = (name: string, lines: ReadonlyArray<string>) =>
+        Stream.runForEach(ingestions.run([writeLines(folder, lines)]), () => Effect.sync(() => log.push(name)))
+      yield* Effect.all([run("first", manhattan), run("second", toronto)], { concurrency: 2 })
+      assert.deepStrictEqual(log, [...log].sort())
+      assert.deepStrictEqual([...new Set(log)], ["first", "second"])
     })
   )
 
@@ -348,6 +439,20 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
       const [summary] = summariesOf(yield* Effect.provide(ingest([writeLines(folder, manhattan)]), worker))
       assert.strictEqual(summary?.read, 800)
       yield* until(Effect.map(workerSessions, (sessions) => sessions === 0))
+    })
+  )
+
+  it.effect("a worker that ends before its work is done is a clear error", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      // It cannot make a client of this, and has nothing left to do.
+      const lost = yield* Layer.build(Ingestions.layer({ databaseUrl: Redacted.make("no address at all") }))
+      const source = writeLines(folder, manhattan)
+      const events = yield* Effect.provide(ingest([source]), lost)
+      assert.deepStrictEqual(
+        failuresOf(events).map((failure) => [failure.code, failure.source]),
+        [["WorkerEnded", source]]
+      )
     })
   )
 

@@ -111,6 +111,20 @@ layer(directory.pipe(Layer.provideMerge(workerIngestions), Layer.provideMerge(di
     )
   }
 
+  it.effect("US codes that the file does not list are no records, Canadian ones that are available are", () =>
+    Effect.gen(function* () {
+      const service = yield* Directory
+      const vacant = yield* Effect.flip(service.areaCode("670", { nxx: "200" }))
+      assert.deepInclude(vacant, { _tag: "NotFound", resource: "exchange" })
+      const unused = yield* Effect.flip(service.areaCode("600"))
+      assert.deepInclude(unused, { _tag: "NotFound", resource: "areaCode" })
+      const available = yield* service.areaCode("867", { nxx: "233" })
+      assert.deepStrictEqual(available.exchanges, [
+        { nxx: "233", ocn: null, company_name: null, rate_center: null, status: "UNASSIGNED" }
+      ])
+    })
+  )
+
   it.effect("lists carriers by their filters", () =>
     Effect.gen(function* () {
       const service = yield* Directory

@@ -44,10 +44,10 @@ export const until = <E, R>(condition: Effect.Effect<boolean, E, R>): Effect.Eff
 
 export const bundledPath = (kind: DatasetKind): string => bundledSources.find((source) => source.kind === kind)!.path
 
-const bundledLines = (kind: DatasetKind): ReadonlyArray<string> =>
-  gunzipSync(readFileSync(bundledPath(kind)))
-    .toString("latin1")
-    .split("\r\n")
+/** A bundled file as text. */
+export const bundledText = (kind: DatasetKind): string => gunzipSync(readFileSync(bundledPath(kind))).toString("utf8")
+
+const bundledLines = (kind: DatasetKind): ReadonlyArray<string> => bundledText(kind).split("\r\n")
 
 /** Header and lines of one area code of the bundled US file. */
 export const usLines = (npa: string): ReadonlyArray<string> => {
@@ -71,12 +71,17 @@ export const temporaryFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
 
-/** Writes lines as the published files have them and tells the path. */
-export const writeLines = (folder: string, lines: ReadonlyArray<string>): string => {
+const write = (encoding: "latin1" | "utf8") => (folder: string, lines: ReadonlyArray<string>) => {
   const path = join(folder, `${randomUUID()}.txt`)
-  writeFileSync(path, lines.map((line) => `${line}\r\n`).join(""), "latin1")
+  writeFileSync(path, lines.map((line) => `${line}\r\n`).join(""), encoding)
   return path
 }
+
+/** Writes lines as the published files have them and tells the path. */
+export const writeLines = write("latin1")
+
+/** Writes lines with any characters and tells the path. */
+export const writeUtf8 = write("utf8")
 
 /** Ingests and answers every event. */
 export const ingest = Effect.fnUntraced(function* (

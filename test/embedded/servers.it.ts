@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process"
-import { appendFile, readdir, readFile, stat, writeFile } from "node:fs/promises"
+import { execFileSync, spawn } from "node:child_process"
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
-import { join } from "node:path"
-import { expect, it } from "@effect/vitest"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "@effect/vitest"
 import { jetstream, jetstreamManager } from "@nats-io/jetstream"
 import { Effect, Exit, Fiber, Redacted, Stream, SubscriptionRef } from "effect"
 import { LOG_MAX_BYTES } from "../../src/embedded/boundedLog.ts"
@@ -15,6 +16,23 @@ import { connectNats } from "../../src/nats/connection.ts"
 import { eventually, processesIn, processesWith, query, startPlatform, temporaryFolder } from "./support.ts"
 
 const silent = () => Effect.void
+
+let template: string
+
+/** A data folder of a platform that has run before: a copy of one, as making a cluster anew takes most of a start. */
+const usedFolder = Effect.gen(function* () {
+  const path = join(yield* temporaryFolder(), "data")
+  // With owners and modes, which are part of it.
+  yield* Effect.sync(() => execFileSync("cp", ["-a", template, path]))
+  return path
+})
+
+beforeAll(async () => {
+  template = join(await mkdtemp(join(tmpdir(), "sluice-embedded-")), "data")
+  await Effect.runPromise(Effect.scoped(start(template)))
+})
+
+afterAll(() => rm(dirname(template), { recursive: true, force: true }))
 
 /** Takes the folder and starts what is wanted; all of it goes with the scope. */
 const start = (path: string, options: Partial<EmbeddedOptions> = {}) =>
@@ -81,7 +99,7 @@ it.live("start in an empty folder, keep their data and leave no process", () =>
 
 it.live("are reached on loopback only, with their password only, which no log or command line shows", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const { postgres, nats, folder } = yield* start(path)
     const listening = yield* query(postgres!.url, "show listen_addresses")
     expect(listening).toEqual(["127.0.0.1"])
@@ -112,7 +130,7 @@ it.live("are reached on loopback only, with their password only, which no log or
 
 it.live("are started again on their port with their data when they are killed", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const { postgres, nats } = yield* start(path)
     yield* query(postgres!.url, "create table kept as select 42 as value")
     const { client, reconnects } = yield* connectNats({ url: nats!.url })
@@ -145,7 +163,7 @@ it.live("are started again on their port with their data when they are killed", 
 
 it.live("end with a platform that is killed", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const platform = yield* startPlatform({ path, postgres: true, nats: true })
     yield* platform.until("Ready")
     const token = yield* tokenOf(path)
@@ -157,7 +175,7 @@ it.live("end with a platform that is killed", () =>
 
 it.live("that outlived a killed platform are found and stopped by the next start, and nothing is lost", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const platform = yield* startPlatform({ path, postgres: true, nats: true, endWithParent: false })
     const { postgresUrl } = yield* platform.until("Ready")
     yield* query(postgresUrl!, "create table kept as select 42 as value")
@@ -166,7 +184,7 @@ it.live("that outlived a killed platform are found and stopped by the next start
     expect(orphans).toHaveLength(2)
     yield* platform.kill
     // A server of another folder and a program that only mentions the mark have to be left alone.
-    const other = yield* start(yield* temporaryFolder(), onlyNats)
+    const other = yield* start(yield* usedFolder, onlyNats)
     const otherPid = yield* runningPid(other.nats!)
     const bystander = yield* Effect.acquireRelease(
       Effect.sync(() => spawn("sleep", ["1000"], { argv0: `grep cluster_name=${token}` })),
@@ -187,13 +205,8 @@ it.live("that outlived a killed platform are found and stopped by the next start
 
 it.live("start after everything was killed at once, although another program has got the old number", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
-    const { uid, gid } = yield* Effect.scoped(
-      Effect.gen(function* () {
-        yield* start(path, onlyPostgres)
-        return yield* Effect.promise(() => stat(join(path, "postgres", "cluster", "postmaster.pid")))
-      })
-    )
+    const path = yield* usedFolder
+    const { uid, gid } = yield* Effect.promise(() => stat(join(path, "postgres", "cluster")))
     // A program of the very user that PostgreSQL runs as, which is what makes PostgreSQL itself refuse.
     const other = yield* Effect.acquireRelease(
       Effect.sync(() => spawn("sleep", ["1000"], process.getuid?.() === 0 ? { uid, gid } : {})),
@@ -211,7 +224,7 @@ it.live("start after everything was killed at once, although another program has
 
 it.live("leave a PostgreSQL alone that somebody started on the same data by hand", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const cluster = join(path, "postgres", "cluster")
     const program = yield* Effect.scoped(
       Effect.gen(function* () {
@@ -249,7 +262,7 @@ it.live("leave a PostgreSQL alone that somebody started on the same data by hand
 
 it.live("take another port when theirs is taken", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const taken = yield* Effect.acquireRelease(
       Effect.callback<ReturnType<typeof createServer>>((resume) => {
         const server = createServer((socket) => socket.on("error", () => {}).end("not what you expect\r\n"))
@@ -275,8 +288,7 @@ it.live("take another port when theirs is taken", () =>
 
 it.live("say in one sentence why data of another major version is not touched", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
-    yield* Effect.scoped(start(path, onlyPostgres))
+    const path = yield* usedFolder
     yield* Effect.promise(() => writeFile(join(path, "postgres", "cluster", "PG_VERSION"), "17\n"))
     const error = yield* Effect.flip(Effect.scoped(start(path, onlyPostgres)))
     expect(error.message).toMatch(
@@ -287,8 +299,7 @@ it.live("say in one sentence why data of another major version is not touched", 
 
 it.live("say in one sentence, from the server's own log, why a start failed", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
-    yield* Effect.scoped(start(path, onlyPostgres))
+    const path = yield* usedFolder
     yield* Effect.promise(() =>
       appendFile(join(path, "postgres", "cluster", "postgresql.conf"), "max_connections = many\n")
     )
@@ -331,7 +342,7 @@ it.live("make the cluster anew where a first start was cut off, and leave nothin
 
 it.live("write logs that do not grow without end", () =>
   Effect.gen(function* () {
-    const path = yield* temporaryFolder()
+    const path = yield* usedFolder
     const log = join(path, "logs", "postgres.log")
     yield* openDataFolder(path)
     yield* Effect.promise(() => writeFile(log, "x".repeat(LOG_MAX_BYTES + 1)))

@@ -1,4 +1,5 @@
 import { chmod, cp, mkdir, readdir, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -31,7 +32,11 @@ const closedHome = Effect.gen(function* () {
 
 /** Where programs are copied that root's unprivileged user could not reach. */
 const copies = (token: string) =>
-  Effect.promise(async () => (await readdir("/var/cache")).filter((name) => name.startsWith(token)))
+  Effect.promise(async () => {
+    const places = ["/var/cache", "/var/tmp", tmpdir()]
+    const found = await Promise.all(places.map((place) => readdir(place).catch((): ReadonlyArray<string> => [])))
+    return found.flat().filter((name) => name.startsWith(token))
+  })
 
 const modeOf = (path: string) => Effect.promise(async () => ((await stat(path)).mode & 0o777).toString(8))
 

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import type { NatsConnection as Client } from "@nats-io/transport-node"
 import { Context, Effect, Layer } from "effect"
+import type { PublishAnswer } from "../../src/engine/Journal.ts"
 import { maximumFrameBytes } from "../../src/engine/limits.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import type { StreamConfig, StreamInfo } from "../../src/nats/jetStreamApi.ts"
@@ -205,6 +206,56 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
       const small = Object.create(client, { info: { value: { ...client.info, max_payload: 100_000 } } }) as Client
       const error = yield* Effect.flip(JournalJetStream.make(small))
       assert.match(error.message, /max_payload: 1MB/)
+    })
+  )
+
+  it.effect("what a server seldom says is understood", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* Server
+      const partition = freshPartition()
+      const log = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
+      // in the place of the stream, somebody who says what a cluster, a full disk or a broken server would
+      yield* administer(`STREAM.DELETE.log-${partition}`)
+      let says = ""
+      const subscription = client.subscribe(`log.${partition}`, {
+        callback: (_error, message) => void message.respond(says)
+      })
+      yield* Effect.promise(() => client.flush())
+      const refusal = (code: number, errorCode: number, description: string) =>
+        JSON.stringify({ error: { code, err_code: errorCode, description }, stream: "log", seq: 0 })
+      const answers: ReadonlyArray<readonly [string, PublishAnswer]> = [
+        ['{"stream":"log","seq":7}', { _tag: "Acked", sequence: 7, duplicate: false }],
+        ['{"stream":"log","seq":7,"duplicate":true}', { _tag: "Acked", sequence: 7, duplicate: true }],
+        [refusal(400, 10071, "wrong last sequence: 41"), { _tag: "WrongSequence", last: 41 }],
+        [refusal(400, 10071, "wrong last sequence"), { _tag: "WrongSequence", last: undefined }],
+        [refusal(400, 10164, "wrong last sequence"), { _tag: "WrongSequence", last: undefined }],
+        [refusal(503, 10077, "maximum bytes exceeded"), { _tag: "Full" }],
+        [refusal(503, 10077, "maximum messages exceeded"), { _tag: "Full" }],
+        [refusal(500, 10047, "insufficient storage resources available"), { _tag: "Full" }],
+        [refusal(503, 10023, "insufficient resources"), { _tag: "Full" }],
+        [refusal(400, 10054, "message size exceeds maximum allowed"), { _tag: "TooLarge", maximumBytes: undefined }],
+        [refusal(503, 10008, "JetStream system temporarily unavailable"), { _tag: "NoLeader" }],
+        [refusal(500, 10009, "JetStream cluster can not handle request"), { _tag: "NoLeader" }],
+        // a store that failed may have written something: that is no "full"
+        [
+          refusal(503, 10077, "write: no space left on device"),
+          { _tag: "Refused", message: "write: no space left on device (503, 10077)" }
+        ],
+        [refusal(503, 10039, "not enabled"), { _tag: "Refused", message: "not enabled (503, 10039)" }],
+        ["{}", { _tag: "Refused", message: "the server's acknowledgement has no sequence" }],
+        ["+OK", { _tag: "Refused", message: "the server's answer is not JSON" }]
+      ]
+      for (const [said, understood] of answers) {
+        says = said
+        const answer = yield* log.publish({
+          bytes: text("x"),
+          identity: "0/1/1",
+          expectedLast: 6,
+          timeoutMillis: 5_000
+        })
+        assert.deepStrictEqual(answer, understood, said)
+      }
+      subscription.unsubscribe()
     })
   )
 

@@ -14,6 +14,7 @@ export interface NatsServer {
   readonly url: string
   /** Where the blocks of its streams are. */
   readonly store: string
+  readonly pid: () => number
   /** What it has logged, for failures that need explaining. */
   readonly log: () => string
   /** SIGSTOP and SIGCONT: it keeps its connections and says nothing. */
@@ -74,7 +75,7 @@ const makeServer = (settings: Settings): Effect.Effect<NatsServer, never, Scope.
       `listen: "127.0.0.1:${settings.port}"
 max_payload: 1MB
 log_file: "${log}"
-jetstream { store_dir: "${store}", sync_interval: always, max_memory_store: 64MB, max_file_store: 8GB }
+jetstream { store_dir: "${store}", sync_interval: always, max_memory_store: 64MB, max_file_store: 16GB }
 accounts {
   SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["SLUICE"] }] }
   SLUICE {
@@ -94,6 +95,12 @@ ${settings.more}`
         child?.kill(signal)
         return exit
       })
+    // a test process that ends by a defect leaves no server behind
+    const killAtExit = () => void child?.kill("SIGKILL")
+    yield* Effect.acquireRelease(
+      Effect.sync(() => process.once("exit", killAtExit)),
+      () => Effect.sync(() => process.off("exit", killAtExit))
+    )
     const start = Effect.promise(async () => {
       const started = spawn(program(), ["-c", configuration], {
         stdio: "ignore",
@@ -112,6 +119,7 @@ ${settings.more}`
     return {
       url,
       store: join(store, "jetstream"),
+      pid: () => child?.pid ?? 0,
       log: () => (existsSync(log) ? readFileSync(log, "utf8") : ""),
       freeze: Effect.sync(() => void child?.kill("SIGSTOP")),
       thaw: Effect.sync(() => void child?.kill("SIGCONT")),

@@ -57,11 +57,32 @@ layer(
       )
       assert.strictEqual(contentOf(yield* here.request(partition, text("x"), patient)), "yes")
       yield* Scope.close(scope, Exit.void)
-      const ended = Effect.match(here.request(partition, text("x"), patient), {
-        onFailure: (error) => !error.sent,
-        onSuccess: () => false
-      })
-      yield* waitUntil(ended)
+      const error = yield* Effect.flip(here.request(partition, text("x"), patient))
+      assert.strictEqual(error.sent, false)
+    })
+  )
+
+  it.effect("what was asked before an owner's end is answered", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      const scope = yield* Scope.make()
+      const gate = yield* Deferred.make<void>()
+      let asked = 0
+      yield* Scope.provide(
+        there.serve(partition, (payload) =>
+          Effect.suspend(() => {
+            asked++
+            return Effect.as(Deferred.await(gate), payload)
+          })
+        ),
+        scope
+      )
+      const fiber = yield* Effect.forkScoped(here.request(partition, text("asked"), patient))
+      yield* waitUntil(Effect.sync(() => asked === 1))
+      const closing = yield* Effect.forkScoped(Scope.close(scope, Exit.void))
+      yield* Deferred.succeed(gate, undefined)
+      assert.strictEqual(contentOf(yield* Fiber.join(fiber)), "asked")
+      yield* Fiber.join(closing)
     })
   )
 
@@ -128,7 +149,7 @@ layer(
       const there = yield* RemoteNats.make(client)
       yield* there.serve(partition, () => Effect.succeed(text("yes")))
       yield* proxy.cut
-      const answered = Effect.match(here.request(partition, text("x"), patient), {
+      const answered = Effect.match(here.request(partition, text("x"), { ...patient, timeoutMillis: 300 }), {
         onFailure: () => false,
         onSuccess: () => true
       })

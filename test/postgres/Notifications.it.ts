@@ -183,7 +183,8 @@ layer(freshDatabase({ maxConnections: 3 }), { excludeTestServices: true })("noti
 
   it.effect("the last listener of a channel takes the channel with it", () =>
     Effect.gen(function* () {
-      const notifications = yield* node()
+      const sql = yield* SqlClient.SqlClient
+      const notifications = yield* node(undefined, { intervalMillis: 60_000, timeoutMillis: 60_000 })
       const queue = yield* Effect.scoped(
         Effect.gen(function* () {
           const inner = yield* collect(notifications, "short_lived")
@@ -191,6 +192,9 @@ layer(freshDatabase({ maxConnections: 3 }), { excludeTestServices: true })("noti
           return inner
         })
       )
+      // Without signs of life in between, the session's last statement stays to be seen.
+      const rows = yield* sql`SELECT query FROM pg_stat_activity WHERE pid = ${yield* listeningPid}`
+      expect(rows).toEqual([{ query: 'UNLISTEN "short_lived"' }])
       const lasting = yield* collect(notifications, "lasting")
       yield* Queue.take(lasting)
       yield* notifications.notify("short_lived", "unheard")

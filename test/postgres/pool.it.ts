@@ -2,6 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as PgClient from "../../src/postgres/PgClient.ts"
+import { maxPreparedStatements } from "../../src/postgres/statementNames.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { backendPid, until } from "./support.ts"
 
@@ -50,6 +51,23 @@ layer(freshDatabase(), { excludeTestServices: true })("the pool", (it) => {
         const client = yield* PgClient.PgClient
         expect((yield* client.poolState).open).toBeLessThanOrEqual(3)
       }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 3 })))
+    })
+  )
+
+  it.effect("keeps a bounded number of prepared statements on each connection, whatever is run", () =>
+    Effect.gen(function* () {
+      const { config } = yield* TestDatabase
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const prepared = () => sql<{ readonly count: number }>`SELECT count(*) AS count FROM pg_prepared_statements`
+        expect((yield* prepared())[0]!.count).toBe(1)
+        for (let n = 0; n < 5; n++) yield* sql`SELECT ${n}::int4 AS n`
+        expect((yield* prepared())[0]!.count).toBe(2)
+        for (let n = 0; n < maxPreparedStatements + 100; n++) {
+          expect(yield* sql`SELECT ${n}::int4 AS ${sql(`n${n}`)}`).toEqual([{ [`n${n}`]: n }])
+        }
+        expect((yield* prepared())[0]!.count).toBe(maxPreparedStatements)
+      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1 })))
     })
   )
 

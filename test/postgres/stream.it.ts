@@ -1,9 +1,9 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Exit, Stream } from "effect"
+import { Context, Effect, Exit, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { streamChunkRows } from "../../src/postgres/stream.ts"
-import { freshDatabase } from "../support/database.ts"
+import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { until } from "./support.ts"
 
 layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("streams", (it) => {
@@ -34,7 +34,25 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("stre
       expect(next).toBe(100_001)
       expect(largest).toBe(streamChunkRows)
       // All rows together are over 100 MB.
-      expect(peak).toBeLessThan(60_000_000)
+      expect(peak).toBeLessThan(80_000_000)
+    })
+  )
+
+  it.effect("the server is asked for no more than is consumed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { config } = yield* TestDatabase
+      yield* sql`CREATE SEQUENCE produced`
+      const consumed = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const pull = yield* Stream.toPull(sql`SELECT nextval('produced') FROM generate_series(1, 100000)`.stream)
+          yield* pull
+          yield* pull
+          const other = yield* Layer.build(PgClient.layer(config))
+          return yield* Context.get(other, PgClient.PgClient)`SELECT last_value AS rows FROM produced`
+        })
+      )
+      expect(consumed).toEqual([{ rows: 2 * streamChunkRows }])
     })
   )
 

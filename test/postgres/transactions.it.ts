@@ -1,8 +1,9 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Data, Deferred, Effect, Exit, Fiber, Stream } from "effect"
+import { Context, Data, Deferred, Effect, Exit, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { freshDatabase } from "../support/database.ts"
-import { backendPid, terminate, until } from "./support.ts"
+import * as PgClient from "../../src/postgres/PgClient.ts"
+import { freshDatabase, TestDatabase } from "../support/database.ts"
+import { backendPid, proxyTo, terminate, until } from "./support.ts"
 
 class Refused extends Data.TaggedError("Refused") {}
 
@@ -125,14 +126,46 @@ layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("tran
     })
   )
 
-  it.effect("a deferred constraint fails the commit as a constraint", () =>
+  it.effect("a deferred constraint fails the commit as a constraint, and the connection stays", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`CREATE TABLE parents (id int4 PRIMARY KEY)`
-      yield* sql`CREATE TABLE children (parent int4 REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`
-      const error = yield* Effect.flip(sql.withTransaction(sql`INSERT INTO children VALUES (1)`))
-      expect(error.reason._tag).toBe("ConstraintError")
-      expect(yield* sql`SELECT * FROM children`).toEqual([])
+      const { config } = yield* TestDatabase
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`CREATE TABLE parents (id int4 PRIMARY KEY)`
+        yield* sql`CREATE TABLE children (parent int4 REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`
+        const before = yield* backendPid
+        const error = yield* Effect.flip(sql.withTransaction(sql`INSERT INTO children VALUES (1)`))
+        expect(error.reason._tag).toBe("ConstraintError")
+        expect(yield* sql`SELECT * FROM children`).toEqual([])
+        expect(yield* backendPid).toBe(before)
+      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1 })))
+    })
+  )
+
+  it.effect("a connection that breaks under the rollback itself leaves the failure as it was", () =>
+    Effect.gen(function* () {
+      const { config, url } = yield* TestDatabase
+      const { write, entries } = yield* ledger("broken_rollback")
+      const proxy = yield* proxyTo(Redacted.value(url))
+      const rollingBack = yield* Deferred.make<void>()
+      const refused = new Refused()
+      const fiber = yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        return yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`INSERT INTO broken_rollback VALUES ('a')`
+            yield* proxy.freeze
+            yield* Deferred.succeed(rollingBack, undefined)
+            return yield* refused
+          })
+        )
+      }).pipe(Effect.provide(PgClient.layer({ ...config, url: Redacted.make(proxy.url) })), Effect.forkChild)
+      yield* Deferred.await(rollingBack)
+      // The ROLLBACK is under way by now, and nothing will answer it.
+      yield* proxy.cut
+      expect(yield* Fiber.await(fiber)).toEqual(Exit.fail(refused))
+      expect(yield* entries).toEqual([])
+      yield* write("a")
     })
   )
 

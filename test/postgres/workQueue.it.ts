@@ -1,8 +1,9 @@
 /** The work queue on a real PostgreSQL: every job is worked on at least once, and every outcome counts for its own attempt only. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { createWorkQueue, make, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
+import { make, maximumBatch, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
+import { createWorkQueue } from "../../src/postgres/workQueueTable.ts"
 import { freshDatabase } from "../support/database.ts"
 
 class Subject extends Context.Service<Subject, { readonly queue: WorkQueue }>()("test/Subject") {}
@@ -315,6 +316,45 @@ layer(
       assert.strictEqual(yield* queue.unpark([first!.id, "nobody"], 3_000), 1)
       const again = yield* queue.take(partition, claims, { now: 3_000, takenUntil: 4_000 })
       assert.deepStrictEqual([namesOf(again), again[0]?.attempt], [["a"], 1])
+    })
+  )
+
+  it.effect("a few are found and recorded among many without looking at all of them", () =>
+    Effect.gen(function* () {
+      const { queue, partition } = yield* fresh
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into jobs select 'many ' || lpad(n::text, 9, '0'), ${partition}::int4, 'g' || n % 100, 0, 1000, 0, null, 'x', null
+        from generate_series(1, 100000) n`
+      yield* sql`vacuum analyze jobs`
+      const scanned = Effect.gen(function* () {
+        yield* sql`select pg_stat_force_next_flush()`
+        const [row] = yield* sql<{ readonly rows: number }>`
+          select coalesce(seq_tup_read, 0) as rows from pg_stat_user_tables where relname = 'jobs'`
+        return row!.rows
+      })
+      const before = yield* scanned
+      // a plan for the values at hand at first, one for all values after the fifth time
+      for (let round = 0; round < 8; round++) {
+        const due = yield* queue.due(partition, { limit: 100 })
+        const claims = due.map(({ group, lane }) => ({ group, lane, limit: 2 }))
+        const taken = yield* queue.take(partition, claims, { now: 1_000, takenUntil: minute })
+        assert.strictEqual(taken.length, 200)
+        yield* queue.keep(taken, 2 * minute)
+        assert.strictEqual((yield* queue.settle(done(taken))).size, 200)
+      }
+      assert.strictEqual((yield* scanned) - before, 0)
+      yield* sql`delete from jobs where partition = ${partition}`
+    })
+  )
+
+  it.effect("a list that no statement should take is a defect, and nothing of it is put in", () =>
+    Effect.gen(function* () {
+      const { queue, partition } = yield* fresh
+      const many = Array.from({ length: maximumBatch + 1 }, (_, index) => job(partition, String(index)))
+      const exit = yield* Effect.exit(queue.put(many))
+      assert.isTrue(Exit.isFailure(exit) && Exit.hasDies(exit))
+      assert.deepStrictEqual(yield* queue.due(partition, { limit: 10 }), [])
     })
   )
 

@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs"
-import { mkdtemp } from "node:fs/promises"
+import { existsSync, rmSync } from "node:fs"
+import { mkdtemp, readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
@@ -45,8 +45,26 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+const prefix = "sluice-test-"
+
+/** Removes what killed runs left: folders that were held once and are no longer. */
+async function removeLeft(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const path = join(tmpdir(), name)
+    if (!name.startsWith(prefix) || !existsSync(join(path, "holder.json"))) continue
+    await Effect.runPromise(
+      Effect.gen(function* () {
+        const folder = yield* openDataFolder(path)
+        yield* folder.hold({ purpose: "removal" })
+        yield* Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+      }).pipe(Effect.scoped, Effect.ignore)
+    )
+  }
+}
+
 async function start(): Promise<Servers> {
-  const path = await mkdtemp(join(tmpdir(), "sluice-test-"))
+  await removeLeft()
+  const path = await mkdtemp(join(tmpdir(), prefix))
   const scope = Scope.makeUnsafe()
   const stop = async (): Promise<void> => {
     await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -1,0 +1,62 @@
+/**
+ * How the command line speaks where no command does it itself: help, usage errors and failures, and what is logged while
+ * a command runs. Results are the only thing on stdout, so that they can be piped; a failure is `sluice: <sentence>` on
+ * stderr.
+ */
+import { Cause, Console, Effect, Layer, Logger, References, Runtime } from "effect"
+import { CliConfig, type CliError, CliOutput, GlobalFlag } from "effect/cli"
+
+const standard = CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
+
+/** An error of the parser on one line: its suggestions come on lines of their own, and schemas name themselves. */
+const oneLine = (error: CliError.CliError): string =>
+  standard
+    .formatCliError(error)
+    .replace(/\s*Did you mean this\?\s*/, "; did you mean ")
+    .replace("Expected: Schema validation failed: ", "")
+    .replaceAll(/\s*\n\s*/g, " or ")
+
+const formatter: CliOutput.Formatter = {
+  ...standard,
+  formatError: (error) => `sluice: ${standard.formatCliError(error)}`,
+  formatErrors: (errors) => errors.map((error) => `sluice: ${oneLine(error)}`).join("\n"),
+  formatVersion: (name, version) => `${name} ${version}`
+}
+
+/** Help is a result only where it was asked for. */
+const presenter: CliOutput.Presenter = {
+  present: (event) => {
+    switch (event._tag) {
+      case "Version":
+        return Console.log(formatter.formatVersion(event.name, event.version))
+      case "Help":
+        return (event.reason === "Requested" ? Console.log : Console.error)(formatter.formatHelpDoc(event.helpDoc))
+      case "InvalidInvocation":
+        return Console.error(
+          `${formatter.formatErrors(event.errors)}\nUsage: ${event.helpDoc.usage}\nSee ${event.commandPath.join(" ")} --help.`
+        )
+    }
+  }
+}
+
+/** What a command has to warn of while it works; `serve` has loggers of its own. */
+const warnings = Logger.make<unknown, void>(({ message, cause }) => {
+  const words = Array.isArray(message) ? message : [message]
+  const told = [...words, ...(cause.reasons.length === 0 ? [] : [Cause.squash(cause)])]
+  console.error(`sluice: ${told.map((part) => (part instanceof Error ? part.message : String(part))).join(": ")}`)
+})
+
+/** Says what was not foreseen, with its stack: a fault of this program, for whoever reports it. */
+export const reportDefect = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(Cause.squash(cause))
+    ? Effect.void
+    : Console.error(`sluice: This should not have happened; please report it.\n${Cause.pretty(cause)}`)
+
+/** Help and errors as above, and no flags beside ours: `--log-level` is a setting like every other. */
+export const layerTerminal: Layer.Layer<never> = Layer.mergeAll(
+  CliOutput.layer(formatter),
+  CliOutput.layerPresenter(presenter),
+  CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] }),
+  Logger.layer([warnings]),
+  Layer.succeed(References.MinimumLogLevel, "Warn")
+)

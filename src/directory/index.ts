@@ -1,0 +1,42 @@
+/**
+ * The number directory for whoever embeds it (`sluice/directory`): `Directory.layerMemory` and `Directory.layerFiles`
+ * answer without any server, `Directory.layer` and `Ingestions` work on PostgreSQL, and the readers turn published
+ * numbering files into records.
+ */
+export { Directory, type DirectoryRecords, type DirectorySnapshot, DirectoryUnavailable } from "./Directory.ts"
+export type { DirectoryIndex } from "./DirectoryIndex.ts"
+export type { EncodedAnswers } from "./EncodedAnswers.ts"
+export { type BundledSource, bundledSources } from "./files/bundled.ts"
+export { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
+export { type Limits, SourceLimits } from "./files/limits.ts"
+export {
+  type Batch,
+  type DirectoryFile,
+  type FileSummary,
+  layer as layerReaders,
+  type OpenedSource,
+  openSource,
+  readFile
+} from "./files/read.ts"
+export { InvalidRecord } from "./IndexBuilder.ts"
+export { Ingestions, type WorkerOptions } from "./Ingestions.ts"
+export {
+  ConflictingCodes,
+  IngestionEvent,
+  IngestionFailure,
+  IngestionProgress,
+  IngestionRecord,
+  IngestionSkipped,
+  IngestionStopped,
+  IngestionSummary
+} from "./ingestionSchema.ts"
+export type { DirectoryState } from "./load.ts"
+export { createDirectoryTables } from "./migrations.ts"
+export type {
+  AreaCodeRecord,
+  CarrierTypeRecord,
+  CodeRecord,
+  DatasetKind
+} from "./model.ts"
+export { type AreaCodeQuery, type CarrierQuery, NotFound, type PageQuery } from "./rules.ts"
+export { AreaCode, Carrier, CarrierDetail, CarrierPage, Exchange, Pagination, Statistics } from "./schema.ts"

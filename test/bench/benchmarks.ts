@@ -1,0 +1,13 @@
+/** Every benchmark there is. To add one, write it in a file under `rows/` and name it here. */
+import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
+import { httpBenchmarks } from "./rows/http.ts"
+import { ingestionBenchmarks } from "./rows/ingestion.ts"
+import { startupBenchmarks } from "./rows/startup.ts"
+import type { Benchmark } from "./runner/benchmark.ts"
+
+export const benchmarks: ReadonlyArray<Benchmark> = [
+  ...httpBenchmarks,
+  ...ingestionBenchmarks,
+  ...directoryIndexBenchmarks,
+  ...startupBenchmarks
+]

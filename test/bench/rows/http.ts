@@ -1,0 +1,120 @@
+/**
+ * Reads of the number directory with a key, beside a Fastify server that does the same work (`peers/fastify.ts`) and
+ * answers with the same bytes.
+ */
+
+import type { PeerSettings, RecordedAnswer } from "../peers/fastify.ts"
+import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
+import { ChildFailed, freePort } from "../runner/child.ts"
+import { type HttpSample, loadNote, measureLoad } from "../runner/load.ts"
+import { demoKey, filledDataFolder, startPlatform } from "../runner/platform.ts"
+import type { Workbench } from "../runner/workbench.ts"
+
+/** What is asked for, and the key under which the peer finds its answer. */
+interface Read {
+  readonly name: string
+  readonly path: string
+  readonly key: string
+}
+
+const reads: ReadonlyArray<Read> = [
+  { name: "npa", path: "/v1/npa/212", key: "npa 212 undefined undefined undefined" },
+  { name: "carrier", path: "/v1/carrier/9104", key: "carrier 9104" },
+  { name: "carriers", path: "/v1/carriers?state=NY", key: "carriers undefined NY undefined undefined undefined" }
+]
+
+const headers = { authorization: `Bearer ${demoKey}` }
+
+/** Headers that belong to a connection or a moment; the peer makes its own. */
+const ownHeaders = new Set(["connection", "keep-alive", "date", "x-request-id", "content-length", "transfer-encoding"])
+const limitHeader = "x-ratelimit-limit"
+
+const recordAnswer = async (url: string, { key, path }: Read): Promise<RecordedAnswer> => {
+  const response = await fetch(url + path, { headers })
+  if (response.status !== 200) throw new ChildFailed(`${path} answered ${response.status}: ${await response.text()}`)
+  const kept = [...response.headers].filter(([name]) => !ownHeaders.has(name) && !name.startsWith("x-ratelimit-"))
+  return { key, headers: Object.fromEntries(kept), body: await response.text() }
+}
+
+/** What the platform answers to each read, asked once. */
+const recordAnswers = (workbench: Workbench) =>
+  workbench.once("answers", async () => {
+    const platform = await startPlatform(workbench, { dataFolder: await filledDataFolder(workbench) })
+    try {
+      const answers = await Promise.all(reads.map((read) => recordAnswer(platform.url, read)))
+      const probe = await fetch(platform.url + reads[0]!.path, { headers })
+      await probe.arrayBuffer()
+      return { answers, showsLimit: probe.headers.has(limitHeader) }
+    } finally {
+      await platform.stop()
+    }
+  })
+
+const measureSluice = async (round: Round, path: string): Promise<HttpSample> => {
+  const dataFolder = await filledDataFolder(round.workbench)
+  const platform = await startPlatform(round.workbench, { dataFolder })
+  try {
+    return await measureLoad(round, platform.child, { url: platform.url + path, headers })
+  } finally {
+    await platform.stop()
+  }
+}
+
+/** The peer must not be the faster one by answering something else. */
+const requireSame = async (url: string, read: Read, recorded: RecordedAnswer): Promise<void> => {
+  const answer = await recordAnswer(url, read)
+  const differing = Object.entries(recorded.headers).filter(([name, value]) => answer.headers[name] !== value)
+  if (answer.body !== recorded.body || differing.length > 0) {
+    throw new ChildFailed(`the peer answers ${read.path} differently: ${JSON.stringify(differing)}`)
+  }
+}
+
+const measureFastify = async (round: Round, read: Read): Promise<HttpSample> => {
+  const { workbench } = round
+  const { answers, showsLimit } = await recordAnswers(workbench)
+  const script = new URL("../peers/fastify.ts", import.meta.url).pathname
+  const port = await freePort()
+  const child = workbench.start(process.execPath, [script], { channel: true })
+  try {
+    await child.ask({ port, apiKey: demoKey, answers, showsLimit } satisfies PeerSettings)
+    const url = `http://127.0.0.1:${port}`
+    await requireSame(url, read, answers.find(({ key }) => key === read.key)!)
+    return await measureLoad(round, child, { url: url + read.path, headers })
+  } finally {
+    await child.stop()
+  }
+}
+
+export const httpBenchmarks: ReadonlyArray<Benchmark> = reads.map((read) =>
+  benchmark({
+    name: `http/${read.name}`,
+    sides: {
+      sluice: (round: Round) => measureSluice(round, read.path),
+      fastify: (round: Round) => measureFastify(round, read)
+    },
+    rows: [
+      {
+        name: "throughput",
+        unit: "requests/s",
+        figure: ({ sluice }) => sluice.requestsPerSecond,
+        peer: ({ fastify }) => fastify.requestsPerSecond,
+        goal: atLeast(0.85),
+        note: loadNote
+      },
+      {
+        name: "p99",
+        unit: "ms",
+        figure: ({ sluice }) => sluice.p99Millis,
+        peer: ({ fastify }) => fastify.p99Millis,
+        goal: atMost(1.5)
+      },
+      {
+        name: "cpu",
+        unit: "us/request",
+        figure: ({ sluice }) => sluice.serverCpuMicros,
+        peer: ({ fastify }) => fastify.serverCpuMicros,
+        note: "CPU of the server's process"
+      }
+    ]
+  })
+)

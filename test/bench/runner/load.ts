@@ -1,0 +1,145 @@
+/**
+ * HTTP load: wrk where it is on the path, else autocannon, each in a process of its own so that its CPU is not the
+ * server's. Closed loop: every connection sends its next request when it has the answer to the last. An answer other
+ * than 2xx or 3xx, or a lost connection, fails the measurement, since refusals are cheap and would flatter the figure.
+ */
+import { spawnSync } from "node:child_process"
+import type { Round } from "./benchmark.ts"
+import { type Child, ChildFailed, finished } from "./child.ts"
+import { cpuSecondsOf } from "./cpu.ts"
+
+/** Connections kept open by every HTTP row. */
+export const connections = 64
+/** Load before the measurement, until the JIT compilers have settled. */
+export const warmUpSeconds = 3
+/** Load that is measured. */
+export const measuredSeconds = 6
+
+export interface Load {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly seconds: number
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number
+  readonly p50Millis: number
+  readonly p99Millis: number
+  /** Answers that were refusals, and requests without an answer. */
+  readonly failures: number
+}
+
+interface Generator {
+  readonly name: string
+  readonly open: (round: Round) => {
+    readonly run: (load: Load) => Promise<LoadResult>
+    readonly close: () => Promise<void>
+  }
+}
+
+const wrkUnits: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+
+/** Reads what `wrk --latency` prints. */
+export const parseWrk = (text: string): LoadResult => {
+  const percentile = (of: number): number => {
+    const match = new RegExp(`^\\s*${of}%\\s+([0-9.]+)(us|ms|s|m)\\s*$`, "m").exec(text)
+    if (match === null) throw new ChildFailed(`wrk printed no ${of}th percentile:\n${text}`)
+    return Number(match[1]) * wrkUnits[match[2]!]!
+  }
+  const rate = /^Requests\/sec:\s+([0-9.]+)\s*$/m.exec(text)
+  if (rate === null) throw new ChildFailed(`wrk printed no rate:\n${text}`)
+  const refused = /Non-2xx or 3xx responses:\s+(\d+)/.exec(text)
+  const lost = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)
+  return {
+    requestsPerSecond: Number(rate[1]),
+    p50Millis: percentile(50),
+    p99Millis: percentile(99),
+    failures: Number(refused?.[1] ?? 0) + (lost?.slice(1).reduce((sum, count) => sum + Number(count), 0) ?? 0)
+  }
+}
+
+const wrk = (version: string): Generator => ({
+  name: version,
+  open: ({ workbench }) => ({
+    run: async (load) => {
+      const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`])
+      const child = workbench.start("wrk", [
+        ...["-t", "1", "-c", `${connections}`, "-d", `${load.seconds}s`, "--latency"],
+        ...headers,
+        load.url
+      ])
+      return parseWrk(await finished(child, "wrk"))
+    },
+    close: async () => {}
+  })
+})
+
+const autocannon: Generator = {
+  name: "autocannon",
+  open: ({ workbench }) => {
+    const script = new URL("../peers/autocannon.ts", import.meta.url).pathname
+    const child = workbench.start(process.execPath, [script], { channel: true })
+    return {
+      // The script answers with a LoadResult.
+      run: async (load) => (await child.ask({ ...load, connections })) as LoadResult,
+      close: () => child.stop()
+    }
+  }
+}
+
+/** The generator of this machine. */
+export const findGenerator = (): Generator => {
+  const found = spawnSync("wrk", ["-v"], { encoding: "utf8" })
+  const version = /^wrk \S+/.exec(found.stdout ?? "")
+  return version === null ? autocannon : wrk(version[0])
+}
+
+/** What `measureLoad` measures beside the generator's own figures. */
+export interface HttpSample extends Record<string, number> {
+  readonly requestsPerSecond: number
+  readonly p50Millis: number
+  readonly p99Millis: number
+  /** CPU that the server's process used a request. Where the generator is what limits the rate this still tells. */
+  readonly serverCpuMicros: number
+  /** CPU of the server's process over the measurement, in cores; well below 1 means that it waited for requests. */
+  readonly serverCores: number
+}
+
+/** Warms up and measures one address of a server that is ready. */
+export const measureLoad = async (round: Round, server: Child, load: Omit<Load, "seconds">): Promise<HttpSample> => {
+  const generator = findGenerator().open(round)
+  try {
+    const run = async (seconds: number) => {
+      const result = await generator.run({ ...load, seconds })
+      if (result.failures > 0)
+        throw new ChildFailed(`${result.failures} requests to ${load.url} failed\n${server.output()}`)
+      return result
+    }
+    await run(warmUpSeconds)
+    const cpuBefore = cpuSecondsOf(server.pid)
+    const started = performance.now()
+    const result = await round.watched(() => run(measuredSeconds))
+    const seconds = (performance.now() - started) / 1000
+    const cpuSeconds = cpuSecondsOf(server.pid) - cpuBefore
+    const { requestsPerSecond, p50Millis, p99Millis } = result
+    const serverCpuMicros = (cpuSeconds * 1e6) / (requestsPerSecond * seconds)
+    return { requestsPerSecond, p50Millis, p99Millis, serverCpuMicros, serverCores: cpuSeconds / seconds }
+  } finally {
+    await generator.close()
+  }
+}
+
+/** Cores below which a server counts as kept waiting by the generator. */
+const waitingBelowCores = 0.9
+
+/**
+ * The generator's name and, where it could not keep a side busy, a warning: then the slower server looks better than it
+ * is, and only the CPU a request compares the two.
+ */
+export const loadNote = (rounds: ReadonlyArray<Readonly<Record<string, HttpSample>>>): string => {
+  const waiting = Object.keys(rounds[0] ?? {}).filter(
+    (side) => rounds.filter((round) => round[side]!.serverCores < waitingBelowCores).length * 2 > rounds.length
+  )
+  const name = `${findGenerator().name}, ${connections} connections`
+  return waiting.length === 0 ? name : `${name}, which kept ${waiting.join(" and ")} waiting`
+}

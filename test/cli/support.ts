@@ -1,0 +1,123 @@
+/**
+ * What the tests of the command line share: databases and folders that go away with the file, small published files,
+ * looks at processes, and waiting for a condition.
+ */
+import { execFile } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { promisify } from "node:util"
+import { Effect } from "effect"
+import pg from "pg"
+import { afterAll, expect, inject } from "vitest"
+import { isAlive, lookAt, type ProcessInfo } from "../../src/embedded/processes.ts"
+import { urlOf } from "../support/database.ts"
+import { type Finished, sluice } from "../support/platform.ts"
+
+const run = promisify(execFile)
+
+/** Returns once the condition holds; the test's own time limit bounds it. */
+export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await pause(10)
+}
+
+/** Runs one statement on a connection of its own. */
+export const query = async <Row extends object>(url: string, sql: string, values: ReadonlyArray<unknown> = []) => {
+  const client = new pg.Client({ connectionString: url })
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    return (await client.query<Row>(sql, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Makes databases on the run's server; they go when the file has ended. */
+export const useDatabases = (): ((template?: string) => Promise<string>) => {
+  const made: Array<string> = []
+  afterAll(async () => {
+    for (const name of made) await query(inject("postgresUrl"), `drop database if exists "${name}" with (force)`)
+  })
+  return async (template) => {
+    const name = `test_${randomUUID().replaceAll("-", "")}`
+    const from = template === undefined ? "template0" : new URL(template).pathname.slice(1)
+    await query(inject("postgresUrl"), `create database "${name}" template "${from}"`)
+    made.push(name)
+    return urlOf(name)
+  }
+}
+
+/** Makes folders that are removed when the file has ended. */
+export const useFolders = (): (() => Promise<string>) => {
+  const made: Array<string> = []
+  afterAll(async () => {
+    for (const folder of made) await rm(folder, { recursive: true, force: true })
+  })
+  return async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-cli-"))
+    made.push(folder)
+    return folder
+  }
+}
+
+/** Every living process that this one has started, and theirs. */
+export const descendants = async (pid: number): Promise<ReadonlyArray<ProcessInfo>> => {
+  const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid="])
+  const pairs = stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number) as [pid: number, parent: number])
+  const found: Array<number> = []
+  const look = (parent: number): void => {
+    for (const [child, of] of pairs) {
+      if (of !== parent) continue
+      found.push(child)
+      look(child)
+    }
+  }
+  look(pid)
+  const infos = await Promise.all(found.map((one) => Effect.runPromise(lookAt(one))))
+  return infos.filter((info) => info !== undefined)
+}
+
+/** Those of the processes that live; a zombie does not. */
+export const living = async (processes: ReadonlyArray<ProcessInfo>): Promise<ReadonlyArray<ProcessInfo>> => {
+  const alive = await Promise.all(processes.map((one) => Effect.runPromise(isAlive(one))))
+  return processes.filter((_, index) => alive[index])
+}
+
+/** Programs among the processes, by the name of their file. */
+export const programs = (processes: ReadonlyArray<ProcessInfo>): ReadonlyArray<string> =>
+  processes.map(({ command }) => command[0]!.split("/").at(-1)!)
+
+/** A command that has to succeed; answers its standard output. */
+export const ok = async (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>
+): Promise<string> => {
+  const { code, stderr, stdout } = await sluice(args, environment)
+  expect(`${code} ${stderr}`, args.join(" ")).toMatch(/^0 /)
+  return stdout
+}
+
+/** A command that has to succeed with `--json`; answers the one object it prints. */
+export const okJson = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+  const stdout = await ok([...args, "--json"], environment)
+  expect(stdout).toMatch(/^[^\n]+\n$/)
+  return JSON.parse(stdout)
+}
+
+/** What a command that fails may look like: a clear sentence, nothing on stdout, no stack trace. Answers the sentence. */
+export const refusal = ({ code, signal, stderr, stdout }: Finished): string => {
+  expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" })
+  expect(stderr).not.toMatch(/^\s+at .*:\d+/m)
+  expect(stderr).not.toContain("\u001b")
+  const lines = stderr.trimEnd().split("\n")
+  // Lines of progress are indented; what follows the sentence belongs to it.
+  const at = lines.findIndex((line) => line.startsWith("sluice: "))
+  for (const line of lines.slice(0, at)) expect(line).toMatch(/^ {2}\S/)
+  return lines.slice(at).join("\n")
+}

@@ -1,0 +1,189 @@
+/**
+ * The platform under test: the real command line on the run's PostgreSQL and NATS, each behind a proxy that a test can
+ * cut, with the admin API, the access log and an OTLP collector on. Started once for the whole file, because a first
+ * start ingests the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
+ */
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, expect, inject } from "vitest"
+import { makeDatabase, urlOf } from "../support/database.ts"
+import { type Finished, type Platform, startPlatform } from "../support/platform.ts"
+import { type Collector, startCollector } from "./collector.ts"
+import { hangMillis } from "./exchange.ts"
+import { proxyOf, type TcpProxy, through } from "./proxy.ts"
+
+/** A first start on a busy machine. */
+const startMillis = 180_000
+
+/** What a response of the platform holds after the checks that hold for every one of them. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+}
+
+export interface NewKey {
+  readonly services?: ReadonlyArray<string>
+  readonly scopes?: ReadonlyArray<string>
+  readonly mode?: "live" | "test"
+  readonly expiresAt?: number
+}
+
+export interface CreatedKey {
+  readonly id: string
+  readonly key: string
+}
+
+export interface TestPlatform {
+  readonly url: string
+  readonly adminUrl: string
+  readonly adminKey: string
+  /** The database's address, past the proxy. */
+  readonly databaseUrl: string
+  /** NATS' address, past the proxy. */
+  readonly natsUrl: string
+  readonly database: TcpProxy
+  readonly nats: TcpProxy
+  readonly collector: Collector
+  readonly process: Platform
+  /** The organization of every key made here, plan `team`. */
+  readonly organization: string
+  /** A key with the service `directory` and no scope. */
+  readonly key: string
+  /** Texts that must be in no log and no trace. */
+  readonly secrets: Set<string>
+  /** Requests a path of the public API, with `key` as bearer unless the init has headers of its own. */
+  readonly get: (path: string, init?: RequestInit) => Promise<Reply>
+  /** Requests a path of the admin API with its credential; the body is sent as JSON. */
+  readonly admin: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
+  readonly createKey: (key?: NewKey) => Promise<CreatedKey>
+  /** Revokes a key over the admin API of the node given, by default that of the platform under test. */
+  readonly revokeKey: (id: string, node?: Platform) => Promise<void>
+  /** Another node on the same servers, not through the proxies; its admin credential is the same. Started when first asked for. */
+  readonly otherNode: () => Promise<Platform>
+  /** Stops the platform as an operator does; nothing but its output can be looked at afterwards. */
+  readonly stop: () => Promise<Finished>
+}
+
+/** Requests, and checks what decisions ("Status codes and bodies") asks of every response. */
+export const request = async (url: string, init: RequestInit = {}): Promise<Reply> => {
+  const response = await fetch(url, { signal: AbortSignal.timeout(hangMillis), redirect: "manual", ...init })
+  const text = await response.text()
+  expect(response.headers.get("x-request-id"), `${url} has a request id`).toMatch(/^\S{1,128}$/)
+  const json = /^application\/json\b/.test(response.headers.get("content-type") ?? "") && text !== ""
+  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+}
+
+/** Where the running platform's admin API listens, from the file by which commands find it. */
+export const adminUrlOf = async (platform: Platform): Promise<string> => {
+  const run = JSON.parse(await readFile(join(platform.dataDir, "run.json"), "utf8")) as { readonly adminUrl: string }
+  return run.adminUrl
+}
+
+const passwordOf = (url: string): ReadonlyArray<string> => {
+  const { password } = new URL(url)
+  return password === "" ? [] : [password]
+}
+
+const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
+  const scope = Scope.makeUnsafe()
+  cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const databaseUrl = urlOf((await Effect.runPromise(makeDatabase.pipe(Scope.provide(scope)))).name)
+  const natsUrl = inject("natsUrl")
+  const database = await proxyOf(databaseUrl)
+  cleanup.push(database.close)
+  const nats = await proxyOf(natsUrl)
+  cleanup.push(nats.close)
+  const collector = await startCollector()
+  cleanup.push(collector.close)
+
+  const adminKey = `adm_${randomBytes(24).toString("hex")}`
+  const common = {
+    SLUICE_ADMIN_KEY: adminKey,
+    SLUICE_LOG_FORMAT: "json",
+    SLUICE_ACCESS_LOG: "on"
+  }
+  const platform = await startPlatform({
+    ...common,
+    DATABASE_URL: through(databaseUrl, database),
+    NATS_URL: through(natsUrl, nats),
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url
+  })
+  let stopping: Promise<Finished> | undefined
+  const stop = () => (stopping ??= platform.stop())
+  cleanup.push(stop)
+
+  let otherNode: Promise<Platform> | undefined
+  const startOther = async () => {
+    const node = await startPlatform({ ...common, DATABASE_URL: databaseUrl, NATS_URL: natsUrl })
+    cleanup.push(node.stop)
+    return node
+  }
+
+  const adminUrl = await adminUrlOf(platform)
+  const secrets = new Set([adminKey, platform.demoKey!, ...passwordOf(databaseUrl), ...passwordOf(natsUrl)])
+
+  const admin: TestPlatform["admin"] = (method, path, body, headers = {}) =>
+    request(`${adminUrl}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${adminKey}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+  const created = await admin("POST", "/admin/v1/organizations", { name: "tests", plan: "team" })
+  expect(created.status).toBe(201)
+  const organization = (created.body as { readonly id: string }).id
+  const createKey: TestPlatform["createKey"] = async ({ scopes = [], services = ["directory"], ...rest } = {}) => {
+    const reply = await admin("POST", `/admin/v1/organizations/${organization}/keys`, { services, scopes, ...rest })
+    expect(reply.status).toBe(201)
+    const made = reply.body as CreatedKey
+    secrets.add(made.key)
+    return made
+  }
+  const { key } = await createKey()
+
+  return {
+    url: platform.url,
+    adminUrl,
+    adminKey,
+    databaseUrl,
+    natsUrl,
+    database,
+    nats,
+    collector,
+    process: platform,
+    organization,
+    key,
+    secrets,
+    get: (path, init) => request(`${platform.url}${path}`, { headers: { authorization: `Bearer ${key}` }, ...init }),
+    admin,
+    createKey,
+    revokeKey: async (id, node = platform) => {
+      const { status } = await request(`${await adminUrlOf(node)}/admin/v1/keys/${id}`, {
+        method: "DELETE",
+        headers: { authorization: `Bearer ${adminKey}` }
+      })
+      expect(status).toBe(200)
+    },
+    otherNode: () => (otherNode ??= startOther()),
+    stop
+  }
+}
+
+/** Starts the platform for the tests of the file; to be asked for inside tests and hooks only. */
+export const usePlatform = (): (() => TestPlatform) => {
+  let platform: TestPlatform | undefined
+  const cleanup: Array<() => Promise<unknown>> = []
+  beforeAll(async () => {
+    platform = await build(cleanup)
+  }, startMillis)
+  afterAll(async () => {
+    for (const step of cleanup.reverse()) await step()
+  }, startMillis)
+  return () => platform!
+}

@@ -1,0 +1,249 @@
+/**
+ * The table "Number directory" of the decisions, line by line: each group below is one of its lines and carries its
+ * words.
+ */
+import { readFile } from "node:fs/promises"
+import { describe, expect, it } from "vitest"
+import { request, type TestPlatform } from "../harness.ts"
+import { canadianStatuses, statistics } from "./literals.ts"
+
+interface Exchange {
+  readonly nxx: string
+  readonly ocn: string | null
+  readonly company_name: string | null
+  readonly rate_center: string | null
+  readonly status: string
+}
+
+const exchangeOf = async (platform: TestPlatform, npa: string, nxx: string): Promise<Exchange> => {
+  const { body, status } = await platform.get(`/v1/npa/${npa}/nxx/${nxx}`)
+  expect(status, `${npa}-${nxx}`).toBe(200)
+  const { exchanges } = body as { exchanges: ReadonlyArray<Exchange> }
+  expect(exchanges).toHaveLength(1)
+  return exchanges[0]!
+}
+
+const carrierOf = async (platform: TestPlatform, ocn: string) => {
+  const { body, status } = await platform.get(`/v1/carrier/${ocn}`)
+  expect(status, ocn).toBe(200)
+  return body
+}
+
+export const decisionsSection = (platform: () => TestPlatform): void => {
+  describe("decisions: files are read by column name, and a status is ASSIGNED, UNASSIGNED or RESERVED", () => {
+    it.each(canadianStatuses)("a Canadian code '%s' (%s-%s) is %s", async (_, npa, nxx, status) => {
+      expect((await exchangeOf(platform(), npa, nxx)).status).toBe(status)
+    })
+
+    it.each([
+      ["AS", "212", "554", "ASSIGNED"],
+      ["UA", "212", "958", "RESERVED"]
+    ])("a US code in use '%s' (%s-%s) is %s", async (_, npa, nxx, status) => {
+      expect((await exchangeOf(platform(), npa, nxx)).status).toBe(status)
+    })
+
+    it("a US code that the file does not list is no record", async () => {
+      expect((await platform().get("/v1/npa/670/nxx/200")).status).toBe(404)
+    })
+  })
+
+  describe("decisions: MULT is shown and is no carrier; what is empty is null; NN is MP; territories are US", () => {
+    it("MULT is an exchange's OCN", async () => {
+      expect((await exchangeOf(platform(), "212", "211")).ocn).toBe("MULT")
+    })
+
+    it.each(["/v1/carrier/MULT", "/v1/carrier?ocn=MULT"])("%s is not found", async (path) => {
+      const { body, status } = await platform().get(path)
+      expect(status).toBe(404)
+      expect(body).toStrictEqual({ error: "not_found", message: expect.stringContaining("MULT") })
+    })
+
+    it("an empty OCN, an empty company and the rate center XXXXXXXXXX are null", async () => {
+      expect(await exchangeOf(platform(), "671", "200")).toStrictEqual({
+        nxx: "200",
+        ocn: null,
+        company_name: null,
+        rate_center: null,
+        status: "RESERVED"
+      })
+      expect((await exchangeOf(platform(), "212", "211")).rate_center).toBeNull()
+      expect((await exchangeOf(platform(), "431", "309")).ocn).toBeNull()
+    })
+
+    it("the Northern Marianas are MP, and NN is nowhere", async () => {
+      expect((await platform().get("/v1/npa/670?limit=1")).body).toMatchObject({ state: "MP", country: "US" })
+      expect((await platform().get("/v1/carriers?state=MP")).body).toMatchObject({ pagination: { total: 2 } })
+      expect((await platform().get("/v1/carriers?state=NN")).body).toMatchObject({ pagination: { total: 0 } })
+    })
+
+    it.each([
+      ["684", "AS"],
+      ["671", "GU"],
+      ["670", "MP"],
+      ["340", "VI"]
+    ])("area code %s is of the territory %s and of the country US", async (npa, state) => {
+      expect((await platform().get(`/v1/npa/${npa}?limit=1`)).body).toMatchObject({ state, country: "US" })
+    })
+  })
+
+  describe("decisions: a carrier is an OCN of the records or of the type list", () => {
+    it("known from the list only: its name, no state, country US", async () => {
+      expect(await carrierOf(platform(), "0155")).toStrictEqual({
+        ocn: "0155",
+        company_name: "LINGO TELECOM, LLC",
+        common_name: null,
+        carrier_type: "CLEC",
+        state: null,
+        country: "US",
+        exchanges: { total: 0, by_state: {} }
+      })
+    })
+
+    it("common_name and carrier_type come from the list", async () => {
+      expect(await carrierOf(platform(), "5562")).toMatchObject({
+        common_name: "Metro by T-Mobile",
+        carrier_type: "WIRELESS"
+      })
+    })
+
+    it("they are null where the list has none", async () => {
+      expect(await carrierOf(platform(), "079G")).toMatchObject({ common_name: null, carrier_type: null })
+    })
+  })
+
+  describe("decisions: a state is where most exchanges are; by_state counts ASSIGNED ones that have a state", () => {
+    it("most exchanges decide: 902 and 782 are shared by NS and PE, 867 by three territories", async () => {
+      for (const [npa, state] of [
+        ["902", "NS"],
+        ["782", "NS"],
+        ["867", "NT"]
+      ] as const) {
+        expect((await platform().get(`/v1/npa/${npa}?limit=1`)).body).toMatchObject({ npa, state, country: "CA" })
+      }
+    })
+
+    it("records without a state do not vote: 717 of the 800 of 753 have none", async () => {
+      expect((await platform().get("/v1/npa/753?limit=1")).body).toMatchObject({ state: "ON" })
+    })
+
+    it("ties are alphabetical", async () => {
+      expect(await carrierOf(platform(), "0099")).toMatchObject({
+        state: "NY",
+        exchanges: { by_state: { NY: 1, PA: 1 } }
+      })
+      expect(await carrierOf(platform(), "022H")).toMatchObject({
+        state: "CO",
+        exchanges: { total: 3, by_state: { CO: 1, MA: 1, TX: 1 } }
+      })
+      expect(await carrierOf(platform(), "1495")).toMatchObject({
+        state: "MN",
+        exchanges: { by_state: { MN: 1, SD: 1 } }
+      })
+    })
+
+    it("no state in any record: the NPA report's location", async () => {
+      expect((await platform().get("/v1/npa/942?limit=1")).body).toMatchObject({ state: "ON", country: "CA" })
+    })
+
+    it("only ASSIGNED exchanges are counted", async () => {
+      expect(await exchangeOf(platform(), "720", "867")).toMatchObject({ ocn: "8540", status: "RESERVED" })
+      expect(await carrierOf(platform(), "8540")).toMatchObject({ exchanges: { total: 0, by_state: {} } })
+    })
+
+    it("exchanges without a state are in the total only", async () => {
+      expect(await carrierOf(platform(), "8051")).toMatchObject({
+        exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
+      })
+    })
+  })
+
+  describe("decisions: total_exchanges counts all, pagination.total what matches; unknown codes are 404", () => {
+    it("with nxx one record of all", async () => {
+      expect((await platform().get("/v1/npa/782?nxx=200")).body).toMatchObject({
+        total_exchanges: 800,
+        pagination: { total: 1 }
+      })
+    })
+
+    it.each([
+      ["/v1/npa/999", "999"],
+      ["/v1/npa?npa=999", "999"],
+      ["/v1/npa/999/nxx/555", "999"],
+      ["/v1/npa/242", "242"],
+      ["/v1/npa/670/nxx/201", "201"],
+      ["/v1/npa?npa=670&nxx=201", "201"]
+    ])("%s is not found and %s is named", async (path, named) => {
+      const { body, status } = await platform().get(path)
+      expect(status).toBe(404)
+      expect(body).toStrictEqual({ error: "not_found", message: expect.stringContaining(named) })
+    })
+
+    it.each(["5", "5555", "abc", "55a", "٥٥٥", "5.5"])("nxx %s is refused and quoted", async (nxx) => {
+      const text = encodeURIComponent(nxx)
+      for (const path of [`/v1/npa/212/nxx/${text}`, `/v1/npa?npa=212&nxx=${text}`, `/v1/npa/212?nxx=${text}`]) {
+        const { body, status } = await platform().get(path)
+        expect(status, path).toBe(400)
+        expect(body).toStrictEqual({ error: "invalid_request", message: expect.stringContaining(nxx) })
+      }
+    })
+
+    it("nxx without npa: the error of the missing npa", async () => {
+      const { body, status } = await platform().get("/v1/npa?nxx=555")
+      expect(status).toBe(400)
+      expect(body).toStrictEqual({ error: "invalid_request", message: expect.stringContaining("'npa'") })
+    })
+
+    it("the path wins over the query", async () => {
+      expect((await platform().get("/v1/carrier/9104?ocn=5562")).body).toMatchObject({ ocn: "9104" })
+      expect((await platform().get("/v1/npa/212?npa=213&limit=1")).body).toMatchObject({ npa: "212" })
+      expect((await platform().get("/v1/npa/212/nxx/555?nxx=556&npa=213")).body).toMatchObject({
+        npa: "212",
+        exchanges: [{ nxx: "555" }]
+      })
+    })
+  })
+
+  describe("decisions: filters ignore case and combine; unknown type or country is 400, unknown state is empty", () => {
+    it("in any case", async () => {
+      for (const query of ["country=Ca&state=oN&type=Clec", "country=CA&state=ON&type=CLEC"]) {
+        expect((await platform().get(`/v1/carriers?${query}`)).body).toMatchObject({ pagination: { total: 37 } })
+      }
+    })
+
+    it.each(["type=BANK", "country=MX"])("%s is refused", async (query) => {
+      expect((await platform().get(`/v1/carriers?${query}`)).status).toBe(400)
+    })
+
+    it("any two letters are a state", async () => {
+      const { body, status } = await platform().get("/v1/carriers?state=zz")
+      expect(status).toBe(200)
+      expect(body).toStrictEqual({ carriers: [], pagination: { limit: 50, offset: 0, total: 0 } })
+    })
+  })
+
+  describe("decisions: times are of ingestion, version is the package's, coverage counts distinct codes", () => {
+    it("last_ingestion is the latest time, and the times lie within this run", async () => {
+      const health = (await request(`${platform().url}/v1/health`)).body as { last_ingestion: string }
+      const stats = (await request(`${platform().url}/v1/stats`)).body as {
+        last_updated: { NANPA: string; CNAC: string }
+      }
+      const { CNAC, NANPA } = stats.last_updated
+      for (const time of [NANPA, CNAC]) {
+        expect(Date.now() - Date.parse(time)).toBeGreaterThanOrEqual(0)
+        expect(Date.now() - Date.parse(time)).toBeLessThan(60 * 60 * 1000)
+        expect(Date.parse(health.last_ingestion)).toBeGreaterThanOrEqual(Date.parse(time))
+      }
+    })
+
+    it("version is the package version", async () => {
+      const manifest = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8")) as {
+        readonly version: string
+      }
+      expect((await request(`${platform().url}/health`)).body).toMatchObject({ version: manifest.version })
+    })
+
+    it("56 states and territories and 13 provinces", async () => {
+      expect((await request(`${platform().url}/stats`)).body).toMatchObject({ coverage: statistics.coverage })
+    })
+  })
+}

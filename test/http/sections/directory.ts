@@ -1,0 +1,351 @@
+/** The number directory's endpoints as number-directory.md has them: forms, fields, defaults, maxima, errors. */
+import { describe, expect, it } from "vitest"
+import type { TestPlatform } from "../harness.ts"
+import { request } from "../harness.ts"
+import { areaCodes, carrierFilters, carriers, statistics, wideCarrier } from "./literals.ts"
+
+interface CarrierPage {
+  readonly carriers: ReadonlyArray<{ readonly ocn: string }>
+  readonly pagination: { readonly limit: number; readonly offset: number; readonly total: number }
+}
+
+interface AreaCode {
+  readonly exchanges: ReadonlyArray<{ readonly nxx: string }>
+  readonly pagination: CarrierPage["pagination"]
+  readonly total_exchanges: number
+}
+
+/** Values that are no page size, as they stand in a query, and the text that the message must quote. */
+const badLimits = [
+  ["0", "0"],
+  ["101", "101"],
+  ["-1", "-1"],
+  ["1.5", "1.5"],
+  ["50.0", "50.0"],
+  ["abc", "abc"],
+  ["1e1", "1e1"],
+  ["0x10", "0x10"],
+  ["NaN", "NaN"],
+  ["Infinity", "Infinity"],
+  ["%2B5", "+5"],
+  ["%205", " 5"],
+  ["5%0A", "5"],
+  ["1_0", "1_0"],
+  ["%D9%A3", "٣"],
+  ["99999999999999999999", "99999999999999999999"]
+] as const
+
+const badOffsets = [
+  ["-1", "-1"],
+  ["0.5", "0.5"],
+  ["abc", "abc"],
+  ["1e3", "1e3"],
+  ["NaN", "NaN"],
+  ["%D9%A3", "٣"],
+  ["null", "null"]
+] as const
+
+const lists = ["/v1/carriers", "/v1/npa/212", "/v1/npa/212/nxx/555", "/v1/npa?npa=212"] as const
+const withQuery = (path: string, query: string) =>
+  query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`
+
+const invalid = (message: unknown) => ({ error: "invalid_request", message })
+
+export const directorySection = (platform: () => TestPlatform): void => {
+  describe("GET /v1/carriers", () => {
+    it("lists carriers with exactly the documented fields", async () => {
+      const { body, headers, status } = await platform().get("/v1/carriers?limit=1")
+      expect(status).toBe(200)
+      expect(headers.get("content-type")).toMatch(/^application\/json/)
+      expect(body).toStrictEqual({
+        carriers: [
+          {
+            ocn: "0003",
+            company_name: "LINCOLNVILLE TEL. CO.",
+            common_name: null,
+            carrier_type: "ILEC",
+            state: "ME",
+            country: "US"
+          }
+        ],
+        pagination: { limit: 1, offset: 0, total: 3093 }
+      })
+    })
+
+    it("gives 50 from the beginning where nothing is said", async () => {
+      const { body } = await platform().get("/v1/carriers")
+      expect((body as CarrierPage).carriers).toHaveLength(50)
+      expect((body as CarrierPage).pagination).toStrictEqual({ limit: 50, offset: 0, total: 3093 })
+    })
+
+    it.each(carrierFilters)("passes $total carriers with '$query'", async ({ first, query, total }) => {
+      const { body, status } = await platform().get(`/v1/carriers?limit=3&${query}`)
+      expect(status).toBe(200)
+      expect((body as CarrierPage).pagination).toStrictEqual({ limit: 3, offset: 0, total })
+      expect((body as CarrierPage).carriers.map(({ ocn }) => ocn)).toEqual(first)
+    })
+
+    it("walks all of them once, by OCN", async () => {
+      const ocns: Array<string> = []
+      for (let offset = 0; offset < 3200; offset += 100) {
+        const { body } = await platform().get(`/v1/carriers?limit=100&offset=${offset}`)
+        ocns.push(...(body as CarrierPage).carriers.map(({ ocn }) => ocn))
+      }
+      expect(ocns).toHaveLength(3093)
+      expect(new Set(ocns).size).toBe(3093)
+      expect(ocns).toEqual([...ocns].sort())
+      expect([ocns[50], ocns[100], ocns[3092]]).toEqual(["0078", "0151", "999H"])
+    })
+
+    it("gives an empty page behind the end", async () => {
+      const { body, status } = await platform().get("/v1/carriers?offset=3093")
+      expect(status).toBe(200)
+      expect(body).toStrictEqual({ carriers: [], pagination: { limit: 50, offset: 3093, total: 3093 } })
+    })
+
+    it.each([
+      ["country", "MX"],
+      ["country", "USA"],
+      ["country", ""],
+      ["type", "FOO"],
+      ["type", "RBOC"],
+      ["type", ""],
+      ["state", "N"],
+      ["state", "NYC"],
+      ["state", "12"],
+      ["state", "ÅÄ"],
+      ["state", ""]
+    ])("refuses %s=%s and quotes it", async (name, value) => {
+      const { body, status } = await platform().get(`/v1/carriers?${name}=${encodeURIComponent(value)}`)
+      expect(status).toBe(400)
+      expect(body).toStrictEqual(invalid(expect.stringContaining(value)))
+      expect((body as { message: string }).message).toContain(name)
+    })
+  })
+
+  describe("GET /v1/carrier", () => {
+    it.each(carriers)("$ocn in the path and in the query", async (carrier) => {
+      const byPath = await platform().get(`/v1/carrier/${carrier.ocn}`)
+      const byQuery = await platform().get(`/v1/carrier?ocn=${carrier.ocn}`)
+      expect(byPath.status).toBe(200)
+      expect(byPath.body).toStrictEqual(carrier)
+      expect(byQuery.body).toStrictEqual(carrier)
+    })
+
+    it("counts a carrier of many states", async () => {
+      const { some, states, total, ...fields } = wideCarrier
+      const { body } = await platform().get("/v1/carrier/5562")
+      expect(body).toMatchObject({ ...fields, exchanges: { total, by_state: some } })
+      const { by_state } = (body as { exchanges: { by_state: Record<string, number> } }).exchanges
+      expect(Object.keys(by_state)).toHaveLength(states)
+      expect(Object.values(by_state).reduce((sum, count) => sum + count, 0)).toBe(total)
+    })
+
+    it("says which parameter is missing and how it is given", async () => {
+      const { body, status } = await platform().get("/v1/carrier")
+      expect(status).toBe(400)
+      expect(body).toStrictEqual(invalid(expect.stringMatching(/'ocn'.*\/v1\/carrier/)))
+    })
+
+    it.each([
+      "910",
+      "91044",
+      "91-4",
+      "ÀÉÎÕ",
+      "91 4",
+      "....",
+      "%%%%",
+      "null1",
+      "'or'",
+      '"1"4'
+    ])("refuses the OCN %s and quotes it", async (ocn) => {
+      for (const path of [`/v1/carrier/${encodeURIComponent(ocn)}`, `/v1/carrier?ocn=${encodeURIComponent(ocn)}`]) {
+        const { body, status } = await platform().get(path)
+        expect(status, path).toBe(400)
+        // Quoted as a JSON string, which is the value itself but for quotation marks in it.
+        expect(body).toStrictEqual(invalid(expect.stringContaining(JSON.stringify(ocn).slice(1, -1))))
+      }
+    })
+
+    it("refuses an empty OCN", async () => {
+      const { body, status } = await platform().get("/v1/carrier?ocn=")
+      expect(status).toBe(400)
+      expect(body).toStrictEqual(invalid(expect.stringContaining("ocn")))
+    })
+
+    it("answers 404 with the OCN for a carrier that nobody knows", async () => {
+      for (const path of ["/v1/carrier/ZZZ9", "/v1/carrier?ocn=ZZZ9"]) {
+        const { body, status } = await platform().get(path)
+        expect(status).toBe(404)
+        expect(body).toStrictEqual({ error: "not_found", message: expect.stringContaining("ZZZ9") })
+      }
+    })
+  })
+
+  describe("GET /v1/npa", () => {
+    it.each(areaCodes)("$npa in the path and in the query", async ({ country, first, last, npa, state, total }) => {
+      const firstPage = await platform().get(`/v1/npa/${npa}?limit=1`)
+      expect(firstPage.status).toBe(200)
+      expect(firstPage.body).toStrictEqual({
+        npa,
+        state,
+        country,
+        total_exchanges: total,
+        exchanges: [first],
+        pagination: { limit: 1, offset: 0, total }
+      })
+      const lastPage = await platform().get(`/v1/npa?npa=${npa}&limit=100&offset=${total - 1}`)
+      expect(lastPage.body).toStrictEqual({
+        npa,
+        state,
+        country,
+        total_exchanges: total,
+        exchanges: [last],
+        pagination: { limit: 100, offset: total - 1, total }
+      })
+    })
+
+    it("gives 50 exchanges from the beginning where nothing is said, and at most 100", async () => {
+      const standard = (await platform().get("/v1/npa/212")).body as AreaCode
+      expect(standard.exchanges).toHaveLength(50)
+      expect(standard.pagination).toStrictEqual({ limit: 50, offset: 0, total: 800 })
+      const largest = (await platform().get("/v1/npa/212?limit=100")).body as AreaCode
+      expect(largest.exchanges).toHaveLength(100)
+    })
+
+    it("walks an area code's exchanges once, by NXX", async () => {
+      const nxxs: Array<string> = []
+      for (let offset = 0; offset < 700; offset += 97) {
+        const { body } = await platform().get(`/v1/npa/907?limit=97&offset=${offset}`)
+        nxxs.push(...(body as AreaCode).exchanges.map(({ nxx }) => nxx))
+      }
+      expect(nxxs).toHaveLength(671)
+      expect(new Set(nxxs).size).toBe(671)
+      expect(nxxs).toEqual([...nxxs].sort())
+    })
+
+    it.each([
+      "/v1/npa/212/nxx/555",
+      "/v1/npa?npa=212&nxx=555",
+      "/v1/npa/212?nxx=555"
+    ])("restricts to one exchange with %s", async (path) => {
+      const { body, status } = await platform().get(path)
+      expect(status).toBe(200)
+      expect(body).toStrictEqual({
+        npa: "212",
+        state: "NY",
+        country: "US",
+        total_exchanges: 800,
+        exchanges: [
+          {
+            nxx: "555",
+            ocn: "MULT",
+            company_name: "MULTIPLE OCN LISTING",
+            rate_center: "DIR ASST",
+            status: "RESERVED"
+          }
+        ],
+        pagination: { limit: 50, offset: 0, total: 1 }
+      })
+    })
+
+    it("pages one exchange like any list", async () => {
+      const { body } = await platform().get("/v1/npa/212/nxx/555?limit=7&offset=1")
+      expect(body).toMatchObject({ exchanges: [], pagination: { limit: 7, offset: 1, total: 1 } })
+    })
+
+    it.each(["/v1/npa", "/v1/npa?nxx=555", "/v1/npa?limit=5"])("says with %s that npa is missing", async (path) => {
+      const { body, status } = await platform().get(path)
+      expect(status).toBe(400)
+      expect(body).toStrictEqual(invalid(expect.stringMatching(/'npa'.*\/v1\/npa/)))
+    })
+
+    it.each([
+      "21",
+      "2122",
+      "abc",
+      "21a",
+      "-12",
+      "٢١٢",
+      "2 2",
+      "1.5",
+      "+21"
+    ])("refuses the area code %s and quotes it", async (npa) => {
+      const text = encodeURIComponent(npa)
+      for (const path of [`/v1/npa/${text}`, `/v1/npa?npa=${text}`, `/v1/npa/${text}/nxx/555`]) {
+        const { body, status } = await platform().get(path)
+        expect(status, path).toBe(400)
+        expect(body).toStrictEqual(invalid(expect.stringContaining(npa)))
+      }
+    })
+  })
+
+  describe("pages", () => {
+    it.each(badLimits)("limit=%s is refused and quoted", async (limit, shown) => {
+      for (const path of lists) {
+        const { body, status } = await platform().get(withQuery(path, `limit=${limit}`))
+        expect(status, path).toBe(400)
+        expect(body).toStrictEqual(invalid(expect.stringContaining(shown)))
+        expect((body as { message: string }).message).toContain("limit")
+      }
+    })
+
+    it.each(badOffsets)("offset=%s is refused and quoted", async (offset, shown) => {
+      for (const path of lists) {
+        const { body, status } = await platform().get(withQuery(path, `offset=${offset}`))
+        expect(status, path).toBe(400)
+        expect(body).toStrictEqual(invalid(expect.stringContaining(shown)))
+        expect((body as { message: string }).message).toContain("offset")
+      }
+    })
+
+    it.each(["limit=", "offset="])("%s without a value is refused", async (query) => {
+      for (const path of lists) expect((await platform().get(withQuery(path, query))).status, path).toBe(400)
+    })
+
+    it("takes the largest offset that a number can hold", async () => {
+      const { body, status } = await platform().get("/v1/carriers?offset=9007199254740991")
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ carriers: [], pagination: { offset: 9007199254740991, total: 3093 } })
+    })
+
+    it.each([
+      "/v1/carriers?limit=5&limit=5",
+      "/v1/carriers?offset=1&offset=2",
+      "/v1/carriers?country=US&country=CA",
+      "/v1/carriers?state=NY&state=NJ",
+      "/v1/carriers?type=ILEC&type=CLEC",
+      "/v1/carrier?ocn=9104&ocn=9104",
+      "/v1/npa?npa=212&npa=213",
+      "/v1/npa?npa=212&nxx=555&nxx=556",
+      "/v1/npa/212?nxx=555&nxx=556",
+      "/v1/npa/212?limit=1&limit=2",
+      "/v1/npa/212/nxx/555?offset=0&offset=0"
+    ])("%s repeats a parameter and is refused", async (path) => {
+      const { body, status } = await platform().get(path)
+      expect(status).toBe(400)
+      const name = /[?&](\w+)=[^&]*&\1=/.exec(path)![1]!
+      expect(body).toStrictEqual(invalid(expect.stringContaining(name)))
+    })
+  })
+
+  describe("GET /v1/health and /health, /v1/stats and /stats", () => {
+    it.each(["/v1/health", "/health"])("%s needs no key and has exactly the documented fields", async (path) => {
+      const { body, status } = await request(`${platform().url}${path}`)
+      expect(status).toBe(200)
+      expect(body).toStrictEqual({
+        status: "healthy",
+        database: "connected",
+        last_ingestion: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/),
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/)
+      })
+    })
+
+    it.each(["/v1/stats", "/stats"])("%s needs no key and counts what the files hold", async (path) => {
+      const { body, status } = await request(`${platform().url}${path}`)
+      expect(status).toBe(200)
+      const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
+      expect(body).toStrictEqual({ ...statistics, last_updated: { NANPA: time, CNAC: time } })
+    })
+  })
+}

@@ -1,0 +1,146 @@
+/**
+ * The last line of the decisions' table "Number directory": ingestion is idempotent and atomic, reports malformed lines
+ * with their number and goes on, and refuses what is too damaged or no such file. Over the admin API of the platform
+ * that goes on answering meanwhile.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { gunzipSync } from "node:zlib"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { request, type TestPlatform } from "../harness.ts"
+import { statistics } from "./literals.ts"
+
+interface Event {
+  readonly _tag: "Progress" | "Ingested" | "Skipped" | "Failed"
+  readonly added?: number
+  readonly changed?: number
+  readonly removed?: number
+  readonly malformed?: { readonly total: number; readonly listed: ReadonlyArray<{ readonly line: number }> }
+}
+
+const bundled = (name: string) => new URL(`../../../src/directory/data/${name}`, import.meta.url).pathname
+
+/** Ingests one file and answers how it ended. */
+const ingest = async (platform: TestPlatform, source: string, dryRun = false): Promise<Event> => {
+  const response = await fetch(`${platform.adminUrl}/admin/v1/ingestions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${platform.adminKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ sources: [source], dryRun })
+  })
+  expect(response.status).toBe(200)
+  const events = (await response.text())
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Event)
+  const last = events.filter((event) => event._tag !== "Progress")
+  expect(last).toHaveLength(1)
+  return last[0]!
+}
+
+/** The company's name at each code of one carrier on one page, read in one request. */
+const companies = async (platform: TestPlatform): Promise<ReadonlyArray<unknown>> => {
+  const { body, status } = await platform.get("/v1/npa/416?limit=100")
+  expect(status).toBe(200)
+  const { exchanges } = body as { exchanges: ReadonlyArray<{ ocn: string | null; company_name: string | null }> }
+  return exchanges.filter(({ ocn }) => ocn === "8051").map(({ company_name }) => company_name)
+}
+
+export const ingestionSection = (platform: () => TestPlatform): void => {
+  describe("decisions: ingestion is idempotent and atomic, goes on after malformed lines, refuses damaged files", () => {
+    let folder: string
+    let lines: ReadonlyArray<string>
+    const file = async (name: string, content: string): Promise<string> => {
+      const path = join(folder, name)
+      await writeFile(path, content)
+      return path
+    }
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), "sluice-ingestion-"))
+      lines = gunzipSync(await readFile(bundled("COCodeStatus_ALL.csv.gz")))
+        .toString("latin1")
+        .split("\r\n")
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+
+    it("a repeated file changes nothing, and the time of the last ingestion moves", async () => {
+      const before = (await request(`${platform().url}/v1/health`)).body as { last_ingestion: string }
+      const again = await ingest(platform(), bundled("ocn_carriers_joined.csv.gz"))
+      expect(again).toMatchObject({ _tag: "Ingested", read: 3093, added: 0, changed: 0, removed: 0 })
+      await expect
+        .poll(async () => (await request(`${platform().url}/v1/health`)).body, { timeout: 10_000 })
+        .not.toMatchObject({ last_ingestion: before.last_ingestion })
+    })
+
+    it("a file's own publication date is in the list of ingestions", async () => {
+      const { body, status } = await platform().admin("GET", "/admin/v1/ingestions")
+      expect(status).toBe(200)
+      const { data } = body as { data: ReadonlyArray<{ kind: string; publicationDate: string | null }> }
+      expect(data).toContainEqual(expect.objectContaining({ kind: "NANPA", publicationDate: "2026-07-06" }))
+      expect(data).toContainEqual(expect.objectContaining({ kind: "CNAC", publicationDate: "2024-10-10" }))
+    })
+
+    it("malformed lines, an unknown status among them, are reported with their number, and the rest is read", async () => {
+      // Line 1 is the header, line 2 the date, line 3 the first code.
+      const damaged = lines.map((line, index) =>
+        index === 99 || index === 4_999
+          ? line.slice(0, 3)
+          : index === 2
+            ? line.replace("In Service", "On Holiday")
+            : line
+      )
+      expect(damaged[2]).toContain("On Holiday")
+      const event = await ingest(platform(), await file("malformed.csv", damaged.join("\r\n")), true)
+      expect(event).toMatchObject({ _tag: "Ingested", read: 43_997, dryRun: true, malformed: { total: 3 } })
+      expect(event.malformed?.listed.map(({ line }) => line)).toEqual([3, 100, 5_000])
+    })
+
+    it("more than 1 % malformed, cut off, or no such file: refused, and the old data stays", async () => {
+      const every50th = lines.map((line, index) => (index > 2 && index % 50 === 0 ? `${line.slice(0, 5)}` : line))
+      const packed = await readFile(bundled("COCodeStatus_ALL.csv.gz"))
+      await writeFile(join(folder, "cut.csv.gz"), packed.subarray(0, packed.length / 2))
+      const sources = [
+        await file("damaged.csv", every50th.join("\r\n")),
+        join(folder, "cut.csv.gz"),
+        await file("page.csv", "<!DOCTYPE html><html><body>Not found</body></html>"),
+        await file("other.csv", "a,b,c\n1,2,3\n"),
+        await file("empty.csv", ""),
+        join(folder, "missing.csv"),
+        folder
+      ]
+      for (const source of sources) {
+        expect(await ingest(platform(), source), source).toMatchObject({
+          _tag: "Failed",
+          message: expect.stringMatching(/\S/)
+        })
+      }
+      const { body } = await request(`${platform().url}/v1/stats`)
+      expect(body).toMatchObject(statistics)
+    })
+
+    it("readers see the old or the new set, never both, and are answered all the while", async () => {
+      const old = await companies(platform())
+      expect(old.length).toBeGreaterThan(1)
+      expect(new Set(old)).toEqual(new Set(["Bell Canada"]))
+      const renamed = lines.map((line) => line.replace('"Bell Canada"', '"Renamed Canada"'))
+      const source = await file("renamed.csv", renamed.join("\r\n"))
+      let ended = false
+      const ingestion = ingest(platform(), source).finally(() => {
+        ended = true
+      })
+      const seen = new Set<string>()
+      while (!ended || !seen.has('["Renamed Canada"]')) {
+        const distinct = [...new Set(await companies(platform()))]
+        seen.add(JSON.stringify(distinct))
+        expect(distinct).toHaveLength(1)
+      }
+      expect(await ingestion).toMatchObject({ _tag: "Ingested", added: 0, removed: 0 })
+      expect((await ingestion).changed).toBeGreaterThan(1)
+      expect((await platform().get("/v1/carrier/8051")).body).toMatchObject({ company_name: "Renamed Canada" })
+
+      expect(await ingest(platform(), bundled("COCodeStatus_ALL.csv.gz"))).toMatchObject({ _tag: "Ingested" })
+      await expect.poll(() => companies(platform()), { timeout: 30_000 }).toEqual(old)
+    })
+  })
+}

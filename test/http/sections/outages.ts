@@ -1,0 +1,165 @@
+/**
+ * What becomes of the platform while a server that it uses is away (decisions, "Number directory", Health; "Tenancy, keys,
+ * scopes"), gone or silent: what it says of itself, what it goes on answering, and that all of it comes back.
+ */
+import { describe, expect, it } from "vitest"
+import { type Reply, request, type TestPlatform } from "../harness.ts"
+import { statistics } from "./literals.ts"
+
+/** Longer than any reconnection and any life of a cached key. */
+const patienceMillis = 30_000
+
+/** Status and body of a request that may also get no answer at all. */
+const answered = (reply: Promise<Reply>): Promise<{ readonly status: number | "no answer"; readonly body: unknown }> =>
+  reply.then(
+    ({ body, status }) => ({ status, body }),
+    (cause: unknown) => ({ status: "no answer", body: String(cause) })
+  )
+
+export const outagesSection = (platform: () => TestPlatform): void => {
+  const open = (path: string) => request(`${platform().url}${path}`)
+  const ask = (key: string) => request(`${platform().url}/v1/carrier/9104`, { headers: { "x-api-key": key } })
+  const eventually = { timeout: patienceMillis, interval: 100 }
+
+  const unavailable = { error: "unavailable", message: expect.stringMatching(/\S/) }
+
+  const envelope = { success: false, error: { code: "unavailable", message: expect.stringMatching(/\S/) } }
+
+  /** Whether a key that is in use stops working within a second of its revocation. */
+  const revokedWithinASecond = async (): Promise<boolean> => {
+    const { id, key } = await platform().createKey()
+    expect((await ask(key)).status).toBe(200)
+    await platform().revokeKey(id)
+    const deadlineMillis = performance.now() + 1_000
+    while ((await ask(key)).status !== 401) if (performance.now() > deadlineMillis) return false
+    return true
+  }
+
+  const expectRecovery = async () => {
+    await expect.poll(() => open("/readyz"), eventually).toMatchObject({ status: 200, body: { status: "ready" } })
+    await expect
+      .poll(() => open("/v1/health"), eventually)
+      .toMatchObject({ status: 200, body: { status: "healthy", database: "connected" } })
+    // Until announcements are heard again a revoked key may live for seconds; then it must not.
+    await expect.poll(revokedWithinASecond, { timeout: patienceMillis }).toBe(true)
+  }
+
+  describe("the database is gone", () => {
+    it("health says so, reads go on from memory, what cannot be checked is 503, and all of it recovers", async () => {
+      const { key: warm } = platform()
+      const cold = await platform().createKey()
+      const revokedMeanwhile = await platform().createKey()
+      const node = await platform().otherNode()
+      expect((await ask(warm)).status).toBe(200)
+      expect((await ask(revokedMeanwhile.key)).status).toBe(200)
+
+      platform().database.cut()
+      try {
+        const read = await ask(warm)
+        expect(read.status).toBe(200)
+        expect(read.body).toMatchObject({ ocn: "9104" })
+
+        const uncheckable = await ask(cold.key)
+        expect(uncheckable.status).toBe(503)
+        expect(uncheckable.body).toStrictEqual(unavailable)
+        expect((await open("/v1/carrier/9104")).status).toBe(401)
+        expect((await ask("no-key")).status).toBe(401)
+
+        await expect
+          .poll(() => open("/v1/health"), eventually)
+          .toMatchObject({ status: 200, body: { status: "unhealthy", database: "error" } })
+        expect((await open("/health")).body).toStrictEqual({
+          status: "unhealthy",
+          database: "error",
+          last_ingestion: expect.stringMatching(/^\d{4}-/),
+          version: expect.any(String)
+        })
+        expect(await open("/v1/stats")).toMatchObject({ status: 200, body: statistics })
+        expect(await open("/readyz")).toMatchObject({
+          status: 503,
+          body: { status: "not_ready", checks: { database: { ok: false } } }
+        })
+        expect((await open("/livez")).status).toBe(200)
+        const admin = await platform().admin("GET", "/admin/v1/organizations")
+        expect(admin.status).toBe(503)
+        expect(admin.body).toStrictEqual(envelope)
+
+        // Another node still has the database, and this one cannot hear it.
+        const other = await request(`${node.url}/v1/carrier/9104`, { headers: { "x-api-key": cold.key } })
+        expect(other.status).toBe(200)
+        await platform().revokeKey(revokedMeanwhile.id, node)
+
+        // Announcements cannot be heard, so a key is trusted for seconds only.
+        await expect.poll(() => ask(warm), eventually).toMatchObject({ status: 503, body: unavailable })
+        await expect.poll(() => ask(revokedMeanwhile.key), eventually).toMatchObject({ status: 503 })
+      } finally {
+        platform().database.restore()
+      }
+
+      await expect.poll(() => ask(warm), eventually).toMatchObject({ status: 200 })
+      expect((await ask(cold.key)).status).toBe(200)
+      expect((await ask(revokedMeanwhile.key)).status).toBe(401)
+      await expectRecovery()
+    })
+  })
+
+  describe("the database is silent", () => {
+    it("nothing hangs, health says so, and all of it recovers", async () => {
+      const { key: warm } = platform()
+      // As many as there are connections, on each of which a question may then wait for its answer.
+      const cold = await Promise.all(Array.from({ length: 10 }, () => platform().createKey()))
+      await Promise.all(cold.map(() => platform().admin("GET", "/admin/v1/organizations")))
+      expect((await ask(warm)).status).toBe(200)
+
+      platform().database.silence()
+      try {
+        const asked = cold.map(({ key }) => answered(ask(key)))
+        const administered = answered(platform().admin("GET", "/admin/v1/organizations"))
+        expect((await ask(warm)).status).toBe(200)
+        await expect
+          .poll(() => open("/v1/health"), eventually)
+          .toMatchObject({ status: 200, body: { status: "unhealthy", database: "error" } })
+        expect((await open("/readyz")).status).toBe(503)
+        expect(await Promise.all(asked)).toStrictEqual(cold.map(() => ({ status: 503, body: unavailable })))
+        expect(await administered).toStrictEqual({ status: 503, body: envelope })
+      } finally {
+        platform().database.restore()
+      }
+
+      await expect.poll(() => ask(cold[0]!.key), eventually).toMatchObject({ status: 200 })
+      await expectRecovery()
+    })
+  })
+
+  describe("NATS is gone", () => {
+    it("health is degraded, reads go on, and it recovers", async () => {
+      platform().nats.cut()
+      try {
+        await expect
+          .poll(() => open("/v1/health"), eventually)
+          .toMatchObject({ status: 200, body: { status: "degraded", database: "connected" } })
+        expect((await platform().get("/v1/carrier/9104")).status).toBe(200)
+        const fresh = await platform().createKey()
+        expect((await ask(fresh.key)).status).toBe(200)
+        expect((await open("/livez")).status).toBe(200)
+      } finally {
+        platform().nats.restore()
+      }
+      await expectRecovery()
+    })
+  })
+
+  describe("NATS is silent", () => {
+    it("health is degraded, and it recovers", async () => {
+      platform().nats.silence()
+      try {
+        await expect
+          .poll(() => open("/v1/health"), eventually)
+          .toMatchObject({ status: 200, body: { status: "degraded", database: "connected" } })
+      } finally {
+        platform().nats.restore()
+      }
+      await expectRecovery()
+    })
+  })
+}

@@ -1,0 +1,123 @@
+/** What is there for machines and operators: the API's description, its documentation, probes, metrics and logs. */
+import { readFile } from "node:fs/promises"
+import { describe, expect, it } from "vitest"
+import { request, type TestPlatform } from "../harness.ts"
+
+const root = new URL("../../../", import.meta.url)
+
+/** One line of Prometheus' text format: a comment, or a name with labels and a value. */
+const metricLine =
+  /^(# (HELP|TYPE) \S+ .*|[a-zA-Z_:][\w:]*(\{([a-zA-Z_]\w*="([^"\\]|\\.)*",?)*\})? (-?[\d.e+-]+|[+-]Inf|NaN))$/
+
+export const systemSection = (platform: () => TestPlatform): void => {
+  const open = (path: string) => request(`${platform().url}${path}`)
+
+  const requestsOf = async (route: string, status: number): Promise<number> => {
+    const { body } = await open("/metrics")
+    const line = (body as string)
+      .split("\n")
+      .find(
+        (line) =>
+          line.startsWith("sluice_http_requests_total{") &&
+          line.includes(`route="${route}"`) &&
+          line.includes(`status="${status}"`) &&
+          line.includes('method="GET"')
+      )
+    return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(" ") + 1))
+  }
+
+  describe("/openapi.json and /docs", () => {
+    it("the description that is served is the committed one", async () => {
+      const { body, status } = await open("/openapi.json")
+      expect(status).toBe(200)
+      expect(body).toStrictEqual(JSON.parse(await readFile(new URL("openapi.json", root), "utf8")))
+    })
+
+    it("it describes every documented path and both path forms", async () => {
+      const { paths } = (await open("/openapi.json")).body as { paths: Record<string, unknown> }
+      expect(Object.keys(paths)).toEqual(
+        expect.arrayContaining([
+          "/v1/carriers",
+          "/v1/carrier/{ocn}",
+          "/v1/carrier",
+          "/v1/npa/{npa}",
+          "/v1/npa/{npa}/nxx/{nxx}",
+          "/v1/npa",
+          "/v1/health",
+          "/health",
+          "/v1/stats",
+          "/stats"
+        ])
+      )
+    })
+
+    it("the documentation is a page that needs no other address", async () => {
+      const { body, headers, status } = await open("/docs")
+      expect(status).toBe(200)
+      expect(headers.get("content-type")).toMatch(/^text\/html/)
+      const page = body as string
+      expect(page).toMatch(/^\s*<!doctype html>/i)
+      const loaded = page.matchAll(/<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi)
+      for (const [, address] of loaded) expect(address, "loaded by the page").not.toMatch(/^(https?:)?\/\//)
+    })
+  })
+
+  describe("probes", () => {
+    it("/livez", async () => {
+      expect(await open("/livez")).toMatchObject({ status: 200, body: { status: "alive" } })
+    })
+
+    it("/readyz names what it stands on", async () => {
+      const { body, status } = await open("/readyz")
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        status: "ready",
+        checks: { database: { ok: true }, directory: { ok: true }, nats: { ok: true } }
+      })
+    })
+  })
+
+  describe("/metrics", () => {
+    it("is in the text format of Prometheus", async () => {
+      const { body, headers, status } = await open("/metrics")
+      expect(status).toBe(200)
+      expect(headers.get("content-type")).toMatch(/^text\/plain/)
+      const lines = (body as string).split("\n").filter((line) => line !== "")
+      expect(lines.length).toBeGreaterThan(10)
+      for (const line of lines) expect(line).toMatch(metricLine)
+    })
+
+    it("counts requests by route and status", async () => {
+      const good = await requestsOf("/v1/carrier/:ocn", 200)
+      const bad = await requestsOf("/v1/carrier/:ocn", 404)
+      for (const ocn of ["9104", "3700", "ZZZ9"]) await platform().get(`/v1/carrier/${ocn}`)
+      expect(await requestsOf("/v1/carrier/:ocn", 200)).toBe(good + 2)
+      expect(await requestsOf("/v1/carrier/:ocn", 404)).toBe(bad + 1)
+    })
+
+    it("has no label that a caller can make up", async () => {
+      await platform().get("/made/up/4711?made-up=4712")
+      await platform().get("/v1/carrier/Q4X3")
+      const metrics = (await open("/metrics")).body as string
+      for (const made of ["4711", "4712", "Q4X3", "made"]) expect(metrics).not.toContain(made)
+    })
+  })
+
+  describe("logs", () => {
+    it("are JSON, one line a request, with its id, path and status, and never the query", async () => {
+      const id = "e2e-access-log-1"
+      await platform().get("/v1/carrier/9104?apiKey=whatever&note=not-to-be-logged", {
+        headers: { "x-api-key": platform().key, "x-request-id": id }
+      })
+      const lineOf = () =>
+        platform()
+          .process.stderr()
+          .split("\n")
+          .filter((line) => line.includes(id))
+      await expect.poll(lineOf, { timeout: 10_000 }).toHaveLength(1)
+      const line = JSON.parse(lineOf()[0]!) as { annotations: Record<string, unknown> }
+      expect(line.annotations).toMatchObject({ requestId: id, method: "GET", path: "/v1/carrier/9104", status: 200 })
+      expect(lineOf()[0]).not.toContain("not-to-be-logged")
+    })
+  })
+}
