@@ -53,6 +53,8 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
       }
       case "clock":
         yield* waitForClock(partition)
+        // nothing can be decided any more: who waited was told
+        if (partition.closing && partition.currentTime() === undefined) return { _tag: "Closed" }
         break
       case "restart":
         return { _tag: "Restart", reason: partition.restartReason }

@@ -27,7 +27,6 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["a checkpoint was not written", "engine, checkpoint failed"],
   ["a checkpoint at frame", "engine, restarted after somebody else's checkpoint"],
   ["does not serve: the clock is", "engine, clock behind"],
-  ["claims were refused", "engine, gave claiming up"],
   ["are lost (", "engine, refused a log with a lost tail"],
   ["has seen another frame", "engine, refused a log with another frame"],
   ["its chain is broken", "engine, refused a broken chain"],

@@ -9,8 +9,9 @@ import { Prng } from "./Prng.ts"
 /** The wall clock of a simulation at its beginning: 2026-01-01, milliseconds since the Unix epoch. */
 export const epochMillis = 1_767_225_600_000
 
-/** A simulation that runs more tasks than this is in a loop without an end. */
+/** A simulation that runs more than this is in a loop without an end. */
 const maximumTasks = 400_000
+const maximumBusyOperations = 10_000_000
 
 interface Task {
   readonly process: SimulatedProcess | undefined
@@ -90,6 +91,7 @@ export class SimulatedProcess {
     executionMode: "async",
     shouldYield: (fiber) => {
       if (fiber.currentOpCount < this.operations) return false
+      this.world.busy += this.operations
       this.operations = this.nextSlice()
       return true
     },
@@ -123,6 +125,8 @@ export class World {
   /** Monotonic time since the beginning, milliseconds with a fraction. */
   now = 0
   tasksRun = 0
+  /** Operations of fibers that did not yield by themselves. */
+  busy = 0
   private readonly order: Prng
   private readonly queue: Array<Task> = []
   private queueHead = 0
@@ -166,7 +170,9 @@ export class World {
           continue
         }
       }
-      if (++this.tasksRun > maximumTasks) throw new RunawaySimulation(`more than ${maximumTasks} tasks`)
+      if (++this.tasksRun > maximumTasks || this.busy > maximumBusyOperations) {
+        throw new RunawaySimulation(`it ran ${this.tasksRun} tasks and ${this.busy} operations without a pause`)
+      }
       task.run()
     }
     if (this.queueHead >= this.queue.length && this.queueHead > 0) {

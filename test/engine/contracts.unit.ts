@@ -1,8 +1,13 @@
 /** The contract suites of the ports, run against the implementations in memory. */
 import { Effect, Layer } from "effect"
+import * as CheckpointsMemory from "../../src/engine/CheckpointsMemory.ts"
+import { ReactorTransaction } from "../../src/engine/Cursors.ts"
+import * as CursorsMemory from "../../src/engine/CursorsMemory.ts"
 import { Journal } from "../../src/engine/Journal.ts"
 import * as JournalMemory from "../../src/engine/JournalMemory.ts"
 import * as SignalsMemory from "../../src/engine/SignalsMemory.ts"
+import { checkpointsContract } from "./contracts/checkpoints.ts"
+import { cursorsContract, EffectsHarness } from "./contracts/cursors.ts"
 import { JournalHarness, journalContract } from "./contracts/journal.ts"
 import { SignalsHarness, signalsContract } from "./contracts/signals.ts"
 
@@ -29,4 +34,23 @@ signalsContract(
     const store = SignalsMemory.makeStore(8)
     return SignalsHarness.of({ partitions: 8, connect: Effect.sync(() => SignalsMemory.make(store)) })
   })
+)
+
+checkpointsContract("memory", CheckpointsMemory.layer)
+
+cursorsContract(
+  "memory",
+  Layer.merge(
+    CursorsMemory.layer,
+    Layer.sync(EffectsHarness, () => {
+      const lists = new Map<number, Array<string>>()
+      return EffectsHarness.of({
+        write: (partition, text) =>
+          Effect.map(Effect.service(ReactorTransaction), (transaction) =>
+            transaction.onCommit(() => lists.set(partition, [...(lists.get(partition) ?? []), text]))
+          ),
+        written: (partition) => Effect.sync(() => lists.get(partition) ?? [])
+      })
+    })
+  )
 )

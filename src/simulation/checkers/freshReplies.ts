@@ -15,10 +15,11 @@ export const freshReplies: Checker = {
     const begun: Array<Array<{ readonly epoch: number; readonly at: number }>> = simulation.truth.commits.map(() => [])
     /** How old a reply without facts may be. A leader that is none any more can make it older. */
     const bound = () => freshnessMillis + (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) + 1
-    const checkEpoch = (partition: number, epoch: number, what: string, by: string) => {
+    /** What was true at some time since it was asked for may be said later. */
+    const checkEpoch = (partition: number, epoch: number, what: string, by: string, since: number) => {
       const next = begun[partition]!.find((begin) => begin.epoch > epoch)
       const age = next === undefined ? 0 : simulation.world.now - next.at
-      if (age > bound()) {
+      if (age > bound() && next!.at < since) {
         violate(`${by} ${what} in epoch ${epoch}, ${Math.round(age)} ms after epoch ${next!.epoch} had begun`)
       }
     }
@@ -44,15 +45,22 @@ export const freshReplies: Checker = {
       answered: ({ answer, decided, engine, epoch, operation, startedAt }) => {
         if (answer === undefined || answer._tag === "Failed" || decided === undefined) return
         if (decided.records.length > 0) return
-        checkEpoch(simulation.partitionOf(operation.organization), epoch, `answered #${operation.number}`, engine.name)
+        checkEpoch(
+          simulation.partitionOf(operation.organization),
+          epoch,
+          `answered #${operation.number}`,
+          engine.name,
+          startedAt
+        )
         checkState(decided, decided.restsOn!, startedAt, engine.name)
       },
       looked: (look) => {
-        checkEpoch(look.partition, look.epoch, "showed a state", look.engine.name)
+        checkEpoch(look.partition, look.epoch, "showed a state", look.engine.name, look.startedAt)
         checkState(look, look.json, look.startedAt, look.engine.name)
       },
       laneAnswered: ({ engine, epoch, exit, partition }) => {
-        if (exit._tag === "Success") checkEpoch(partition, epoch, "answered in a lane", engine.name)
+        if (exit._tag === "Success")
+          checkEpoch(partition, epoch, "answered in a lane", engine.name, simulation.world.now)
       }
     }
   }

@@ -10,11 +10,13 @@ import { Directory } from "../../../src/directory/Directory.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { maximumLimit } from "../../../src/limits/index.ts"
 import { NatsConnection } from "../../../src/nats/connection.ts"
+import { ensureDemo } from "../../../src/platform/demo.ts"
 import { layerEngine } from "../../../src/platform/engine.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
 import { layerServices, layerStores } from "../../../src/platform.ts"
 import { layerPublic } from "../../../src/server.ts"
+import { demoKey } from "../runner/platform.ts"
 import { startServers } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
 
@@ -50,6 +52,8 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
       yield* (yield* Directory).refresh
       const sql = yield* SqlClient.SqlClient
       const plans = yield* OrganizationPlans
+      // Where the folder's first start was stopped before it had made one.
+      yield* ensureDemo(Redacted.make(demoKey), () => Effect.void)
       const [demo] = yield* sql<{ readonly id: string }>`select id from organizations where name = 'demo'`
       yield* plans.setLimits(demo!.id, { requestsPerMinute: maximumLimit })
       const listener = yield* Layer.build(layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false }))

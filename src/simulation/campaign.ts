@@ -1,0 +1,123 @@
+/**
+ * Plays many scenarios, one seed after the other, until one fails or the campaign is over; then shrinks the failing one. Sums up the marks. What
+ * `sluice simulate` and the tests run. Needs no service.
+ */
+
+import { generate } from "./generate.ts"
+import { Marks } from "./Marks.ts"
+import { type Outcome, type PlayOptions, play } from "./play.ts"
+import { type Scenario, toJson } from "./Scenario.ts"
+import type { Violation } from "./Simulation.ts"
+import { shrink } from "./shrink.ts"
+import type { Workload } from "./Workload.ts"
+
+/** Every so many scenarios one is played twice: the same seed must give the same course of events. */
+const repeatEvery = 50
+
+export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
+  /** The first seed; further ones follow it. */
+  readonly seed: number
+  readonly seeds: number
+  /** Steps of each scenario; 100 unless told otherwise. */
+  readonly steps?: number
+  /** Asked after each scenario; true ends the campaign early. */
+  readonly isOver?: (played: number) => boolean
+}
+
+/** A failing scenario, made small. */
+export interface Failure {
+  readonly seed: number
+  readonly violation: Violation
+  readonly scenario: Scenario
+  /** Steps and faults that the scenario had before it was shrunk. */
+  readonly drawnSteps: number
+  readonly drawnFaults: number
+  /** The course of the shrunk scenario, for people. */
+  readonly trace: ReadonlyArray<string>
+}
+
+export interface CampaignReport {
+  readonly played: number
+  readonly marks: Marks
+  readonly failure: Failure | undefined
+}
+
+/** Plays seeds from `seed` on. */
+export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport => {
+  const marks = new Marks()
+  let played = 0
+  for (let seed = options.seed; played < options.seeds; seed++) {
+    const scenario = generate(workload, seed, options.steps)
+    const outcome = play(scenario, workload, options)
+    played++
+    marks.add(outcome.marks)
+    if (outcome.violation !== undefined) return { played, marks, failure: explain(workload, scenario, options) }
+    if (played % repeatEvery === 1) {
+      const failure = repeats(workload, scenario, outcome, options)
+      if (failure !== undefined) return { played, marks, failure }
+    }
+    if (options.isOver?.(played) === true) break
+  }
+  return { played, marks, failure: undefined }
+}
+
+/** Shrinks a scenario that fails and plays what is left of it with a trace. Undefined when it does not fail. */
+export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
+  const { violation } = play(scenario, workload, options)
+  if (violation === undefined) return undefined
+  const shrunk = shrink(
+    scenario,
+    workload,
+    (candidate) => play(candidate, workload, options).violation?.checker === violation.checker
+  )
+  return report(workload, scenario, shrunk.scenario, options)
+}
+
+const report = (workload: Workload, drawn: Scenario, shrunk: Scenario, options: PlayOptions): Failure => {
+  const outcome = play(shrunk, workload, { ...options, isTraced: true })
+  return {
+    seed: drawn.seed,
+    violation: outcome.violation!,
+    scenario: shrunk,
+    drawnSteps: drawn.steps.length,
+    drawnFaults: drawn.faults.length,
+    trace: outcome.trace
+  }
+}
+
+/** The checker that needs two runs: the same seed twice gives the same course of events. */
+const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options: PlayOptions): Failure | undefined => {
+  const second = play(scenario, workload, options)
+  if (second.fingerprint === first.fingerprint) return undefined
+  return {
+    seed: scenario.seed,
+    violation: {
+      checker: "the same seed gives the same trace",
+      message: `it came out as ${first.fingerprint} and as ${second.fingerprint}`,
+      at: 0
+    },
+    scenario,
+    drawnSteps: scenario.steps.length,
+    drawnFaults: scenario.faults.length,
+    trace: []
+  }
+}
+
+/** Lines of a trace that are shown at most. */
+const shownLines = 200
+
+/** A failure as a person reads it: what was found, the trace, the scenario. */
+export const describeFailure = (failure: Failure): string => {
+  const { drawnFaults, drawnSteps, scenario, seed, trace, violation } = failure
+  const left = trace.length - shownLines
+  return [
+    `seed ${seed}: ${violation.checker}`,
+    `  ${violation.message}`,
+    `shrunk from ${drawnSteps} steps and ${drawnFaults} faults to ${scenario.steps.length} and ${scenario.faults.length}:`,
+    "",
+    ...(left > 0 ? [`  … ${left} earlier lines`] : []),
+    ...trace.slice(-shownLines),
+    "",
+    toJson(scenario).trimEnd()
+  ].join("\n")
+}

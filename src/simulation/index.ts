@@ -1,0 +1,37 @@
+/**
+ * `sluice/simulation`: property-based proof of actors. `given(facts).when(command).then(…)` specifies a rule alone; `simulate` runs it in the real
+ * engine under seeded faults; `campaign`, `play` and `shrink` are the parts, for who wants workloads of their own.
+ */
+export { bank } from "./bank.ts"
+export type { Checker, Observer } from "./Checker.ts"
+export {
+  type CampaignOptions,
+  type CampaignReport,
+  campaign,
+  describeFailure,
+  explain,
+  type Failure
+} from "./campaign.ts"
+export { engineCheckers } from "./checkers/index.ts"
+export { defaultSteps, generate, scenarios } from "./generate.ts"
+export { appendMarks, Marks, requiredMarks } from "./Marks.ts"
+export { type Outcome, type PlayOptions, play } from "./play.ts"
+export { Fault, fromJson, operations, Scenario, Step, Topology, toJson } from "./Scenario.ts"
+export type { Violation } from "./Simulation.ts"
+export { type Shrunk, shrink } from "./shrink.ts"
+export {
+  describeReport,
+  type SimulateOptions,
+  SimulationFailed,
+  type SimulationReport,
+  simulate,
+  workloadOf
+} from "./simulate.ts"
+export {
+  type Decided,
+  type ExpectedDecision,
+  given,
+  SpecificationFailed,
+  type SpecificationOptions
+} from "./specification.ts"
+export type { CommandSource, Expected, Invariants, Oracle, Workload } from "./Workload.ts"

@@ -1,0 +1,151 @@
+/**
+ * Specifications of a rule without any engine: `given(actor, facts).when(command).then(…)` (Emmett's form). The rule's own `evolve` makes the state,
+ * `decide` answers, and facts, states and replies go through their schemas as they would through the log. Needs no service.
+ */
+import { isDeepStrictEqual } from "node:util"
+import { Data, Schema } from "effect"
+import type { Actor, ActorOfState, AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
+
+/** A rule did something else than its specification says. */
+export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")<{ readonly message: string }> {}
+
+export interface SpecificationOptions {
+  /** Milliseconds since the Unix epoch; 2026-01-01 unless told otherwise. */
+  readonly now?: number
+  readonly organization?: string
+  readonly key?: string
+  /** What the rule reads of other actors: their facts so far. */
+  readonly others?: ReadonlyArray<{
+    readonly actor: AnyActor
+    readonly key?: string
+    readonly facts: ReadonlyArray<unknown>
+  }>
+}
+
+/** What a decision must be. What is left out is not compared, except that a decision without `rejection` must be accepted. */
+export interface ExpectedDecision<Fact, Reply, Rejection> {
+  readonly facts?: ReadonlyArray<Fact>
+  readonly reply?: Reply
+  readonly rejection?: Rejection
+  /** Facts for other actors, in order. */
+  readonly others?: ReadonlyArray<{
+    readonly kind: string
+    readonly key: string
+    readonly facts: ReadonlyArray<unknown>
+  }>
+  /** Types of public events, in order. */
+  readonly events?: ReadonlyArray<string>
+}
+
+export interface Decided<Fact, State, Reply, Rejection> {
+  readonly decision: Decision<Fact, Reply, Rejection>
+  /** The state after the decision's own facts. */
+  readonly state: State
+  /** Throws `SpecificationFailed` when the decision is another one. */
+  readonly then: (expected: ExpectedDecision<Fact, Reply, Rejection> | ReadonlyArray<Fact>) => void
+}
+
+const defaultNow = 1_767_225_600_000
+
+const contextOf = (self: AnyActor, options: SpecificationOptions): DecideContext => {
+  const organization = options.organization ?? "org_1"
+  return {
+    now: options.now ?? defaultNow,
+    self: { organization, kind: self.kind, key: options.key ?? "" },
+    id: (index) => `00000000-0000-8000-8000-${index.toString(16).padStart(12, "0")}`,
+    read: <State>(actor: ActorOfState<State>, key = "") => {
+      const other = options.others?.find((known) => known.actor.kind === actor.kind && (known.key ?? "") === key)
+      const known = other?.actor ?? (actor as AnyActor)
+      return (other?.facts ?? []).reduce<unknown>(evolveOf(known), known.options.initial(key)) as State
+    }
+  }
+}
+
+/** Applies a fact as a replay does: through the schema, and to a copy where the actor changes its state in place. */
+const evolveOf =
+  (actor: AnyActor) =>
+  (state: unknown, fact: unknown): unknown => {
+    const stored = JSON.parse(JSON.stringify(actor.encodeFact(fact))) as unknown
+    const own = actor.options.copy === undefined ? state : actor.options.copy(state)
+    return actor.options.evolve(own, actor.decodeFact(stored, actor.version))
+  }
+
+const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
+
+const expectEqual = (what: string, wanted: unknown, found: unknown): void => {
+  if (isDeepStrictEqual(wanted, found)) return
+  throw new SpecificationFailed({ message: `${what}: wanted ${show(wanted)}, found ${show(found)}` })
+}
+
+/**
+ * Begins a specification: an actor that has had these facts.
+ *
+ * Throws what a schema refuses, and `SpecificationFailed` when the rule changed the state that it was given.
+ */
+export const given = <Command, Fact, State, Reply, Rejection>(
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  facts: ReadonlyArray<Fact> = [],
+  options: SpecificationOptions = {}
+) => {
+  const initial = actor.options.initial(options.key ?? "")
+  const state = facts.reduce<unknown>(evolveOf(actor), initial) as State
+  const decided = (decide: (context: DecideContext) => Decision<Fact, Reply, Rejection>) => {
+    const before = show(actor.encodeState(state))
+    const decision = decide(contextOf(actor, options))
+    if (show(actor.encodeState(state)) !== before) {
+      throw new SpecificationFailed({ message: `${actor.kind} has changed the state that it decides upon` })
+    }
+    const result: Decided<Fact, State, Reply, Rejection> = {
+      decision,
+      state: decision.facts.reduce<unknown>(evolveOf(actor), state) as State,
+      // biome-ignore lint/suspicious/noThenProperty: the word of the specification; nobody awaits it
+      then: (wanted) => {
+        const expected: ExpectedDecision<Fact, Reply, Rejection> = Array.isArray(wanted)
+          ? { facts: wanted as ReadonlyArray<Fact> }
+          : (wanted as ExpectedDecision<Fact, Reply, Rejection>)
+        if ("rejection" in expected) expectEqual("rejection", expected.rejection, decision.rejection)
+        else if (!decision.accepted) {
+          throw new SpecificationFailed({ message: `it was rejected with ${show(decision.rejection)}` })
+        }
+        if (expected.facts !== undefined) expectEqual("facts", expected.facts, decision.facts)
+        if ("reply" in expected) expectEqual("reply", expected.reply, decision.reply)
+        if (expected.others !== undefined) {
+          const others = decision.others.map((other) => ({
+            kind: other.actor.kind,
+            key: other.key,
+            facts: other.facts
+          }))
+          expectEqual("facts of others", expected.others, others)
+        }
+        if (expected.events !== undefined) {
+          expectEqual(
+            "events",
+            expected.events,
+            decision.events.map(({ type }) => type)
+          )
+        }
+      }
+    }
+    return result
+  }
+  return {
+    state,
+    /** A command is asked. */
+    when: (command: Command) => {
+      const codec = Schema.toCodecJson(actor.options.command)
+      const asked = Schema.decodeUnknownSync(codec)(Schema.encodeUnknownSync(codec)(command))
+      return decided((context) => actor.options.decide(state, asked, context))
+    },
+    /** The actor's time has come. Throws `SpecificationFailed` when it does not want to be woken. */
+    whenWoken: () => {
+      const { wake, wakeAt } = actor.options
+      const at = wakeAt?.(state)
+      if (wake === undefined || at === undefined) {
+        throw new SpecificationFailed({ message: `${actor.kind} does not want to be woken` })
+      }
+      return decided(
+        (context) => wake(state, { ...context, now: options.now ?? at }) as Decision<Fact, Reply, Rejection>
+      )
+    }
+  }
+}
