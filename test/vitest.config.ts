@@ -10,6 +10,8 @@ const needsServers = (kind: (typeof kinds)[number]) => kind === "it" || kind ===
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
+    // Most tests wait for servers rather than for a core.
+    maxWorkers: 3,
     reporters: ["default", "./test/support/reporter.ts"],
     projects: kinds.map((kind) => ({
       test: {

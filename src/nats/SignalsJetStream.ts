@@ -4,7 +4,7 @@
  * "External signals"). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
-import { Context, Data, Effect, Layer, type Scope, Stream } from "effect"
+import { Context, Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"
 import { isSubjectToken } from "../engine/address.ts"
 import { maximumSignalBytes, type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
 import { NatsConnection } from "./connection.ts"
@@ -52,6 +52,10 @@ export class SignalsRetention extends Context.Service<
   }
 >()("sluice/nats/SignalsRetention") {}
 
+/** Attempts to open the stream at a start, and the pause between them. */
+const openAttempts = 10
+const openPauseMillis = 500
+
 export const make = (
   client: Client,
   options: SignalsOptions
@@ -65,7 +69,12 @@ export const make = (
     const api = Api.make(requests)
     const prefix = options.namespace === undefined ? "" : `${options.namespace}.`
     const stream = options.namespace === undefined ? "signals" : `${options.namespace}-signals`
-    yield* openStream(api, settingsOf(stream, prefix, options))
+    // A cluster that is electing answers nothing for a while; a start waits for it.
+    yield* Effect.retry(openStream(api, settingsOf(stream, prefix, options)), {
+      while: (error) => error._tag === "SignalsUnavailable",
+      schedule: Schedule.spaced(openPauseMillis),
+      times: openAttempts - 1
+    })
     const storedUnder = (partition: number) => `${prefix}signals.${partition}.`
 
     const subscribe = (partition: number, after: number): Stream.Stream<Signal, SignalsUnavailable> => {

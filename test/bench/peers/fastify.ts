@@ -20,12 +20,11 @@ export interface PeerSettings {
   readonly port: number
   readonly apiKey: string
   readonly answers: ReadonlyArray<RecordedAnswer>
-  /** Whether the platform's answers told of a request limit, so that this server tells of it too. */
+  /** The platform's limit, which no load reaches: what counts is the counting. */
+  readonly requestsPerMinute: number
+  /** Whether the platform's answers told of it, so that this server tells of it too. */
   readonly showsLimit: boolean
 }
-
-/** So high that no measurement reaches it: what counts is the counting. */
-const requestsPerMinute = 1_000_000_000
 
 const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 
@@ -39,7 +38,7 @@ const serve = async (settings: PeerSettings): Promise<void> => {
   const answers = new Map(
     settings.answers.map(({ key, headers, body }) => [key, { headers, body: Buffer.from(body, "utf8") }])
   )
-  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: 60 })
+  const limiter = new RateLimiterMemory({ points: settings.requestsPerMinute, duration: 60 })
 
   const server = Fastify({
     logger: false,
@@ -61,7 +60,7 @@ const serve = async (settings: PeerSettings): Promise<void> => {
     try {
       const counted = await limiter.consume(organization.id)
       if (settings.showsLimit) {
-        reply.header("x-ratelimit-limit", requestsPerMinute)
+        reply.header("x-ratelimit-limit", settings.requestsPerMinute)
         reply.header("x-ratelimit-remaining", counted.remainingPoints)
         reply.header("x-ratelimit-reset", Math.ceil((Date.now() + counted.msBeforeNext) / 1000))
       }

@@ -7,7 +7,7 @@ import type { PeerSettings, RecordedAnswer } from "../peers/fastify.ts"
 import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import { ChildFailed, freePort } from "../runner/child.ts"
 import { type HttpSample, loadNote, measureLoad } from "../runner/load.ts"
-import { demoKey, filledDataFolder, startPlatform } from "../runner/platform.ts"
+import { demoKey, filledDataFolder, keyHeaders, requestsPerMinute, startPlatform } from "../runner/platform.ts"
 import type { Workbench } from "../runner/workbench.ts"
 
 /** What is asked for, and the key under which the peer finds its answer. */
@@ -23,14 +23,12 @@ const reads: ReadonlyArray<Read> = [
   { name: "carriers", path: "/v1/carriers?state=NY", key: "carriers undefined NY undefined undefined undefined" }
 ]
 
-const headers = { authorization: `Bearer ${demoKey}` }
-
 /** Headers that belong to a connection or a moment; the peer makes its own. */
 const ownHeaders = new Set(["connection", "keep-alive", "date", "x-request-id", "content-length", "transfer-encoding"])
 const limitHeader = "x-ratelimit-limit"
 
 const recordAnswer = async (url: string, { key, path }: Read): Promise<RecordedAnswer> => {
-  const response = await fetch(url + path, { headers })
+  const response = await fetch(url + path, { headers: keyHeaders })
   if (response.status !== 200) throw new ChildFailed(`${path} answered ${response.status}: ${await response.text()}`)
   const kept = [...response.headers].filter(([name]) => !ownHeaders.has(name) && !name.startsWith("x-ratelimit-"))
   return { key, headers: Object.fromEntries(kept), body: await response.text() }
@@ -42,7 +40,7 @@ const recordAnswers = (workbench: Workbench) =>
     const platform = await startPlatform(workbench, { dataFolder: await filledDataFolder(workbench) })
     try {
       const answers = await Promise.all(reads.map((read) => recordAnswer(platform.url, read)))
-      const probe = await fetch(platform.url + reads[0]!.path, { headers })
+      const probe = await fetch(platform.url + reads[0]!.path, { headers: keyHeaders })
       await probe.arrayBuffer()
       return { answers, showsLimit: probe.headers.has(limitHeader) }
     } finally {
@@ -54,7 +52,7 @@ const measureSluice = async (round: Round, path: string): Promise<HttpSample> =>
   const dataFolder = await filledDataFolder(round.workbench)
   const platform = await startPlatform(round.workbench, { dataFolder })
   try {
-    return await measureLoad(round, platform.child, { url: platform.url + path, headers })
+    return await measureLoad(round, platform.child, { url: platform.url + path, headers: keyHeaders })
   } finally {
     await platform.stop()
   }
@@ -76,10 +74,10 @@ const measureFastify = async (round: Round, read: Read): Promise<HttpSample> => 
   const port = await freePort()
   const child = workbench.start(process.execPath, [script], { channel: true })
   try {
-    await child.ask({ port, apiKey: demoKey, answers, showsLimit } satisfies PeerSettings)
+    await child.ask({ port, apiKey: demoKey, answers, requestsPerMinute, showsLimit } satisfies PeerSettings)
     const url = `http://127.0.0.1:${port}`
     await requireSame(url, read, answers.find(({ key }) => key === read.key)!)
-    return await measureLoad(round, child, { url: url + read.path, headers })
+    return await measureLoad(round, child, { url: url + read.path, headers: keyHeaders })
   } finally {
     await child.stop()
   }

@@ -11,8 +11,8 @@ import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchma
 import { ChildFailed, finished } from "../runner/child.ts"
 import { peakMegabytesOf } from "../runner/cpu.ts"
 import {
-  demoKey,
   filledDataFolder,
+  keyHeaders,
   type Platform,
   platformSettings,
   program,
@@ -66,7 +66,7 @@ const swapTimeoutMillis = 30_000
 const untilUsAnswers = async (platform: Platform, status: number): Promise<void> => {
   const deadline = performance.now() + swapTimeoutMillis
   while (performance.now() < deadline) {
-    const response = await fetch(`${platform.url}/v1/npa/212`, { headers: { authorization: `Bearer ${demoKey}` } })
+    const response = await fetch(`${platform.url}/v1/npa/212`, { headers: keyHeaders })
     await response.arrayBuffer()
     if (response.status === status) return
     await new Promise((resolve) => setTimeout(resolve, pollMillis))

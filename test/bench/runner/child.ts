@@ -106,24 +106,31 @@ export const finished = async (child: Child, what: string): Promise<string> => {
 
 /** How often a starting server is asked whether it is ready. */
 const pollMillis = 10
+/** Time a server gets until it is ready. */
+const readyTimeoutMillis = 60_000
 
-/** Waits until an address answers 200; fails when the child ends before, or after `timeoutMillis`. */
-export const untilReady = async (child: Child, url: string, timeoutMillis = 60_000): Promise<void> => {
+/** Waits until an address answers 200; fails when the child ends before, or after `readyTimeoutMillis`. */
+export const untilReady = async (
+  child: Child,
+  url: string,
+  headers: Readonly<Record<string, string>> = {}
+): Promise<void> => {
   let ended: number | string | undefined
   void child.exited.then((code) => {
     ended = code
   })
-  const deadline = performance.now() + timeoutMillis
+  const deadline = performance.now() + readyTimeoutMillis
   while (true) {
     try {
-      const response = await fetch(url)
+      const response = await fetch(url, { headers })
       await response.arrayBuffer()
       if (response.status === 200) return
     } catch {
       // Not listening yet.
     }
     if (ended !== undefined) throw new ChildFailed(`ended with ${ended} before it was ready\n${child.output()}`)
-    if (performance.now() > deadline) throw new ChildFailed(`not ready after ${timeoutMillis} ms\n${child.output()}`)
+    if (performance.now() > deadline)
+      throw new ChildFailed(`not ready after ${readyTimeoutMillis} ms\n${child.output()}`)
     await new Promise((resolve) => setTimeout(resolve, pollMillis))
   }
 }

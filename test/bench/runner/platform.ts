@@ -1,12 +1,12 @@
 /**
  * The platform as a benchmark runs it: `node src/main.ts serve` on a data folder of its own with a fixed demo key,
- * ready when `/readyz` says so. A folder is filled by a first start once and then used by the fresh process of each
+ * ready when `/readyz` says so and the key works. A folder is filled by a first start once and then used by the fresh process of each
  * round.
  */
 import { mkdirSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { type Child, ChildFailed, freePort, untilReady } from "./child.ts"
+import { type Child, ChildFailed, finished, freePort, untilReady } from "./child.ts"
 import type { Workbench } from "./workbench.ts"
 
 /** The repository. */
@@ -15,11 +15,13 @@ export const root = new URL("../../..", import.meta.url).pathname
 export const program = join(root, "src/main.ts")
 /** Key of the organization `demo` in every folder made here. It opens nothing else. */
 export const demoKey = "sk_live_benchmarkBenchmark000001"
+/** What a request with that key carries. */
+export const keyHeaders = { authorization: `Bearer ${demoKey}` }
 
 export interface Platform {
   readonly child: Child
   readonly url: string
-  /** From the start of the process to the first good answer of `/readyz`. */
+  /** From the start of the process until `/readyz` is good and the demo key opens the directory. */
   readonly readySeconds: number
   /** Address of its database, with the credential. */
   readonly postgresUrl: () => Promise<string>
@@ -66,6 +68,8 @@ export const startPlatform = async (workbench: Workbench, options: PlatformOptio
   })
   const url = `http://127.0.0.1:${port}`
   await untilReady(child, `${url}/readyz`)
+  // On a first start the demo organization is made after that.
+  await untilReady(child, `${url}/v1/carriers?limit=1`, keyHeaders)
   return {
     child,
     url,
@@ -82,11 +86,30 @@ export const newDataFolder = (workbench: Workbench, name: string): string => {
   return folder
 }
 
-/** A data folder that a first start has filled with the bundled data, the same one for every use of a name. */
+/** What the demo organization may ask for in a minute: so much that no load reaches it, and still counted. */
+export const requestsPerMinute = 999_999_999
+
+const command = async (workbench: Workbench, dataFolder: string, ...args: ReadonlyArray<string>): Promise<string> =>
+  finished(workbench.start(process.execPath, [program, ...args], { env: platformSettings(dataFolder) }), args[0]!)
+
+const raiseLimit = async (workbench: Workbench, dataFolder: string): Promise<void> => {
+  const organizations = JSON.parse(await command(workbench, dataFolder, "orgs", "list", "--json")) as ReadonlyArray<{
+    readonly id: string
+    readonly name: string
+  }>
+  const { id } = organizations.find(({ name }) => name === "demo")!
+  await command(workbench, dataFolder, "orgs", "set-limits", id, "--requests-per-minute", `${requestsPerMinute}`)
+}
+
+/**
+ * A data folder that a first start has filled with the bundled data, the same one for every use of a name. Its demo
+ * organization has a limit that no load reaches.
+ */
 export const filledDataFolder = (workbench: Workbench, name = "data"): Promise<string> =>
   workbench.once(`data folder ${name}`, async () => {
     const dataFolder = newDataFolder(workbench, name)
     const platform = await startPlatform(workbench, { dataFolder })
+    await raiseLimit(workbench, dataFolder)
     await platform.stop()
     workbench.log(`  filled a data folder in ${platform.readySeconds.toFixed(1)} s`)
     return dataFolder
