@@ -12,6 +12,7 @@ import { keys } from "./cli/keys.ts"
 import { orgs } from "./cli/orgs.ts"
 import { recover } from "./cli/recover.ts"
 import { serve } from "./cli/serve.ts"
+import { simulate } from "./cli/simulate.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { version } from "./version.ts"
 
@@ -19,7 +20,7 @@ const sluice = Command.make("sluice").pipe(
   Command.withDescription(
     "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
   ),
-  Command.withSubcommands([serve, ingest, orgs, keys, config, inspect, recover])
+  Command.withSubcommands([serve, ingest, orgs, keys, config, inspect, recover, simulate])
 )
 
 const program = Command.run(sluice, { version }).pipe(

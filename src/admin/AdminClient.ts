@@ -40,7 +40,10 @@ export const layerLocal = Layer.unwrap(
     const { handler } = yield* Effect.acquireRelease(
       Effect.sync(() =>
         HttpRouter.toWebHandler(
-          Layer.mergeAll(HttpApiBuilder.layer(AdminApi), layerEdge(AdminApi, { accessLog: false })).pipe(
+          Layer.mergeAll(
+            HttpApiBuilder.layer(AdminApi),
+            layerEdge(AdminApi, { accessLog: false, failureLog: false })
+          ).pipe(
             Layer.provide(handlers),
             Layer.provide(Layer.succeedContext(services)),
             Layer.provideMerge(HttpServer.layerServices)

@@ -108,18 +108,23 @@ const run = Effect.fnUntraced(function* (config: Config) {
 
   const options = { databaseUrl, maxConnections: config.databasePool }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
-  // Before the directory is there, which would load an index after every file.
-  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
-  const platform = yield* Layer.build(
-    Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
-      Layer.provideMerge(layerServices(options)),
-      Layer.provideMerge(layerDecisions(engineSettings(config))),
+  // First of all: where another platform runs on this database, this one is refused.
+  const decisions = yield* Layer.build(
+    layerDecisions(engineSettings(config)).pipe(
       Layer.provideMerge(
         named === undefined
           ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
           : Layer.succeed(NatsConnection, named)
       ),
       Layer.provideMerge(stores)
+    )
+  )
+  // Before the directory is there, which would load an index after every file.
+  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
+  const platform = yield* Layer.build(
+    Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
+      Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(Layer.succeedContext(decisions))
     )
   )
 

@@ -16,6 +16,8 @@ import { RequestState, type RequestStateShape } from "./RequestState.ts"
 export interface EdgeOptions {
   /** Whether answers below 500 are logged too. */
   readonly accessLog: boolean
+  /** Whether failures are logged, default true; a command shows them itself. */
+  readonly failureLog?: boolean
 }
 
 /** What the caller gets to read of a failure. */
@@ -250,7 +252,7 @@ export const layerEdge = (
                     )
                   : response
               const finished = finish(answer)
-              return options.accessLog || finished.status >= 500
+              return options.accessLog || (finished.status >= 500 && options.failureLog !== false)
                 ? Effect.as(log(finished.status), finished)
                 : Effect.succeed(finished)
             },
@@ -258,7 +260,7 @@ export const layerEdge = (
               const failure = failureOf(cause, request, routeOf()?.params ?? {}, state)
               if (failure === "aborted") return Effect.succeed(finish(HttpServerResponse.empty({ status: 499 })))
               const finished = finish(respond(failure, pathOf(request.url)))
-              return options.accessLog || finished.status >= 500
+              return options.accessLog || (finished.status >= 500 && options.failureLog !== false)
                 ? Effect.as(log(finished.status, cause), finished)
                 : Effect.succeed(finished)
             }
