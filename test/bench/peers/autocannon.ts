@@ -4,7 +4,7 @@
  */
 import type { EventEmitter } from "node:events"
 import { createRequire } from "node:module"
-import type { Load, LoadResult } from "../runner/load.ts"
+import { answerTimeoutSeconds, type Load, type LoadResult } from "../runner/load.ts"
 
 /** The part of autocannon that is used; it has no types of its own. */
 type Autocannon = (
@@ -38,11 +38,20 @@ const drive = (load: Load & { readonly connections: number }): Promise<LoadResul
   new Promise((resolve, reject) => {
     const counts = new Uint32Array(classes)
     let answered = 0
-    let failures = 0
+    let refused = 0
+    let lost = 0
     const { url, headers, connections, seconds } = load
     const started = performance.now()
     const instance = autocannon(
-      { url, headers, connections, duration: seconds, excludeErrorStats: false, skipAggregateResult: true },
+      {
+        url,
+        headers,
+        connections,
+        duration: seconds,
+        timeout: answerTimeoutSeconds,
+        excludeErrorStats: false,
+        skipAggregateResult: true
+      },
       (error) => {
         if (error !== null) return reject(error)
         const elapsedSeconds = (performance.now() - started) / 1000
@@ -50,17 +59,18 @@ const drive = (load: Load & { readonly connections: number }): Promise<LoadResul
           requestsPerSecond: answered / elapsedSeconds,
           p50Millis: percentile(counts, answered, 0.5),
           p99Millis: percentile(counts, answered, 0.99),
-          failures
+          refused,
+          lost
         })
       }
     )
     instance.on("response", (_client: unknown, status: number, _bytes: number, millis: number) => {
       answered++
-      if (status >= 400) failures++
+      if (status >= 400) refused++
       const at = Math.floor(millis / classMillis)
       counts[at < classes ? at : classes - 1]!++
     })
-    instance.on("reqError", () => failures++)
+    instance.on("reqError", () => lost++)
   })
 
 process.on("message", (load: Load & { readonly connections: number }) => {

@@ -14,6 +14,8 @@ export const connections = 64
 export const warmUpSeconds = 3
 /** Load that is measured. */
 export const measuredSeconds = 6
+/** Time an answer may take. */
+export const answerTimeoutSeconds = 10
 
 export interface Load {
   readonly url: string
@@ -25,8 +27,10 @@ export interface LoadResult {
   readonly requestsPerSecond: number
   readonly p50Millis: number
   readonly p99Millis: number
-  /** Answers that were refusals, and requests without an answer. */
-  readonly failures: number
+  /** Answers that were refusals. */
+  readonly refused: number
+  /** Requests without an answer: connections that broke or took longer than `answerTimeoutSeconds`. */
+  readonly lost: number
 }
 
 interface Generator {
@@ -54,7 +58,8 @@ export const parseWrk = (text: string): LoadResult => {
     requestsPerSecond: Number(rate[1]),
     p50Millis: percentile(50),
     p99Millis: percentile(99),
-    failures: Number(refused?.[1] ?? 0) + (lost?.slice(1).reduce((sum, count) => sum + Number(count), 0) ?? 0)
+    refused: Number(refused?.[1] ?? 0),
+    lost: lost?.slice(1).reduce((sum, count) => sum + Number(count), 0) ?? 0
   }
 }
 
@@ -65,6 +70,7 @@ const wrk = (version: string): Generator => ({
       const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`])
       const child = workbench.start("wrk", [
         ...["-t", "1", "-c", `${connections}`, "-d", `${load.seconds}s`, "--latency"],
+        ...["--timeout", `${answerTimeoutSeconds}s`],
         ...headers,
         load.url
       ])
@@ -111,8 +117,10 @@ export const measureLoad = async (round: Round, server: Child, load: Omit<Load, 
   try {
     const run = async (seconds: number) => {
       const result = await generator.run({ ...load, seconds })
-      if (result.failures > 0)
-        throw new ChildFailed(`${result.failures} requests to ${load.url} failed\n${server.output()}`)
+      const { lost, refused } = result
+      if (lost + refused > 0) {
+        throw new ChildFailed(`${load.url}: ${refused} requests refused, ${lost} lost\n${server.output()}`)
+      }
       return result
     }
     await run(warmUpSeconds)

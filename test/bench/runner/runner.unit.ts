@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { atLeast, atMost, type Benchmark, benchmark, type Round, type RowOf } from "./benchmark.ts"
-import { othersBetween, parseProcessTime, type Snapshot, type WatchOthers } from "./cpu.ts"
+import { othersBetween, parseProcessTime, quiet, type Snapshot, type WatchOthers } from "./cpu.ts"
 import { parseWrk } from "./load.ts"
 import { median, resultsOf } from "./result.ts"
 import type { FinishedRound } from "./rounds.ts"
@@ -156,6 +156,27 @@ describe("rounds", () => {
     assert.match(lines.at(-1)!, /kept although disturbed/)
   })
 
+  it("are repeated where a side failed, and fail when it always does", async () => {
+    let failures = 2
+    const sides = {
+      ours: async () => {
+        if (failures-- > 0) throw new Error("connection lost")
+        return { value: 1 }
+      }
+    }
+    const failing = benchmark({ name: "made-up", sides, rows: [] })
+    const rounds = await runRounds(failing, workbench, 1, { watchOthers: async (part) => [await part(), quiet], pause })
+    assert.deepStrictEqual(rounds[0]!.samples, { ours: { value: 1 } })
+    failures = maximumAttempts
+    let message = ""
+    await runRounds(failing, workbench, 1, { watchOthers: async (part) => [await part(), quiet], pause }).catch(
+      (error: Error) => {
+        message = error.message
+      }
+    )
+    assert.strictEqual(message, "connection lost")
+  })
+
   it("are watched only in the part that counts, where a side says which", async () => {
     const watched: Array<string> = []
     const watchOthers: WatchOthers = async (part) => {
@@ -192,13 +213,14 @@ Transfer/sec:    311.34MB
 `
 
   it("is read in its units", () => {
-    const expected = { requestsPerSecond: 37784.27, p50Millis: 0.9, p99Millis: 3.56, failures: 0 }
+    const expected = { requestsPerSecond: 37784.27, p50Millis: 0.9, p99Millis: 3.56, refused: 0, lost: 0 }
     assert.deepStrictEqual(parseWrk(printed), expected)
   })
 
-  it("counts refusals and lost connections as failures", () => {
+  it("counts refusals and lost requests", () => {
     const failing = `${printed}  Socket errors: connect 1, read 2, write 3, timeout 4\n  Non-2xx or 3xx responses: 100\n`
-    assert.strictEqual(parseWrk(failing).failures, 110)
+    const { lost, refused } = parseWrk(failing)
+    assert.deepStrictEqual([refused, lost], [100, 10])
   })
 
   it("is not believed when it printed something else", () => {
