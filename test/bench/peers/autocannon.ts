@@ -13,6 +13,7 @@ type Autocannon = (
     readonly headers: Readonly<Record<string, string>>
     readonly connections: number
     readonly duration: number
+    readonly timeout: number
     readonly excludeErrorStats: boolean
     readonly skipAggregateResult: boolean
   },
