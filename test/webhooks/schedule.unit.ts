@@ -122,6 +122,15 @@ describe("The later of the delay and Retry-After (429, 503; up to 1 h)", () => {
       "Wed Jul  1 12:01:00 2026"
     ])
       given(1).when(answered(429, date)).thenRetryAfter(minute)
+    // the third says no zone; it is universal time wherever this runs
+    const zone = process.env.TZ
+    process.env.TZ = "America/New_York"
+    try {
+      given(1).when(answered(429, "Wed Jul  1 12:01:00 2026")).thenRetryAfter(minute)
+    } finally {
+      if (zone === undefined) delete process.env.TZ
+      else process.env.TZ = zone
+    }
     given(1).when(answered(429, " 60 ")).thenRetryAfter(minute)
   })
   it.each([
