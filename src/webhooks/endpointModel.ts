@@ -6,7 +6,7 @@
 import { Result, Schema } from "effect"
 import { catalogue } from "../events/catalogue.ts"
 import { type Event, EventId } from "../events/event.ts"
-import { InvalidPattern, type Matchable, matchesAny, parsePatterns } from "../events/patterns.ts"
+import { type EventPattern, InvalidPattern, type Matchable, matchesAny, parsePatterns } from "../events/patterns.ts"
 import { targetPolicies, UrlRefused } from "./targets.ts"
 
 /** Endpoints of one organization. */
@@ -210,6 +210,18 @@ export const testEventOf = (
   createdAt
 })
 
+/** Patterns taken apart, by the list that they come from: states share it unchanged, and each event meets each endpoint. */
+const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<EventPattern>>()
+
+/** Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a follower. */
+const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPattern> => {
+  const known = parsed.get(enabledEvents)
+  if (known !== undefined) return known
+  const patterns = Result.getOrElse(parsePatterns(enabledEvents), (): ReadonlyArray<EventPattern> => [])
+  parsed.set(enabledEvents, patterns)
+  return patterns
+}
+
 /**
  * What becomes of an event for an endpoint as it is at the event's place in the log: a delivery, an entry in its list of skipped events
  * (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever the patterns, also while Paused.
@@ -223,8 +235,6 @@ export const dispositionOf = (
     const { endpoint_id } = event.data as { readonly endpoint_id?: unknown }
     return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
   }
-  // what was accepted once stays valid: a pattern that this version refuses matches nothing
-  const patterns = parsePatterns(endpoint.enabledEvents)
-  if (Result.isFailure(patterns) || !matchesAny(patterns.success, event)) return "ignored"
+  if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
   return statusOf(endpoint) === "active" ? "delivered" : "skipped"
 }
