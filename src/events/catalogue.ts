@@ -1,0 +1,196 @@
+/**
+ * The event catalogue: every type with its service, payload and an example (platform-api.md, "Event types"; decisions, "Senders and
+ * tiers", "Events and webhooks"). Rules emit through `publicEvent`, which validates the payload. Types that the documents name without
+ * a payload stand in `namedTypes`: they can be subscribed to, and move into the catalogue with what emits them. Pure.
+ */
+import { Schema } from "effect"
+import type { PublicEvent } from "../engine/Actor.ts"
+import type { EventService } from "./event.ts"
+
+interface CatalogueEntry<Data> {
+  readonly service: EventService
+  /** What makes it happen. */
+  readonly description: string
+  /** The payload; all of it is JSON. */
+  readonly data: Schema.ConstraintCodec<Data, unknown>
+  /** A payload as it could be, for the docs and for test events. */
+  readonly example: Data
+}
+
+const entry = <Data>(of: CatalogueEntry<Data>): CatalogueEntry<Data> => of
+
+const digits = (count: number) => Schema.String.check(Schema.isPattern(new RegExp(`^[0-9]{${count}}$`)))
+
+const described = (description: string) => Schema.String.annotate({ description })
+
+const endpointFields = {
+  endpoint_id: described("The endpoint"),
+  url: described("Its address"),
+  consecutive_failures: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+    description: "Deliveries that failed since the last success"
+  }),
+  last_delivery_status: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 })).annotate({
+    description: "HTTP status of the last attempt; 0 without an answer"
+  })
+}
+
+const feedbackFields = {
+  messageId: described("As in send.email.sent"),
+  recipient: described("The one recipient that this is about"),
+  from: Schema.String,
+  subject: Schema.String,
+  code: Schema.NullOr(Schema.String).annotate({
+    description: "Status code of the report, such as 5.1.1; null without one"
+  }),
+  kind: Schema.NullOr(Schema.String).annotate({ description: "Kind of bounce or complaint; null where there is none" }),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "Words of the remote side; null without any" })
+}
+
+const feedbackExample = {
+  messageId: "msg_5pVbXq2nLr8sWc1yTzKd3M",
+  recipient: "ada@example.com",
+  from: "hello@example.org",
+  subject: "Welcome"
+}
+
+/** Every type with a payload. Keys are the types. */
+export const catalogue = {
+  "send.email.sent": entry({
+    service: "send",
+    description: "The relay has accepted the email",
+    data: Schema.Struct({
+      messageId: Schema.String,
+      from: Schema.String,
+      to: Schema.Array(Schema.String),
+      subject: Schema.String
+    }),
+    example: {
+      messageId: "msg_5pVbXq2nLr8sWc1yTzKd3M",
+      from: "hello@example.org",
+      to: ["ada@example.com"],
+      subject: "Welcome"
+    }
+  }),
+  "send.email.delivered": entry({
+    service: "send",
+    description: "The recipient's server has taken the email; one event per recipient",
+    data: Schema.Struct(feedbackFields),
+    example: { ...feedbackExample, code: "2.0.0", kind: null, reason: null }
+  }),
+  "send.email.bounced": entry({
+    service: "send",
+    description: "The email did not reach the recipient; one event per recipient",
+    data: Schema.Struct(feedbackFields),
+    example: { ...feedbackExample, code: "5.1.1", kind: "permanent", reason: "No such mailbox" }
+  }),
+  "send.email.complained": entry({
+    service: "send",
+    description: "The recipient reported the email as spam; one event per recipient",
+    data: Schema.Struct(feedbackFields),
+    example: { ...feedbackExample, code: null, kind: "abuse", reason: null }
+  }),
+  "telco.lookup.completed": entry({
+    service: "telco",
+    description: "A successful GET /v1/telco/lookup/{tn}",
+    data: Schema.Struct({
+      tn: digits(10).annotate({ description: "10 digits" }),
+      npa: digits(3).annotate({ description: "First 3 digits" }),
+      nxx: digits(3).annotate({ description: "Digits 4 to 6" }),
+      hasCarrier: Schema.Boolean,
+      hasInventory: Schema.Boolean.annotate({ description: "Whether the number is in the caller's inventory" })
+    }),
+    example: { tn: "2125550123", npa: "212", nxx: "555", hasCarrier: true, hasInventory: false }
+  }),
+  "telco.search.completed": entry({
+    service: "telco",
+    description: "A GET /v1/telco/search",
+    data: Schema.Struct({
+      source: Schema.Literals(["npanxx", "inventory"]),
+      filters: Schema.Struct({
+        state: Schema.NullOr(Schema.String),
+        npa: Schema.NullOr(Schema.String),
+        rateCenter: Schema.NullOr(Schema.String),
+        ocn: Schema.NullOr(Schema.String)
+      }).annotate({ description: "Unused filters are null" })
+    }),
+    example: { source: "npanxx", filters: { state: "NY", npa: "212", rateCenter: null, ocn: null } }
+  }),
+  "platform.test": entry({
+    service: "platform",
+    description: "POST /v1/webhooks/{id}/test; goes to that endpoint only",
+    data: Schema.Struct({ message: Schema.String, endpoint_id: described("The endpoint under test") }),
+    example: { message: "This is a test event", endpoint_id: "we_5pVbXq2nLr8sWc1yTzKd3M" }
+  }),
+  "platform.webhook.failing": entry({
+    service: "platform",
+    description: "Deliveries to an endpoint fail; it will be paused if they go on failing",
+    data: Schema.Struct(endpointFields),
+    example: {
+      endpoint_id: "we_5pVbXq2nLr8sWc1yTzKd3M",
+      url: "https://example.com/hook",
+      consecutive_failures: 5,
+      last_delivery_status: 503
+    }
+  }),
+  "platform.webhook.paused": entry({
+    service: "platform",
+    description: "An endpoint was paused; nothing is lost, unpause it to go on",
+    data: Schema.Struct({
+      ...endpointFields,
+      reason: Schema.Literals(["failures", "gone"]).annotate({
+        description: "`failures` after 10 consecutive failed deliveries, `gone` after an answer of 410"
+      })
+    }),
+    example: {
+      endpoint_id: "we_5pVbXq2nLr8sWc1yTzKd3M",
+      url: "https://example.com/hook",
+      consecutive_failures: 10,
+      last_delivery_status: 0,
+      reason: "failures"
+    }
+  })
+}
+
+export type CataloguedType = keyof typeof catalogue
+export type DataOf<Type extends CataloguedType> = (typeof catalogue)[Type]["example"]
+
+/** Types that the documents name without saying their payload, with their service. Nothing emits them yet. */
+export const namedTypes: Readonly<Record<string, EventService>> = {
+  "subscription.created": "platform",
+  "subscription.updated": "platform",
+  "subscription.canceled": "platform",
+  "invoice.paid": "platform",
+  "invoice.failed": "platform",
+  "send.account.paused": "send",
+  "send.account.promoted": "send"
+}
+
+/** Whether the catalogue has a payload for this type. */
+export const isCatalogued = (type: string): type is CataloguedType => Object.hasOwn(catalogue, type)
+
+/** Every type of the documents, catalogued or named, with its service. */
+export const knownTypes: ReadonlyMap<string, EventService> = new Map([
+  ...Object.entries(catalogue).map(([type, { service }]) => [type, service] as const),
+  ...Object.entries(namedTypes)
+])
+
+const checks = new Map(
+  Object.entries(catalogue).map(([type, { data }]) => [
+    type,
+    Schema.decodeUnknownSync(data as Schema.ConstraintCodec<unknown, unknown>, { onExcessProperty: "error" })
+  ])
+)
+
+/** The payload of a catalogued type, fields in the catalogue's order. Throws a `SchemaError` on anything else, unknown fields included. */
+export const checkData = <Type extends CataloguedType>(type: Type, data: unknown): DataOf<Type> =>
+  checks.get(type)!(data) as DataOf<Type>
+
+/**
+ * An event for a decision (`Actor.decided({ events })`). Throws when the payload is not what the catalogue says: that is a fault of the
+ * rule, and fails its command alone (architecture, rule 12). `livemode` is false for what a test key caused.
+ */
+export const publicEvent = <Type extends CataloguedType>(
+  type: Type,
+  data: DataOf<Type>,
+  livemode: boolean
+): PublicEvent => ({ type, service: catalogue[type].service, livemode, data: checkData(type, data) })

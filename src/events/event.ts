@@ -1,0 +1,63 @@
+/**
+ * An event as it is recorded, listed and delivered (platform-api.md, "Event (as delivered)"). It is part of the decision that
+ * caused it: the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
+ */
+import { Schema } from "effect"
+import type { EventRecord } from "../engine/records.ts"
+
+/** The services that events originate from (platform-api.md, "Event (as delivered)"). */
+export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
+export type EventService = (typeof eventServices)[number]
+
+/** What `eventId` begins with; a UUID follows. */
+export const eventIdPrefix = "evt_"
+
+/** How long events are kept in the event log, and how far back a replay reaches (platform-api.md, "Other"). */
+export const eventRetentionMillis = 30 * 24 * 60 * 60 * 1000
+
+/** The longest event type and the longest pattern, in characters. */
+export const maximumTypeLength = 128
+
+const typeExpression = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/
+
+/** Whether a text can be an event type: two or more segments of lower-case letters, digits and `_`, joined by dots. */
+export const isEventType = (text: string): boolean => text.length <= maximumTypeLength && typeExpression.test(text)
+
+export const EventId = Schema.String.check(
+  Schema.isPattern(/^evt_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+).annotate({ description: "evt_ followed by a UUID", examples: ["evt_00000000-0000-8000-8000-000000000000"] })
+
+export const Event = Schema.Struct({
+  eventId: EventId,
+  type: Schema.String.check(Schema.isPattern(typeExpression), Schema.isMaxLength(maximumTypeLength)).annotate({
+    description: "Dotted event type",
+    examples: ["telco.lookup.completed"]
+  }),
+  service: Schema.Literals(eventServices).annotate({ description: "Originating service" }),
+  data: Schema.JsonObject.annotate({ description: "Payload, by type: see the catalogue" }),
+  livemode: Schema.Boolean.annotate({ description: "False for test events" }),
+  createdAt: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+    description: "Milliseconds since the Unix epoch"
+  })
+}).annotate({ identifier: "Event" })
+export type Event = typeof Event.Type
+
+const decode = Schema.decodeUnknownSync(Event)
+
+/** The event of a record of the log. Throws a `SchemaError` on a record that no catalogued emission makes. */
+export const eventOf = (record: Pick<EventRecord, "id" | "now" | "event">): Event =>
+  decode({ ...record.event, eventId: `${eventIdPrefix}${record.id}`, createdAt: record.now })
+
+/**
+ * The JSON text of an event: its fields in the document's order, so that the event log and every delivery of it show the same
+ * bytes (decisions, "Events and webhooks").
+ */
+export const encodeEvent = (event: Event): string =>
+  JSON.stringify({
+    eventId: event.eventId,
+    type: event.type,
+    service: event.service,
+    data: event.data,
+    livemode: event.livemode,
+    createdAt: event.createdAt
+  })

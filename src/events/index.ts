@@ -1,0 +1,34 @@
+/** Events for the rest of the program: their shape, the catalogue that rules emit from, and patterns of types. */
+export {
+  type CataloguedType,
+  catalogue,
+  checkData,
+  type DataOf,
+  isCatalogued,
+  knownTypes,
+  namedTypes,
+  publicEvent
+} from "./catalogue.ts"
+export {
+  Event,
+  EventId,
+  type EventService,
+  encodeEvent,
+  eventIdPrefix,
+  eventOf,
+  eventRetentionMillis,
+  eventServices,
+  isEventType,
+  maximumTypeLength
+} from "./event.ts"
+export {
+  type EventPattern,
+  InvalidPattern,
+  knownFirstSegments,
+  type Matchable,
+  matches,
+  matchesAny,
+  maximumPatterns,
+  parsePattern,
+  parsePatterns
+} from "./patterns.ts"

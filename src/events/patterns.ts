@@ -1,0 +1,121 @@
+/**
+ * Patterns of event types (platform-api.md, "Patterns in enabled_events"; decisions, "Events and webhooks"). Pure, needs no service.
+ *
+ * - `*` matches every event.
+ * - `x.*` matches every type that begins with `x.` and, where `x` is a service, every event of that service: `platform.*` covers
+ *   `subscription.created`, which the platform emits.
+ * - `x.y.*`, or longer, matches every type that begins with `x.y.`, whatever its service.
+ * - Anything else is an exact type. `*` stands alone or is the last segment; the first segment is a service or that of a known type.
+ *
+ * A list of patterns matches what one of them matches. Matching is by case; patterns are lower case like types.
+ */
+import { Result, Schema } from "effect"
+import { knownTypes } from "./catalogue.ts"
+import { eventServices, isEventType, maximumTypeLength } from "./event.ts"
+
+/** The most patterns in one `enabled_events`. */
+export const maximumPatterns = 50
+
+/** The longest part of a refused pattern that its message quotes, in characters. */
+const maximumQuotedLength = 64
+
+/** A pattern that is none, or a list without any. The message quotes it. Terminal. */
+export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("InvalidPattern", {
+  reason: Schema.Literals([
+    /** Not an array of texts, or one without an element. */
+    "list",
+    /** More than `maximumPatterns`. */
+    "too_many",
+    /** Longer than `maximumTypeLength`. */
+    "too_long",
+    /** `*` elsewhere than alone or as the last segment. */
+    "wildcard",
+    /** Neither a pattern nor a type: an empty segment, a forbidden character, or only one segment. */
+    "malformed",
+    /** Begins with what is neither a service nor the first segment of a type. */
+    "unknown"
+  ]),
+  message: Schema.String
+}) {}
+
+/** A valid pattern, taken apart. */
+export type EventPattern =
+  | { readonly _tag: "All" }
+  /** `prefix` ends with a dot; `service` is set where a single segment is the name of one. */
+  | { readonly _tag: "Prefix"; readonly prefix: string; readonly service: string | undefined }
+  | { readonly _tag: "Exact"; readonly type: string }
+
+/** What matching looks at. */
+export interface Matchable {
+  readonly type: string
+  readonly service: string
+}
+
+const services: ReadonlySet<string> = new Set(eventServices)
+
+/** The first segments that a pattern may begin with, in order. */
+export const knownFirstSegments: ReadonlyArray<string> = [
+  ...new Set([...eventServices, ...[...knownTypes.keys()].map((type) => type.slice(0, type.indexOf(".")))])
+].toSorted()
+
+const quote = (pattern: string): string =>
+  JSON.stringify(pattern.length > maximumQuotedLength ? `${pattern.slice(0, maximumQuotedLength)}…` : pattern)
+
+const refuse = (reason: InvalidPattern["reason"], message: string): Result.Result<never, InvalidPattern> =>
+  Result.fail(new InvalidPattern({ reason, message }))
+
+/** Reads one pattern. */
+export const parsePattern = (pattern: string): Result.Result<EventPattern, InvalidPattern> => {
+  if (pattern === "*") return Result.succeed({ _tag: "All" })
+  const quoted = quote(pattern)
+  if (pattern.length > maximumTypeLength)
+    return refuse("too_long", `The event pattern ${quoted} is longer than ${maximumTypeLength} characters`)
+  const isPrefix = pattern.endsWith(".*")
+  const named = isPrefix ? pattern.slice(0, -2) : pattern
+  if (named.includes("*"))
+    return refuse("wildcard", `In the event pattern ${quoted} the * is neither alone nor the whole last segment`)
+  // a type has two segments at least; before `.*` one is enough
+  if (!isEventType(isPrefix ? `${named}.x` : named)) {
+    const hint = services.has(named) ? `; did you mean "${named}.*"?` : ""
+    return refuse("malformed", `${quoted} is neither an event type nor a pattern of types${hint}`)
+  }
+  const dot = named.indexOf(".")
+  const first = dot === -1 ? named : named.slice(0, dot)
+  if (!knownFirstSegments.includes(first))
+    return refuse("unknown", `The event pattern ${quoted} begins with none of ${knownFirstSegments.join(", ")}`)
+  if (!isPrefix) return Result.succeed({ _tag: "Exact", type: pattern })
+  const service = dot === -1 && services.has(named) ? named : undefined
+  return Result.succeed({ _tag: "Prefix", prefix: `${named}.`, service })
+}
+
+/** Reads what a caller gave as `enabled_events`: an array of 1 to `maximumPatterns` patterns. The first bad one is the error. */
+export const parsePatterns = (given: unknown): Result.Result<ReadonlyArray<EventPattern>, InvalidPattern> => {
+  if (!Array.isArray(given) || given.length === 0)
+    return refuse("list", "enabled_events must be an array of at least one event pattern")
+  if (given.length > maximumPatterns)
+    return refuse("too_many", `enabled_events has ${given.length} patterns, at most ${maximumPatterns} are allowed`)
+  const patterns: Array<EventPattern> = []
+  for (const pattern of given) {
+    if (typeof pattern !== "string") return refuse("list", "enabled_events must contain texts only")
+    const parsed = parsePattern(pattern)
+    if (Result.isFailure(parsed)) return Result.fail(parsed.failure)
+    patterns.push(parsed.success)
+  }
+  return Result.succeed(patterns)
+}
+
+/** Whether one pattern matches an event. */
+export const matches = (pattern: EventPattern, event: Matchable): boolean => {
+  switch (pattern._tag) {
+    case "All":
+      return true
+    case "Prefix":
+      return event.type.startsWith(pattern.prefix) || event.service === pattern.service
+    case "Exact":
+      return event.type === pattern.type
+  }
+}
+
+/** Whether one of the patterns matches an event. */
+export const matchesAny = (patterns: ReadonlyArray<EventPattern>, event: Matchable): boolean =>
+  patterns.some((pattern) => matches(pattern, event))

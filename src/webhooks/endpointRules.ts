@@ -1,0 +1,273 @@
+/**
+ * The rules of webhook endpoints as actors of the engine (platform-api.md, "Webhook endpoint" under "States and transitions"; decisions,
+ * "Events and webhooks"): one actor per endpoint, its key being the endpoint's id, and one per organization that knows their ids. Endpoints
+ * are actors of their own because fifty of them with long URLs would not fit one actor's state. Pure.
+ */
+import { Result, Schema } from "effect"
+import * as Actor from "../engine/Actor.ts"
+import { publicEvent } from "../events/catalogue.ts"
+import { eventIdPrefix } from "../events/event.ts"
+import { type InvalidPattern, parsePatterns } from "../events/patterns.ts"
+import {
+  Endpoint,
+  EndpointCommand,
+  EndpointDisabled,
+  EndpointExists,
+  EndpointFact,
+  EndpointInvalid,
+  EndpointNotFound,
+  EndpointRejection,
+  EndpointReply,
+  failingAfterFailures,
+  maximumDescriptionLength,
+  maximumEndpoints,
+  maximumOverlapSeconds,
+  maximumRememberedFailures,
+  type PauseReason,
+  pausedAfterFailures,
+  TooManyEndpoints
+} from "./endpointModel.ts"
+import { checkUrl, type TargetPolicy, type UrlRefused } from "./targets.ts"
+
+const ListFact = Schema.Union([
+  Schema.TaggedStruct("Added", { endpointId: Schema.String }),
+  Schema.TaggedStruct("Removed", { endpointId: Schema.String })
+])
+
+const ListState = Schema.Struct({ endpointIds: Schema.Array(Schema.String) })
+
+/** The organization's endpoints: their ids, oldest first. Asked, it answers them; it changes with the endpoints' own decisions only. */
+export const WebhookEndpoints = Actor.make({
+  kind: "webhookEndpoints",
+  command: Schema.TaggedStruct("List", {}),
+  fact: ListFact,
+  state: ListState,
+  reply: ListState,
+  initial: () => ({ endpointIds: [] }),
+  isOver: ({ endpointIds }) => endpointIds.length === 0,
+  evolve: ({ endpointIds }, fact) => ({
+    endpointIds:
+      fact._tag === "Added" ? [...endpointIds, fact.endpointId] : endpointIds.filter((id) => id !== fact.endpointId)
+  }),
+  decide: (state) => Actor.decided({ reply: state })
+})
+
+type Decision = Actor.Decision<EndpointFact, EndpointReply, EndpointRejection>
+type Command<Tag extends EndpointCommand["_tag"]> = Extract<EndpointCommand, { readonly _tag: Tag }>
+
+const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): Endpoint => ({
+  url: fact.url,
+  enabledEvents: fact.enabledEvents,
+  description: fact.description,
+  isActive: true,
+  paused: null,
+  consecutiveFailures: 0,
+  failedDeliveries: [],
+  secretId: fact.secretId,
+  previousSecret: null,
+  createdAt: fact.at
+})
+
+const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null => {
+  switch (fact._tag) {
+    case "Created":
+      return created(fact)
+    case "Updated": {
+      const { _tag, ...changes } = fact
+      return { ...endpoint, ...changes }
+    }
+    case "Deleted":
+      return null
+    case "DeliveryFailed":
+      return {
+        ...endpoint,
+        consecutiveFailures: endpoint.consecutiveFailures + 1,
+        failedDeliveries: [...endpoint.failedDeliveries, fact.deliveryId].slice(-maximumRememberedFailures)
+      }
+    case "FailuresReset":
+      return { ...endpoint, consecutiveFailures: 0, failedDeliveries: [] }
+    case "Paused":
+      return { ...endpoint, paused: { reason: fact.reason, at: fact.at } }
+    case "Unpaused":
+      // the failed deliveries stay known: what was in flight may still be reported again
+      return { ...endpoint, paused: null, consecutiveFailures: 0 }
+    case "SecretRotated": {
+      const { previousUntil, secretId } = fact
+      const previousSecret = previousUntil === null ? null : { secretId: endpoint.secretId, until: previousUntil }
+      return { ...endpoint, secretId, previousSecret }
+    }
+    case "PreviousSecretEnded":
+      return { ...endpoint, previousSecret: null }
+    case "TestRequested":
+      return endpoint
+  }
+}
+
+const evolve = (state: Endpoint | null, fact: EndpointFact): Endpoint | null =>
+  state !== null ? evolveEndpoint(state, fact) : fact._tag === "Created" ? created(fact) : null
+
+/** Accepts with facts; the reply is the endpoint after them. */
+const after = (
+  state: Endpoint | null,
+  facts: ReadonlyArray<EndpointFact>,
+  more: Pick<Parameters<typeof Actor.decided>[0], "events" | "others"> & { readonly eventId?: string } = {}
+): Decision => {
+  const { eventId, ...rest } = more
+  const endpoint = facts.reduce(evolve, state)
+  return Actor.decided({ ...rest, facts, reply: { endpoint, ...(eventId === undefined ? {} : { eventId }) } })
+}
+
+const problemOf = (
+  given: {
+    readonly url?: string
+    readonly enabledEvents?: ReadonlyArray<string>
+    readonly description?: string | null
+  },
+  targets: TargetPolicy
+): EndpointInvalid | UrlRefused | InvalidPattern | undefined => {
+  const { description, enabledEvents, url } = given
+  const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
+  if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
+  const checkedEvents = enabledEvents === undefined ? undefined : parsePatterns(enabledEvents)
+  if (checkedEvents !== undefined && Result.isFailure(checkedEvents)) return checkedEvents.failure
+  if (typeof description === "string" && description.length > maximumDescriptionLength)
+    return new EndpointInvalid({
+      field: "description",
+      message: `description is longer than ${maximumDescriptionLength} characters`
+    })
+  return undefined
+}
+
+const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
+  one.length === other.length && one.every((element, at) => element === other[at])
+
+const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
+  const endpointId = context.self.key
+  const { _tag, targets, ...fields } = command
+  const problem = problemOf(fields, targets)
+  if (problem !== undefined) return Actor.rejected(problem)
+  // the secret's id is random too: the same one means the same command, asked again because its outcome was not known
+  if (state !== null)
+    return state.secretId === fields.secretId ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
+  if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
+    return Actor.rejected(new TooManyEndpoints({ maximum: maximumEndpoints }))
+  return after(state, [{ _tag: "Created", ...fields, at: context.now }], {
+    others: [WebhookEndpoints.facts("", [{ _tag: "Added", endpointId }])]
+  })
+}
+
+const update = (endpoint: Endpoint, command: Command<"Update">): Decision => {
+  const problem = problemOf(command, command.targets)
+  if (problem !== undefined) return Actor.rejected(problem)
+  const { description, enabledEvents, isActive, url } = command
+  const changes = {
+    ...(url === undefined || url === endpoint.url ? {} : { url }),
+    ...(enabledEvents === undefined || isSameList(enabledEvents, endpoint.enabledEvents) ? {} : { enabledEvents }),
+    ...(description === undefined || description === endpoint.description ? {} : { description }),
+    ...(isActive === undefined || isActive === endpoint.isActive ? {} : { isActive })
+  }
+  return after(endpoint, Object.keys(changes).length === 0 ? [] : [{ _tag: "Updated", ...changes }])
+}
+
+const rotate = (endpoint: Endpoint, command: Command<"RotateSecret">, now: number): Decision => {
+  const { overlapSeconds, secretId } = command
+  if (!(Number.isInteger(overlapSeconds) && overlapSeconds >= 0 && overlapSeconds <= maximumOverlapSeconds))
+    return Actor.rejected(
+      new EndpointInvalid({
+        field: "overlapSeconds",
+        message: `overlapSeconds must be an integer from 0 to ${maximumOverlapSeconds}`
+      })
+    )
+  if (secretId === endpoint.secretId) return after(endpoint, [])
+  const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000
+  return after(endpoint, [{ _tag: "SecretRotated", secretId, previousUntil }])
+}
+
+/** Facts and events of a failure: counted where it is a delivery's, and pausing where that is due. */
+const fail = (
+  endpoint: Endpoint,
+  failure: Extract<EndpointFact, { readonly _tag: "DeliveryFailed" }> | undefined,
+  status: number,
+  context: Actor.DecideContext
+): Decision => {
+  const consecutiveFailures = endpoint.consecutiveFailures + (failure === undefined ? 0 : 1)
+  const facts: Array<EndpointFact> = failure === undefined ? [] : [failure]
+  if (endpoint.paused !== null) return after(endpoint, facts)
+  const data = {
+    endpoint_id: context.self.key,
+    url: endpoint.url,
+    consecutive_failures: consecutiveFailures,
+    last_delivery_status: status
+  }
+  const events: Array<Actor.PublicEvent> = []
+  if (failure !== undefined && consecutiveFailures === failingAfterFailures)
+    events.push(publicEvent("platform.webhook.failing", data, true))
+  const reason: PauseReason | undefined =
+    status === 410 ? "gone" : consecutiveFailures >= pausedAfterFailures ? "failures" : undefined
+  if (reason !== undefined) {
+    facts.push({ _tag: "Paused", reason, at: context.now })
+    events.push(publicEvent("platform.webhook.paused", { ...data, reason }, true))
+  }
+  return after(endpoint, facts, { events })
+}
+
+const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor.DecideContext): Decision => {
+  if (command._tag === "Create") return create(state, command, context)
+  if (state === null) {
+    // an outcome that comes after the deletion is nobody's mistake
+    return command._tag.startsWith("Record")
+      ? after(null, [])
+      : Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
+  }
+  switch (command._tag) {
+    case "Get":
+      return after(state, [])
+    case "Update":
+      return update(state, command)
+    case "Delete":
+      return after(state, [{ _tag: "Deleted" }], {
+        others: [WebhookEndpoints.facts("", [{ _tag: "Removed", endpointId: context.self.key }])]
+      })
+    case "Unpause":
+      return after(state, state.paused === null ? [] : [{ _tag: "Unpaused" }])
+    case "RotateSecret":
+      return rotate(state, command, context.now)
+    case "RequestTest": {
+      if (!state.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: context.self.key }))
+      const eventId = `${eventIdPrefix}${context.id(0)}`
+      return after(state, [{ _tag: "TestRequested", eventId }], { eventId })
+    }
+    case "RecordSuccess":
+      return after(state, state.consecutiveFailures === 0 ? [] : [{ _tag: "FailuresReset" }])
+    case "RecordFailure": {
+      const { deliveryId, origin, status } = command
+      if (origin !== "event" || state.failedDeliveries.includes(deliveryId)) return after(state, [])
+      return fail(state, { _tag: "DeliveryFailed", deliveryId, status }, status, context)
+    }
+    case "RecordGone":
+      return command.origin === "event" ? fail(state, undefined, 410, context) : after(state, [])
+  }
+}
+
+/** One endpoint of an organization; the actor's key is its id. */
+export const WebhookEndpoint = Actor.make<
+  EndpointCommand,
+  EndpointFact,
+  Endpoint | null,
+  EndpointReply,
+  EndpointRejection
+>({
+  kind: "webhookEndpoint",
+  command: EndpointCommand,
+  fact: EndpointFact,
+  state: Schema.NullOr(Endpoint),
+  reply: EndpointReply,
+  rejection: EndpointRejection,
+  initial: () => null,
+  isOver: (state) => state === null,
+  evolve,
+  decide,
+  touches: (command) => (command._tag === "Create" || command._tag === "Delete" ? [WebhookEndpoints.at()] : []),
+  wakeAt: (state) => state?.previousSecret?.until,
+  wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : [])
+})

@@ -1,0 +1,32 @@
+/**
+ * `sluice/webhook`: for those who receive webhooks, `verifyWebhook`; for those who send them, signing and patterns of event types.
+ * None of it needs a server or a running Effect.
+ */
+export { Event, encodeEvent } from "../events/event.ts"
+export {
+  type EventPattern,
+  InvalidPattern,
+  type Matchable,
+  matches,
+  matchesAny,
+  maximumPatterns,
+  parsePattern,
+  parsePatterns
+} from "../events/patterns.ts"
+export {
+  type DeliveryToSign,
+  defaultToleranceSeconds,
+  deliveryHeaders,
+  deliveryUserAgent,
+  eventIdHeader,
+  makeSecret,
+  type RawBody,
+  ReceivedEvent,
+  type ReceivedHeaders,
+  secretPrefix,
+  sign,
+  signatureHeader,
+  timestampHeader,
+  verifyWebhook,
+  WebhookVerificationError
+} from "./signature.ts"

@@ -1,0 +1,146 @@
+/** The event's shape and the catalogue: every documented type has a payload, an example and a service. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import * as Actor from "../../src/engine/Actor.ts"
+import { Engine, layerMemory } from "../../src/engine/Engine.ts"
+import { eventId } from "../../src/engine/ids.ts"
+import {
+  type CataloguedType,
+  catalogue,
+  checkData,
+  Event,
+  encodeEvent,
+  eventOf,
+  eventServices,
+  isEventType,
+  knownTypes,
+  namedTypes,
+  publicEvent
+} from "../../src/events/index.ts"
+
+const types = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
+const id = eventId(3, 1, 42, 0)
+const now = Date.UTC(2026, 6, 1)
+
+/** The table "Event types", the billing events and the telco rows of platform-api.md, and what decisions add. */
+const documented = {
+  "send.email.sent": ["messageId", "from", "to", "subject"],
+  "send.email.delivered": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
+  "send.email.bounced": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
+  "send.email.complained": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
+  "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
+  "telco.search.completed": ["source", "filters"],
+  "platform.test": ["message", "endpoint_id"]
+}
+
+describe("the catalogue", () => {
+  it.each(Object.entries(documented))("has %s with the documented fields", (type, fields) => {
+    expect(Object.keys(catalogue[type as CataloguedType].example)).toEqual(fields)
+  })
+
+  it.each(types)("the example of %s is a payload of it", (type) => {
+    const { example, service } = catalogue[type]
+    expect(checkData(type, example)).toEqual(example)
+    expect(eventServices).toContain(service)
+    expect(isEventType(type)).toBe(true)
+  })
+
+  it.each(types)("%s is recorded and shown with its payload as it was emitted", (type) => {
+    const { example, service } = catalogue[type]
+    const event = eventOf({ id, now, event: publicEvent(type as "platform.test", example as never, true) })
+    expect(event).toEqual({ eventId: `evt_${id}`, type, service, data: example, livemode: true, createdAt: now })
+    expect(Schema.decodeUnknownSync(Event)(JSON.parse(encodeEvent(event)))).toEqual(event)
+  })
+
+  it.each(types)("%s with a missing, an unknown or a wrong field is not emitted", (type) => {
+    const { example } = catalogue[type]
+    for (const field of Object.keys(example)) {
+      const { [field]: _, ...without } = example as Record<string, unknown>
+      expect(() => checkData(type, without), `without ${field}`).toThrow(field)
+      expect(() => checkData(type, { ...example, [field]: { not: "this" } }), `wrong ${field}`).toThrow(field)
+    }
+    expect(() => checkData(type, { ...example, extra: 1 })).toThrow("extra")
+    expect(() => checkData(type, null)).toThrow()
+  })
+
+  it("knows the types without a documented payload, so that they can be subscribed to", () => {
+    for (const [type, service] of Object.entries(namedTypes)) {
+      expect(isEventType(type)).toBe(true)
+      expect(knownTypes.get(type)).toBe(service)
+      expect(Object.keys(catalogue)).not.toContain(type)
+    }
+    for (const type of ["subscription.created", "subscription.updated", "subscription.canceled"])
+      expect(knownTypes.get(type)).toBe("platform")
+    for (const type of ["invoice.paid", "invoice.failed"]) expect(knownTypes.get(type)).toBe("platform")
+  })
+
+  it("refuses payloads that contradict the documents", () => {
+    const lookup = catalogue["telco.lookup.completed"].example
+    expect(() => checkData("telco.lookup.completed", { ...lookup, tn: "+12125550123" })).toThrow("tn")
+    expect(() => checkData("telco.lookup.completed", { ...lookup, npa: "21" })).toThrow("npa")
+    const search = catalogue["telco.search.completed"].example
+    expect(() => checkData("telco.search.completed", { ...search, source: "all" })).toThrow("source")
+    expect(() => checkData("telco.search.completed", { ...search, filters: { state: "NY" } })).toThrow("npa")
+  })
+})
+
+describe("the event", () => {
+  const event = eventOf({ id, now, event: publicEvent("platform.test", { message: "a", endpoint_id: "we_1" }, false) })
+
+  it("is written in the order of the document, whatever order it came in", () => {
+    const text = `{"eventId":"evt_${id}","type":"platform.test","service":"platform","data":{"message":"a","endpoint_id":"we_1"},"livemode":false,"createdAt":${now}}`
+    expect(encodeEvent(event)).toBe(text)
+    const { createdAt, data, eventId, ...rest } = event
+    expect(encodeEvent({ createdAt, data, ...rest, eventId })).toBe(text)
+  })
+
+  it.each([
+    { eventId: "evt_1" },
+    { eventId: id },
+    { type: "platform" },
+    { type: "Platform.test" },
+    { type: `platform.${"a".repeat(128)}` },
+    { service: "directory" },
+    { data: [] },
+    { data: null },
+    { livemode: 1 },
+    { createdAt: -1 },
+    { createdAt: 1.5 }
+  ])("is none with %j", (wrong) => {
+    expect(() => Schema.decodeUnknownSync(Event)({ ...event, ...wrong })).toThrow(Object.keys(wrong)[0])
+  })
+
+  it.prop("is the same after any detour through its text", [Event], ([any]) => {
+    expect(JSON.parse(encodeEvent(any))).toEqual(JSON.parse(JSON.stringify(any)))
+  })
+})
+
+describe("a rule that emits", () => {
+  const Emitter = Actor.make<string, null, null>({
+    kind: "emitter",
+    command: Schema.String,
+    fact: Schema.Null,
+    state: Schema.Null,
+    initial: () => null,
+    evolve: () => null,
+    decide: (_state, tn) =>
+      Actor.decided({
+        events: [
+          publicEvent(
+            "telco.lookup.completed",
+            { tn, npa: tn.slice(0, 3), nxx: tn.slice(3, 6), hasCarrier: true, hasInventory: false },
+            true
+          )
+        ]
+      })
+  })
+
+  it.effect("has its command refused, not the partition stopped, when the payload is not the catalogue's", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const failed = yield* Effect.flip(engine.ask(Emitter, { organization: "org_1" }, "no number"))
+      expect(failed).toMatchObject({ _tag: "CommandFailed" })
+      yield* engine.ask(Emitter, { organization: "org_1" }, "2125550123")
+    }).pipe(Effect.provide(Layer.fresh(layerMemory({ actors: [Emitter] }))))
+  )
+})
