@@ -88,7 +88,7 @@ const openRows = (side: keyof OpenSamples) =>
       unit: "ms",
       figure: (samples: OpenSamples) => samples[side].p50Millis,
       note: (rounds: ReadonlyArray<OpenSamples>) =>
-        `answered ${Math.round(Math.min(...rounds.map((round) => round[side].perSecond)))}/s at least, ${duePerSecond} due`
+        `answered ${Math.round(Math.min(...rounds.map((round) => round[side].perSecond)))}/s at least of ${duePerSecond} due, refused ${rounds.reduce((sum, round) => sum + round[side].refused, 0)}`
     },
     {
       name: `${side.slice(1)}/p99`,

@@ -7,6 +7,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Context, Effect, Fiber, Layer } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
+import type { AskError } from "../../../src/engine/errors.ts"
 import { Latencies, type LoopSample, sampleOf } from "./latencies.ts"
 import { admit, look, organizationOf, Sender } from "./mail.ts"
 import { startServers } from "./servers.ts"
@@ -29,14 +30,14 @@ export interface EngineSample extends LoopSample {
   readonly framesPerSecond: number
 }
 
-type Ask = (index: number) => Effect.Effect<unknown>
+type Ask = (index: number) => Effect.Effect<unknown, AskError>
 
 const asksOf = (engine: Engine["Service"], { ask, callers }: EngineLoad): Ask => {
   const targets = Array.from({ length: callers }, (_, index) => ({ organization: organizationOf(index) }))
   let number = 0
   return ask === "Look"
-    ? (index) => Effect.orDie(engine.ask(Sender, targets[index]!, look))
-    : (index) => Effect.orDie(engine.ask(Sender, targets[index]!, admit(number++)))
+    ? (index) => engine.ask(Sender, targets[index]!, look)
+    : (index) => engine.ask(Sender, targets[index]!, admit(number++))
 }
 
 /** Never ends; a failed ask ends it. */
@@ -49,7 +50,7 @@ const closedLoop = (ask: Ask, callers: number, latencies: Latencies) =>
         while: () => true,
         body: () => {
           sent = performance.now()
-          return ask(index)
+          return Effect.orDie(ask(index))
         },
         step: () => latencies.record(performance.now() - sent)
       })
@@ -57,7 +58,7 @@ const closedLoop = (ask: Ask, callers: number, latencies: Latencies) =>
     { concurrency: "unbounded", discard: true }
   )
 
-/** Never ends; a failed ask ends it. */
+/** Never ends; an ask that fails ends it, unless it was refused at once: that one counts as the longest. */
 const openLoop = (ask: Ask, { callers, duePerSecond = 1 }: EngineLoad, latencies: Latencies) =>
   Effect.callback<never>((resume) => {
     const start = performance.now()
@@ -66,12 +67,14 @@ const openLoop = (ask: Ask, { callers, duePerSecond = 1 }: EngineLoad, latencies
       const due = ((performance.now() - start) / 1000) * duePerSecond
       for (; sent < due; sent++) {
         const dueAt = start + (sent / duePerSecond) * 1000
-        Effect.runCallback(ask(sent % callers), {
-          onExit: (exit) => {
-            if (exit._tag === "Failure") resume(Effect.failCause(exit.cause))
-            else latencies.record(performance.now() - dueAt)
-          }
+        const answered = Effect.match(ask(sent % callers), {
+          onFailure: (error) => {
+            if (error._tag === "Overloaded") latencies.refuse()
+            else resume(Effect.die(error))
+          },
+          onSuccess: () => latencies.record(performance.now() - dueAt)
         })
+        Effect.runFork(answered)
       }
     }
     const timer = setInterval(send, 1)

@@ -7,6 +7,7 @@ const classes = 200_000
 export class Latencies {
   private readonly counts = new Uint32Array(classes)
   count = 0
+  refused = 0
   longestMillis = 0
 
   record(millis: number): void {
@@ -16,20 +17,27 @@ export class Latencies {
     this.count++
   }
 
+  /** What got no answer that counts: slower than anything that did. */
+  refuse(): void {
+    this.counts[classes - 1]!++
+    this.refused++
+  }
+
   reset(): void {
     this.counts.fill(0)
     this.count = 0
+    this.refused = 0
     this.longestMillis = 0
   }
 
-  /** The latency that this share of all does not exceed, rounded up to a class. */
+  /** The latency that this share of all does not exceed, rounded up to a class; of the last class its least. */
   percentile(share: number): number {
     let seen = 0
     for (let at = 0; at < classes - 1; at++) {
       seen += this.counts[at]!
-      if (seen >= this.count * share) return (at + 1) * classMillis
+      if (seen >= (this.count + this.refused) * share) return (at + 1) * classMillis
     }
-    return Number.POSITIVE_INFINITY
+    return classes * classMillis
   }
 }
 
@@ -39,6 +47,7 @@ export interface LoopSample extends Record<string, number> {
   readonly p50Millis: number
   readonly p99Millis: number
   readonly longestMillis: number
+  readonly refused: number
 }
 
 /** Counts what a running loop records from now on for a time. */
@@ -51,6 +60,7 @@ export const sampleOf = async (latencies: Latencies, seconds: number): Promise<L
     perSecond: latencies.count / elapsedSeconds,
     p50Millis: latencies.percentile(0.5),
     p99Millis: latencies.percentile(0.99),
-    longestMillis: latencies.longestMillis
+    longestMillis: latencies.longestMillis,
+    refused: latencies.refused
   }
 }

@@ -37,9 +37,15 @@ export const serveWorkload = <Settings, E>(
     return ready.told ?? "prepared"
   }
   process.on("message", (message) => void take(message).then((answer) => process.send!(answer), fail))
-  process.once("SIGTERM", () => {
+  let stopping = false
+  const stop = () => {
+    if (stopping) return
+    stopping = true
     void Effect.runPromise(Scope.close(scope, Exit.void)).then(() => process.exit(0), fail)
-  })
+  }
+  process.once("SIGTERM", stop)
+  // A runner that was killed must leave no servers behind.
+  process.once("disconnect", stop)
 }
 
 const fileOf = (name: string): string => new URL(`${name}.ts`, import.meta.url).pathname

@@ -1,0 +1,39 @@
+/**
+ * Three rounds of the chaos test (`npm run test:chaos` runs twenty): each kind of fault of the owning process and of a server once, in
+ * the seed's order. The pause is longer than a publish attempt waits and than a confirmation of ownership counts.
+ */
+import { randomBytes } from "node:crypto"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { freshnessMillis } from "../../src/engine/limits.ts"
+import { describeReport } from "./report.ts"
+import { runChaos } from "./run.ts"
+
+/** For a machine that does much else. */
+const runMillis = 600_000
+
+it(
+  "kept every acknowledged decision, once and whole, through kills and pauses of the engine, its log and its database",
+  async () => {
+    const lines: Array<string> = []
+    const report = await Effect.runPromise(
+      runChaos({
+        rounds: 3,
+        seed: process.env.SLUICE_CHAOS_SEED ?? randomBytes(4).toString("hex"),
+        pauseMillis: freshnessMillis + 1_000,
+        checkpointMillis: 1_500,
+        sabotage: [],
+        tell: (line) => void lines.push(line)
+      })
+    ).finally(() => process.stdout.write(`${lines.join("\n")}\n`))
+    process.stdout.write(`${describeReport(report)}\n`)
+    expect(report.violations).toEqual([])
+    expect(report.decisions.acknowledged).toBeGreaterThan(3_000)
+    // what was to be seen through has happened
+    expect(report.errors.ProcessGone?.count).toBeGreaterThan(0)
+    expect(report.fences).toBeGreaterThan(0)
+    expect(report.log.purgedFrames).toBeGreaterThan(0)
+    expect(report.decisions.lost).toBeGreaterThan(0)
+  },
+  runMillis
+)

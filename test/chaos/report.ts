@@ -1,0 +1,28 @@
+/** A run's report for people. */
+import type { ChaosReport } from "./run.ts"
+
+const counted = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .sort(([, left], [, right]) => right - left)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ") || "none"
+
+export const describeReport = (report: ChaosReport): string => {
+  const { asked, acknowledged, lost, storedUnacknowledged } = report.decisions
+  const errors = Object.entries(report.errors).map(
+    ([error, { count, message }]) => `    ${error} ${count} (such as: ${message})`
+  )
+  return [
+    `decisions     ${asked} asked for; ${acknowledged} acknowledged; ${storedUnacknowledged} stored unacknowledged; ${lost} not stored`,
+    `callers       ${report.asks} asks; ${report.callers.looks} looks; ${report.callers.repeats} repeats, ${report.callers.recognized} recognized; ${report.callers.lateAnswers} answers to callers that had left`,
+    `log           ${report.log.records} records in ${report.log.frames} frames, ${report.log.claims} of them claims; ${report.log.purgedFrames} purged since`,
+    `projection    ${report.projectedRows} rows`,
+    `processes     ${report.processes} started, ${report.failedStarts} of them too early; ${report.fences} fences, ${report.restarts} restarts of partitions`,
+    `rule 2        ${counted(report.branches)}`,
+    `errors seen${errors.length === 0 ? "   none" : ""}`,
+    ...errors,
+    report.violationCount === 0
+      ? "every acknowledged decision is there once, whole, in log, state and projection"
+      : `${report.violationCount} VIOLATIONS, among them:\n${report.violations.map((text) => `    ${text}`).join("\n")}`
+  ].join("\n")
+}
