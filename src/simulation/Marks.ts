@@ -33,8 +33,7 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["cannot be read:", "engine, refused an unreadable frame"],
   ["failed on a batch", "engine, reactor's batch failed"],
   ["starts over", "engine, reactor started over"],
-  [" parked ", "engine, parked a record"],
-  ["% full", "engine, log nearly full"]
+  [" parked ", "engine, parked a record"]
 ]
 
 /** Notes what a log message of the engine shows. */

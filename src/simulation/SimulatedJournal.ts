@@ -312,11 +312,13 @@ class Publish {
         return simulation.crash(engine, "after a commit, before the ack")
       case "crash at the ack":
         this.store()
-        world.after(soon, undefined, () => simulation.crash(engine, "when the ack came"))
+        world.after(soon, undefined, () => {
+          if (!simulation.isHealed) simulation.crash(engine, "when the ack came")
+        })
         return
       case "crash between replies":
         world.after(soon, engine.process, () => {
-          engine.repliesUntilCrash = draw.int(0, 2)
+          if (!simulation.isHealed) engine.repliesUntilCrash = draw.int(0, 2)
         })
         return this.answerAfter(soon, this.store())
       case "pause after the commit": {

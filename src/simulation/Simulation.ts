@@ -45,7 +45,8 @@ export interface SimulationOptions {
 
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
-const lastRetryMillis = 2_000
+const lastRetryMillis = 5_000
+const retryGrowth = 3
 
 const isAskError = Schema.is(AskError)
 
@@ -329,7 +330,7 @@ export class Simulation {
   }
 
   private askLater(operation: Operation): void {
-    const wait = Math.min(firstRetryMillis * 2 ** Math.min(operation.attempts.length, 10), lastRetryMillis)
+    const wait = Math.min(firstRetryMillis * retryGrowth ** Math.min(operation.attempts.length, 10), lastRetryMillis)
     this.world.after(wait * (0.5 + this.latencies.next()), undefined, () => {
       if (operation.answer === undefined) this.ask(operation)
     })

@@ -28,14 +28,28 @@ export interface Commit {
 }
 
 /** An actor's state after a decision. */
-export interface Moment {
+export class Moment {
   readonly sequence: number
   readonly at: number
   readonly state: unknown
-  /** The state in its JSON form, by which states are compared. */
-  readonly json: string
   /** The oracle's model after the same decision. */
   readonly model: unknown
+  private readonly actor: AnyActor
+  private text: string | undefined = undefined
+
+  constructor(actor: AnyActor, sequence: number, at: number, state: unknown, model: unknown) {
+    this.actor = actor
+    this.sequence = sequence
+    this.at = at
+    this.state = state
+    this.model = model
+  }
+
+  /** The state in its JSON form, by which states are compared. Made when it is first asked for. */
+  get json(): string {
+    this.text ??= jsonOf(this.actor, this.state)
+    return this.text
+  }
 }
 
 /** Everything an actor has been. The first moment is its initial state. */
@@ -104,14 +118,13 @@ export class Truth {
     let found = this.histories.get(name)
     if (found === undefined) {
       const actor = this.actors.get(address.kind)!
-      const state = actor.options.initial(address.key)
-      const first: Moment = {
-        sequence: 0,
-        at: Number.NEGATIVE_INFINITY,
-        state,
-        json: jsonOf(actor, state),
-        model: this.initialModel(actor, address.key)
-      }
+      const first = new Moment(
+        actor,
+        0,
+        Number.NEGATIVE_INFINITY,
+        actor.options.initial(address.key),
+        this.initialModel(actor, address.key)
+      )
       const { key, kind, organization } = address
       found = { organization, kind, key, partition: this.partitionOf(organization), actor, moments: [first] }
       this.histories.set(name, found)
@@ -169,7 +182,7 @@ export class Truth {
       for (const [history, state] of changed) {
         const before = history.moments[history.moments.length - 1]!
         const model = decision?.step?.(history, before, frame.now) ?? before.model
-        history.moments.push({ sequence, at: commit.at, state, json: jsonOf(history.actor, state), model })
+        history.moments.push(new Moment(history.actor, sequence, commit.at, state, model))
       }
     }
   }

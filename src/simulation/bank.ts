@@ -29,9 +29,12 @@ export type AccountFact = typeof AccountFact.Type
 const AccountState = Schema.Struct({
   balance: Schema.mutableKey(Schema.Number),
   /** Replies by idempotency key. */
-  done: Schema.mutableKey(Schema.Record(Schema.String, Schema.Number))
+  done: Schema.mutableKey(Schema.Array(Schema.Struct({ id: Id, reply: Schema.Number })))
 })
-export type AccountState = { balance: number; done: Record<string, number> }
+export interface AccountState {
+  balance: number
+  done: ReadonlyArray<{ readonly id: string; readonly reply: number }>
+}
 
 /** An amount whose record no reactor can process. */
 const indigestible = 13
@@ -52,7 +55,7 @@ export const Account: Actor.Actor<AccountCommand, AccountFact, AccountState, num
   state: AccountState,
   reply: Schema.Number,
   rejection: Schema.String,
-  initial: () => ({ balance: 0, done: {} }),
+  initial: () => ({ balance: 0, done: [] }),
   touches: (command) => (command._tag === "Transfer" ? [Account.at(command.to)] : []),
   decide: (state, command, context) => {
     switch (command._tag) {
@@ -63,7 +66,7 @@ export const Account: Actor.Actor<AccountCommand, AccountFact, AccountState, num
       case "Break":
         return Actor.decided({ facts: [{ id: "", change: Number.MAX_SAFE_INTEGER }], reply: 0 })
       default: {
-        const before = state.done[command.id]
+        const before = state.done.find(({ id }) => id === command.id)?.reply
         if (before !== undefined) return Actor.decided({ reply: before })
         const { amount, id } = command
         if (command._tag === "Deposit") {
@@ -85,11 +88,11 @@ export const Account: Actor.Actor<AccountCommand, AccountFact, AccountState, num
       }
     }
   },
-  copy: (state) => ({ balance: state.balance, done: { ...state.done } }),
+  copy: (state) => ({ ...state }),
   evolve: (state, fact) => {
     if (fact.change === Number.MAX_SAFE_INTEGER) throw new Error("this fact cannot be applied")
     state.balance += fact.change
-    if (fact.id !== "") state.done[fact.id] = state.balance
+    if (fact.id !== "") state.done = [...state.done, { id: fact.id, reply: state.balance }]
     return state
   }
 })

@@ -43,7 +43,10 @@ export interface Outcome {
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
 
-/** How long a healed deployment goes on before its end is judged: timers notice a clock that was set after a minute at the latest. */
+/** What is under way at rest has ended after this. */
+const restMillis = 3_000
+
+/** How long a healed deployment goes on while it has timers, before its end is judged: timers notice a clock that was set after a minute at the latest. */
 const settlingMillis = 65_000
 
 /** Plays one scenario from beginning to end. */
@@ -75,7 +78,9 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     if (simulation.violations.length === 0) {
       heal(simulation)
       comeToRest(simulation)
-      simulation.world.advance(settlingMillis)
+      simulation.world.advance(restMillis)
+      simulation.world.advanceUntil(simulation.world.now + settlingMillis, () => hasNothingLeft(simulation))
+      simulation.world.advance(restMillis)
       simulation.rested()
       simulation.healed()
     }
@@ -352,6 +357,13 @@ const isAtRest = (simulation: Simulation): boolean => {
   }
   return true
 }
+
+/** No timer is set, and what the last ones did has come through. */
+const hasNothingLeft = (simulation: Simulation): boolean =>
+  isAtRest(simulation) &&
+  [...(simulation.newest()?.engine?.local.values() ?? [])].every(
+    (partition) => partition.nextWakeAt() === Number.POSITIVE_INFINITY
+  )
 
 /** Whether the reactor has dealt with the last record of a log. */
 const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {

@@ -2,6 +2,7 @@
  * What the rules of the bank promise: money is neither made nor lost, an alarm rings once for each time it was set and not before, each signal
  * counts once and in order, and a window admits no more than its limit.
  */
+import type { AccountState } from "../bank.ts"
 import type { Checker } from "../Checker.ts"
 
 interface AccountRecord {
@@ -36,11 +37,10 @@ const moneyIsKept: Checker = {
         const { id } = operation.command as { readonly id?: string }
         if (id === undefined) continue
         const { moments } = simulation.truth.history(operation)
-        const done = (moments[moments.length - 1]!.state as { readonly done: Readonly<Record<string, number>> }).done
-        if (done[id] !== operation.answer.reply) {
-          return violate(
-            `#${operation.number} was answered ${operation.answer.reply}, the account has noted ${done[id]}`
-          )
+        const { done } = moments[moments.length - 1]!.state as AccountState
+        const noted = done.find((entry) => entry.id === id)?.reply
+        if (noted !== operation.answer.reply) {
+          return violate(`#${operation.number} was answered ${operation.answer.reply}, the account has noted ${noted}`)
         }
       }
     }
