@@ -47,12 +47,17 @@ export class DrainContext implements DecideContext {
     return addressOf(this.cell)
   }
 
-  id(index: number): string {
-    const { command, draft, partition } = this
-    return deriveId({ partition, epoch: draft.epoch, frame: draft.frameNumber, kind: idKinds.decided, command, index })
-  }
+  // Properties and not methods, so that a rule may take the context apart.
+  readonly id = (index: number): string =>
+    deriveId({
+      partition: this.partition,
+      epoch: this.draft.epoch,
+      frame: this.draft.frameNumber,
+      kind: idKinds.decided,
+      command: this.command,
+      index
+    })
 
-  read<State>(actor: ActorOfState<State>, key = ""): State {
-    return this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
-  }
+  readonly read = <State>(actor: ActorOfState<State>, key = ""): State =>
+    this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
 }
