@@ -1,6 +1,6 @@
 /**
- * Two platforms on one database and one NATS that others run: nothing is started for them, they share what they make,
- * and commands and the admin API are effective on both at once. Both make their first start at the same moment.
+ * Platforms on a database and a NATS that others run: nothing is started for them, one of two that start at the same
+ * moment is refused, and commands and the admin API are effective at once.
  */
 import { randomUUID } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
@@ -9,6 +9,8 @@ import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { type AdminContext, adminSection } from "./adminSection.ts"
+import { seedFiles } from "./files.ts"
 import { descendants, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
@@ -18,12 +20,15 @@ const adminKey = `adm_${"Ab1".repeat(10)}`
 const revocationMillis = 1_000
 
 let databaseUrl = ""
-/** The second platform's; a second one on the first's database is refused. */
 let otherDatabaseUrl = ""
-/** Has an admin API. */
+/** Has an admin API, and was one of two that started on an empty database. */
 let first: Platform
-/** Has none: there is no credential for it. */
+/** What the other of the two came to. */
+let refused: unknown
+/** Has a database of its own and no admin API: there is no credential for it. */
 let second: Platform
+/** A data folder in which there is nothing. */
+let nowhere = ""
 
 /** Only the data folder: whatever else a command needs it has to find there. */
 const at = (platform: Platform) => ({ SLUICE_DATA_DIR: platform.dataDir })
@@ -34,18 +39,22 @@ const carriers = async (platform: Platform, key: string): Promise<number> =>
 const runOf = async (platform: Platform): Promise<{ readonly adminUrl?: string }> =>
   JSON.parse(await readFile(join(platform.dataDir, "run.json"), "utf8"))
 
-const makeOrganization = async (): Promise<string> =>
-  (await okJson(["orgs", "create", `Acme ${randomUUID()}`], at(first))).id
-
 beforeAll(async () => {
   databaseUrl = await database()
   otherDatabaseUrl = await database()
-  const [one, other] = await Promise.all([
-    startPlatform({ DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_ADMIN_KEY: adminKey }),
-    startPlatform({ DATABASE_URL: otherDatabaseUrl, NATS_URL: inject("natsUrl") })
-  ])
-  first = one
-  second = other
+  nowhere = await folder()
+  const named = { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_ADMIN_KEY: adminKey }
+  const folders = [await folder(), await folder()]
+  const starts = await Promise.allSettled(folders.map((dataDir) => startPlatform(named, dataDir)))
+  for (const start of starts) {
+    if (start.status === "fulfilled") first = start.value
+    else refused = start.reason
+  }
+  await ok(["ingest", ...(await seedFiles(await folder()))], {
+    DATABASE_URL: otherDatabaseUrl,
+    SLUICE_DATA_DIR: nowhere
+  })
+  second = await startPlatform({ DATABASE_URL: otherDatabaseUrl, NATS_URL: inject("natsUrl") })
 })
 
 afterAll(async () => {
@@ -53,7 +62,10 @@ afterAll(async () => {
 })
 
 describe("platforms on named servers", () => {
-  it("make one demo organization on an empty database", async () => {
+  it("that start on one empty database at the same moment are one, with one demo organization and all data", async () => {
+    expect(String(refused)).toMatch(/^sluice: another process runs the partitions of this database: /m)
+    // Before it has done any work.
+    expect(String(refused)).not.toContain("Loaded")
     expect(await query(databaseUrl, "select name, plan, send_plan, risk from organizations")).toEqual([
       { name: "demo", plan: "team", send_plan: "enterprise", risk: "standard" }
     ])
@@ -61,29 +73,20 @@ describe("platforms on named servers", () => {
       { services: ["directory", "send", "telco", "talk", "voip", "transcribe"], scopes: ["*"], active: true }
     ])
     expect(await carriers(first, first.demoKey!)).toBe(200)
-    expect(await carriers(second, second.demoKey!)).toBe(200)
+    expect(await (await fetch(`${first.url}/v1/stats`)).json()).toMatchObject({
+      total_records: 236_982,
+      by_country: { US: 192_982, CA: 44_000 }
+    })
   })
 
-  it("refuse a second one on the same database, and go on", async () => {
-    const { code, stderr } = await sluice(["serve"], {
-      DATABASE_URL: databaseUrl,
-      NATS_URL: inject("natsUrl"),
-      SLUICE_PORT: "0",
-      SLUICE_DATA_DIR: join(first.dataDir, "..", "second-owner")
-    })
-    expect(code).toBe(1)
+  it("refuse a later one on the same database, and go on", async () => {
+    const later = { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_PORT: "0" }
+    const { code, stderr, stdout } = await sluice(["serve"], { ...later, SLUICE_DATA_DIR: await folder() })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr.trimEnd().split("\n").at(-1)).toMatch(
       /^sluice: another process runs the partitions of this database: /
     )
     expect(await carriers(first, first.demoKey!)).toBe(200)
-  })
-
-  it("serve the same records", async () => {
-    const statistics = await Promise.all(
-      [first, second].map(async ({ url }) => (await fetch(`${url}/v1/stats`)).json() as Promise<object>)
-    )
-    expect(statistics[0]).toMatchObject({ total_records: 236_982, by_country: { US: 192_982, CA: 44_000 } })
-    expect(statistics[1]).toMatchObject({ total_records: 236_982, by_country: { US: 192_982, CA: 44_000 } })
   })
 
   it("start nothing for the servers they were given", async () => {
@@ -116,7 +119,7 @@ describe("commands", () => {
       () => ({
         platform: first,
         url: databaseUrl,
-        environment: { SLUICE_DATA_DIR: join(first.dataDir, "..", "nothing-here"), DATABASE_URL: databaseUrl }
+        environment: { SLUICE_DATA_DIR: nowhere, DATABASE_URL: databaseUrl }
       })
     ]
   ] as const
@@ -136,7 +139,7 @@ describe("commands", () => {
 
   it("that decide something say how to reach the platform that decides", async () => {
     const none = await sluice(["orgs", "create", "Acme"], {
-      SLUICE_DATA_DIR: join(first.dataDir, "..", "nothing-here"),
+      SLUICE_DATA_DIR: nowhere,
       DATABASE_URL: databaseUrl
     })
     expect(none).toMatchObject({ code: 1, stdout: "" })
@@ -267,205 +270,11 @@ describe("commands", () => {
   })
 })
 
-describe("the admin API", () => {
-  let adminUrl = ""
-  beforeAll(async () => {
-    adminUrl = (await runOf(first)).adminUrl!
+adminSection(
+  (): AdminContext => ({
+    adminKey,
+    databaseUrl,
+    environment: at(first),
+    adminUrl: async () => (await runOf(first)).adminUrl!
   })
-
-  const ask = async (
-    method: string,
-    path: string,
-    options: { readonly body?: unknown; readonly headers?: Record<string, string> } = {}
-  ) => {
-    const response = await fetch(`${adminUrl}/admin/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json", ...options.headers },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) })
-    })
-    // biome-ignore lint/suspicious/noExplicitAny: the tests look at what came
-    return { status: response.status, headers: response.headers, body: (await response.json()) as any }
-  }
-
-  const invalid = (message: unknown) => ({ success: false, error: { code: "invalid_request", message } })
-
-  it("answers nobody without its credential, in the generic envelope", async () => {
-    const id = await makeOrganization()
-    const { key } = await okJson(["keys", "create", "--org", id, "--services", "all", "--scopes", "all"], at(first))
-    const refused = {
-      success: false,
-      error: { code: "unauthorized", message: "Invalid or missing admin credential" }
-    }
-    const credentials = ["", "Bearer", `Bearer ${adminKey}x`, `Basic ${adminKey}`, `Bearer ${key}`, adminKey]
-    for (const authorization of credentials) {
-      for (const [method, path] of [
-        ["GET", "/organizations"],
-        ["POST", "/organizations"],
-        ["DELETE", "/keys/key_x"],
-        ["GET", "/ingestions"]
-      ] as const) {
-        const answer = await ask(method, path, {
-          headers: { authorization },
-          ...(method === "POST" ? { body: { name: "Mallory" } } : {})
-        })
-        expect(answer, `${method} ${path} with ${authorization}`).toMatchObject({ status: 401, body: refused })
-      }
-    }
-    expect(await query(databaseUrl, "select 1 from organizations where name = 'Mallory'")).toEqual([])
-    expect((await ask("GET", "/organizations")).status).toBe(200)
-  })
-
-  it("answers a repeated creation with what the first one made", async () => {
-    const headers = { "idempotency-key": `order ${randomUUID()}` }
-    const body = { name: "Once", plan: "team" }
-    const one = await ask("POST", "/organizations", { body, headers })
-    const [two, three] = await Promise.all([
-      ask("POST", "/organizations", { body, headers }),
-      ask("POST", "/organizations", { body, headers })
-    ])
-    expect(one.status).toBe(201)
-    expect(one.headers.get("idempotency-replayed")).toBeNull()
-    for (const repeat of [two, three]) {
-      expect(repeat.status).toBe(201)
-      expect(repeat.body).toEqual(one.body)
-      expect(repeat.headers.get("idempotency-replayed")).toBe("true")
-    }
-    expect(await ask("POST", "/organizations", { body: { name: "Twice" }, headers })).toMatchObject({
-      status: 409,
-      body: { success: false, error: { code: "idempotency_conflict" } }
-    })
-
-    const path = `/organizations/${one.body.id}/keys`
-    const keyBody = { services: ["directory"], scopes: [] }
-    const created = await ask("POST", path, { body: keyBody, headers })
-    const repeated = await ask("POST", path, { body: keyBody, headers })
-    expect(created.status).toBe(201)
-    expect(created.body.key).toMatch(/^sk_live_/)
-    expect(repeated.status).toBe(201)
-    expect(repeated.body).toEqual({ ...created.body, key: null })
-    expect(repeated.headers.get("idempotency-replayed")).toBe("true")
-    expect((await ask("POST", path, { body: { ...keyBody, mode: "test" }, headers })).status).toBe(409)
-    expect((await ask("GET", path)).body.data).toHaveLength(1)
-
-    const acts = await query(databaseUrl, "select act, subject from admin_acts where subject in ($1, $2) order by id", [
-      one.body.id,
-      created.body.id
-    ])
-    expect(acts).toEqual([
-      { act: "organization.created", subject: one.body.id },
-      { act: "key.created", subject: created.body.id }
-    ])
-  })
-
-  it("makes one of several simultaneous creations under one key", async () => {
-    const headers = { "idempotency-key": randomUUID() }
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => ask("POST", "/organizations", { body: { name: "Race" }, headers }))
-    )
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201))
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
-    expect(answers.filter(({ headers }) => headers.get("idempotency-replayed") === null)).toHaveLength(1)
-  })
-
-  it.each(["", "x".repeat(256), "ümlaut"])("refuses the Idempotency-Key %j", async (key) => {
-    const answer = await ask("POST", "/organizations", { body: { name: "Acme" }, headers: { "idempotency-key": key } })
-    expect(answer).toMatchObject({
-      status: 400,
-      body: invalid("Invalid header 'idempotency-key'. Expected 1 to 255 printable characters.")
-    })
-  })
-
-  it("lists in pages by cursor, newest first, each once", async () => {
-    const id = await makeOrganization()
-    for (let made = 0; made < 7; made++) {
-      await ask("POST", `/organizations/${id}/keys`, { body: { name: `${made}`, services: [], scopes: [] } })
-    }
-    const names: Array<string> = []
-    let cursor = ""
-    for (let pages = 1; ; pages++) {
-      const { body, status } = await ask("GET", `/organizations/${id}/keys?limit=3${cursor}`)
-      expect(status).toBe(200)
-      names.push(...body.data.map(({ name }: { readonly name: string }) => name))
-      if (!body.pagination.hasMore) {
-        expect(body.pagination).toEqual({ hasMore: false })
-        expect(pages).toBe(3)
-        break
-      }
-      cursor = `&cursor=${body.pagination.nextCursor}`
-    }
-    expect(names).toEqual(["6", "5", "4", "3", "2", "1", "0"])
-    const { body } = await ask("GET", "/organizations?limit=1")
-    const foreign = body.pagination.nextCursor
-    for (const bad of ["", "x", `${foreign}x`, foreign]) {
-      expect(await ask("GET", `/organizations/${id}/keys?cursor=${bad}`), bad).toMatchObject({
-        status: 400,
-        body: invalid("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
-      })
-    }
-    for (const bad of ["0", "101", "-1", "1.5", "x"]) {
-      expect(await ask("GET", `/organizations?limit=${bad}`), bad).toMatchObject({
-        status: 400,
-        body: invalid(`Invalid parameter 'limit': "${bad}". Expected an integer from 1 to 100.`)
-      })
-    }
-  })
-
-  it.each([
-    [{}, "name"],
-    [{ name: "" }, "name"],
-    [{ name: "a\nb" }, "name"],
-    [{ name: "x".repeat(201) }, "name"],
-    [{ name: 7 }, "name"],
-    [{ name: "Acme", email: "no" }, "email"],
-    [{ name: "Acme", plan: "gold" }, "plan"],
-    [{ name: "Acme", risk: "none" }, "risk"]
-  ])("refuses the organization %j", async (body, field) => {
-    const answer = await ask("POST", "/organizations", { body })
-    expect(answer).toMatchObject({ status: 400, body: invalid(expect.stringContaining(`'${field}'`)) })
-  })
-
-  it("refuses keys with unknown services and scopes, and unknown ids and paths", async () => {
-    const id = await makeOrganization()
-    const keys = `/organizations/${id}/keys`
-    expect((await ask("POST", keys, { body: { services: ["fax"], scopes: [] } })).status).toBe(400)
-    expect((await ask("POST", keys, { body: { services: [], scopes: ["root"] } })).status).toBe(400)
-    expect((await ask("POST", keys, { body: { services: [] } })).status).toBe(400)
-    for (const [method, path] of [
-      ["GET", "/organizations/org_nope"],
-      ["GET", "/organizations/org_nope/keys"],
-      ["DELETE", "/keys/key_nope"],
-      ["GET", "/nothing"]
-    ] as const) {
-      expect(await ask(method, path)).toMatchObject({
-        status: 404,
-        body: { success: false, error: { code: "not_found" } }
-      })
-    }
-    expect(await ask("PUT", "/organizations", { body: {} })).toMatchObject({ status: 405 })
-  })
-
-  it("records what was done, and no secret", async () => {
-    const id = await makeOrganization()
-    const { id: keyId, key } = await okJson(["keys", "create", "--org", id, "--services", "directory"], at(first))
-    await ok(["keys", "revoke", keyId], at(first))
-    const source = `http://operator:geheim@127.0.0.1:1/codes.txt?token=geheim`
-    await sluice(["ingest", source], at(first))
-    const acts = await query<{ readonly act: string; readonly subject: string; readonly at: Date }>(
-      databaseUrl,
-      "select act, subject, detail, at from admin_acts where id > (select max(id) - 4 from admin_acts) order by id"
-    )
-    expect(acts).toMatchObject([
-      { act: "organization.created", subject: id, detail: { plan: "free", email: null } },
-      { act: "key.created", subject: keyId, detail: { mode: "live", services: ["directory"], scopes: [] } },
-      { act: "key.revoked", subject: keyId, detail: {} },
-      { act: "directory.ingested", subject: "http://127.0.0.1:1/codes.txt", detail: {} }
-    ])
-    expect(JSON.stringify(acts)).not.toContain(key)
-  })
-
-  it("has its own description and docs", async () => {
-    const description = (await (await fetch(`${adminUrl}/openapi.json`)).json()) as { readonly paths: object }
-    expect(Object.keys(description.paths)).toContain("/admin/v1/organizations/{id}/keys")
-    expect((await fetch(`${adminUrl}/docs`)).status).toBe(200)
-  })
-})
+)
