@@ -136,7 +136,10 @@ export const startPlatform = async (
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
   const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
   const started = start(["serve"], whole)
-  const [, url] = await started.printed(/API {3}(http:\S+)/)
+  const [, url] = await started.printed(/API {3}(http:\S+)/).catch(async (error) => {
+    if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
+    throw error
+  })
   const stop = async () => {
     started.process.kill("SIGTERM")
     const finished = await started.finished
