@@ -106,7 +106,7 @@ describe("the packed package", () => {
       })
     )
     expect([...readme.keys()]).toEqual(
-      expect.arrayContaining(["counter.ts", "durable.ts", "limiter.ts", "directory.ts"])
+      expect.arrayContaining(["counter.ts", "durable.ts", "limiter.ts", "directory.ts", "prove.ts"])
     )
     await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project]).catch(
       (error: { stdout: string }) => expect.fail(error.stdout)
@@ -137,6 +137,12 @@ describe("the packed package", () => {
   it("runs the README's limiter and directory without a server", async () => {
     expect(await runProgram("limiter.ts")).toBe("[ true, false ]")
     expect(await runProgram("directory.ts")).toBe("VERIZON NEW YORK, INC.")
+  })
+
+  it("finds the bug of the README's rule, and shrinks it to the two commands that show it", async () => {
+    const printed = await runProgram("prove.ts")
+    expect(printed).toContain("every seat is free or held")
+    expect(printed).toContain("shrunk from")
   })
 
   it("has a command that runs", async () => {
