@@ -73,6 +73,8 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
         }
         continue
       }
+      // commands wait for the next life; what asks a lane wants to know now
+      partition.lanes.failWaiting(partition.notServing())
       yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
     } else {
       const cause: Cause.Cause<unknown> = exit.cause
@@ -106,6 +108,7 @@ const life = (partition: Partition) =>
           _tag: "ClockBehind",
           reason: `the clock is more than a minute behind the last frame; set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
         })
+        partition.failWaiting(partition.notServing())
         if (partition.closing) return { _tag: "Closed" } as LifeEnd
         yield* partition.pause(ownershipPollMillis)
       }
@@ -162,6 +165,8 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
       _tag: "NotOwned",
       reason: owns._tag === "Some" ? "another process owns it" : "whether it is owned here cannot be said now"
     })
+    // who waited for the next life would wait for as long as the other process has the partition
+    partition.failWaiting(partition.notServing())
     yield* partition.pause(ownershipPollMillis)
   }
 })

@@ -93,10 +93,14 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
           `${lost.message}. The partitions go on, protected by their logs, but none is claimed anew until the lock is held again`
         )
         const startedAt = yield* Clock.currentTimeMillis
+        let told = ""
         lock = yield* Effect.retry(
-          Effect.tapError(take, (error) =>
-            error._tag === "LockHeld" ? Effect.logError(refusal(error).message) : Effect.void
-          ),
+          Effect.tapError(take, (error) => {
+            // once for each holder, which may stay for ever
+            if (error._tag !== "LockHeld" || error.message === told) return Effect.void
+            told = error.message
+            return Effect.logError(refusal(error).message)
+          }),
           Schedule.spaced(Duration.millis(regainMillis))
         )
         const millis = (yield* Clock.currentTimeMillis) - startedAt

@@ -1,0 +1,114 @@
+/** What waits in a partition is answered when its life ends and no next one comes soon: the owner was replaced, its log or its clock is away. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { layerLocal, Placement } from "../../src/engine/Placement.ts"
+import { Counter, Limiter } from "./support/actors.ts"
+import { makeDeployment, serving } from "./support/deployment.ts"
+import { makeFaultyLog } from "./support/faultyLog.ts"
+
+const target = { organization: "org_1" }
+const add = (amount: number) => ({ _tag: "Add" as const, amount })
+
+/** Serves everything at first, and is not the owner any more when it asks. */
+const replaced = Layer.effect(
+  Placement,
+  Effect.map(Placement, ({ place }) => Placement.of({ place, owns: () => Effect.succeed(false) }))
+).pipe(Layer.provide(layerLocal))
+
+describe("an owner that was replaced", () => {
+  it.effect(
+    "given a command that waits for an actor of a superseded checkpoint, when the partition is not owned any more, then its caller is told",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const predecessor = yield* serving(deployment)
+        yield* predecessor.engine.ask(Counter, target, add(1))
+        yield* predecessor.stop
+        const first = yield* serving(deployment, { placementLayer: replaced })
+        // two later checkpoints, so that the one that the first rests on goes
+        for (const amount of [10, 100]) {
+          const successor = yield* serving(deployment)
+          yield* successor.engine.ask(Counter, target, add(amount))
+          yield* successor.stop
+        }
+
+        const asks = yield* Effect.forEach([target, { organization: "org_2" }], (asked) =>
+          Effect.forkChild(Effect.flip(first.engine.ask(Counter, asked, { _tag: "Get" })), { startImmediately: true })
+        )
+        const isServing = Effect.map(first.engine.status, ([one]) => one?.status._tag === "Serving")
+        while (yield* isServing) yield* TestClock.adjust("100 millis")
+        yield* TestClock.adjust("10 seconds")
+        const [status] = yield* first.engine.status
+        expect(status).toMatchObject({ status: { _tag: "NotOwned" } })
+        for (const ask of asks) {
+          expect(ask.pollUnsafe()).toBeDefined()
+          expect(yield* Fiber.join(ask)).toMatchObject({ retryable: true })
+        }
+      })
+  )
+})
+
+describe("a life that ends because the outcome of an append is not known", () => {
+  it.effect("given asks of a lane that wait for a confirmation, when the life ends, then their callers are told", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.away = true
+      const append = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), {
+        startImmediately: true
+      })
+      // the last confirmation counts for five seconds; the append is given up after ten
+      yield* TestClock.adjust("6 seconds")
+      const lane = yield* Effect.forkChild(Effect.flip(engine.askLane(Limiter, target, null)), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("1 second")
+      expect(lane.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* Fiber.join(append)).toMatchObject({ _tag: "OutcomeUnknown" })
+      expect(lane.pollUnsafe()).toBeDefined()
+      expect(yield* Fiber.join(lane)).toMatchObject({ retryable: true })
+    })
+  )
+
+  it.effect(
+    "given commands that wait and a clock that was set back, when the life ends, then their callers are told",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const faulty = makeFaultyLog(deployment.journal)
+        yield* TestClock.setTime(3_600_000)
+        const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+        yield* engine.ask(Counter, target, add(1))
+        faulty.away = true
+        const asks = yield* Effect.forEach([1, 2], (amount) =>
+          Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(amount))), { startImmediately: true })
+        )
+        yield* TestClock.adjust("9 seconds")
+        const waiting = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(3))), {
+          startImmediately: true
+        })
+        const [partition] = engine.local.values()
+        // the clock of the partition alone, as a test's cannot go back
+        const { clock } = partition!.parts
+        const setBack = 600_000
+        Object.assign(partition!.parts, {
+          clock: Object.create(clock, {
+            currentTimeMillisUnsafe: { value: () => clock.currentTimeMillisUnsafe() - setBack }
+          })
+        })
+        faulty.away = false
+        faulty.publishes.push(...Array.from({ length: 20 }, () => "request lost" as const))
+        yield* TestClock.adjust("5 seconds")
+        faulty.publishes.length = 0
+        yield* TestClock.adjust("20 seconds")
+        expect(partition!.status).toMatchObject({ _tag: "ClockBehind" })
+        for (const ask of [...asks, waiting]) {
+          expect(ask.pollUnsafe()).toBeDefined()
+          expect(yield* Fiber.join(ask)).toMatchObject({ retryable: true })
+        }
+      })
+  )
+})
