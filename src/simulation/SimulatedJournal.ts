@@ -123,14 +123,15 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     Effect.callback((resume) => {
       if (!process.alive) return
       if (fault === "crash") return simulation.crash(engine, "at a read of the log")
-      const unavailable = new JournalUnavailable({ partition, message: "simulated: the log does not answer" })
+      const unavailable = () =>
+        Effect.fail(new JournalUnavailable({ partition, message: "simulated: the log does not answer" }))
       if (fault === "unavailable") {
-        world.after(requestTimeoutMillis, process, () => resume(Effect.fail(unavailable)))
+        world.after(requestTimeoutMillis, process, () => resume(unavailable()))
         return
       }
       world.after(latency(), undefined, () => {
         if (simulation.isOut("log")) {
-          world.after(requestTimeoutMillis, process, () => resume(Effect.fail(unavailable)))
+          world.after(requestTimeoutMillis, process, () => resume(unavailable()))
           return
         }
         const answer = serve()
