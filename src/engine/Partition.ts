@@ -150,6 +150,7 @@ export class Partition {
     this.timers = new Timers(false)
     this.drain = this.makeDrain()
     this.feed = this.makeFeed()
+    this.latestTime = 0
     this.confirmedAt = 0n
     this.renewNotBefore = 0n
     this.heldUntil = 0n
@@ -246,9 +247,14 @@ export class Partition {
   currentTime(): number | undefined {
     const clock = this.parts.clock.currentTimeMillisUnsafe()
     if (this.parts.sabotage.has("clock-may-go-back")) return clock
-    if (clock >= this.head.now) return clock
-    return this.head.now - clock > clockBehindMillis ? undefined : this.head.now
+    if (this.head.now - clock > clockBehindMillis) return undefined
+    // what was told without a frame (a lane's windows) does not come again; a clock that was far ahead for a while is not held to it
+    if (clock < this.latestTime && this.latestTime - clock > clockBehindMillis) this.latestTime = 0
+    this.latestTime = Math.max(clock, this.head.now, this.latestTime)
+    return this.latestTime
   }
+  /** The latest time that was told in this life. */
+  private latestTime = 0
 
   /** Decides until something needs an Effect. */
   step(): Step {

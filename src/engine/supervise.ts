@@ -151,7 +151,8 @@ const maintain = Effect.fnUntraced(function* (partition: Partition) {
     }
     partition.metrics.checkpointAge(now - (partition.newestCheckpoint?.now ?? now))
     if (partition.nanos() >= sweepAt) {
-      sweep(partition, now)
+      // a state that has ended by a time that was told stays ended, also when the clock steps back
+      sweep(partition, partition.currentTime() ?? partition.head.now)
       sweepAt = partition.nanos() + BigInt(idleMillis) * 1_000_000n
     }
   }

@@ -313,14 +313,18 @@ const heal = (simulation: Simulation): void => {
       simulation.crash(newest, "by an operator, since it had stopped")
   }
   ensureOwner(simulation)
+  setClocksRight(simulation)
+}
+
+/** At or after every frame that was ever written. */
+const setClocksRight = (simulation: Simulation): void => {
   const last = simulation.truth.commits.reduce(
     (latest, commits) => commits.reduce((time, { frame }) => Math.max(time, frame.now), latest),
     0
   )
   for (const engine of simulation.living()) {
     engine.process.clockStoppedAt = undefined
-    // set right: at or after every frame that was ever written
-    engine.process.clockOffset = Math.max(0, last - epochMillis - world.now)
+    engine.process.clockOffset = Math.max(0, last - epochMillis - simulation.world.now)
   }
 }
 
@@ -329,6 +333,9 @@ const operatorRestarts = 2
 
 /** Lets a healed deployment do what is left to be done. What has stopped for good an operator starts again. */
 const comeToRest = (simulation: Simulation): void => {
+  // what was under way when everything was healed may bear a later time
+  simulation.world.advance(restMillis)
+  setClocksRight(simulation)
   const end = simulation.world.now + healingMillis
   const stopped = () => {
     const newest = simulation.newest()
