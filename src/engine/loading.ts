@@ -50,9 +50,14 @@ export const fillCells = (partition: Partition, cells: ReadonlyArray<Cell>, rows
  * found may have been there: taking the initial state for it would be wrong.
  */
 export const baseIsThere = (partition: Partition): Effect.Effect<boolean, CheckpointsUnavailable> =>
-  Effect.map(partition.parts.checkpoints.list(partition.id), (records) => {
+  Effect.suspend(() => {
+    // before the list is read: our own next checkpoint may be written meanwhile, and is not in it
     const base = partition.newestCheckpoint
-    return base === undefined || records.some(({ hash, sequence }) => sequence === base.sequence && hash === base.hash)
+    return Effect.map(
+      partition.parts.checkpoints.list(partition.id),
+      (records) =>
+        base === undefined || records.some(({ hash, sequence }) => sequence === base.sequence && hash === base.hash)
+    )
   })
 
 export const baseIsGone = "another owner has superseded the checkpoint that it rests on"

@@ -1,7 +1,9 @@
 /** What waits in a partition is answered when its life ends and no next one comes soon: the owner was replaced, its log or its clock is away. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { Checkpoints } from "../../src/engine/Checkpoints.ts"
+import * as CheckpointsMemory from "../../src/engine/CheckpointsMemory.ts"
 import { layerLocal, Placement } from "../../src/engine/Placement.ts"
 import { Counter, Limiter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
@@ -45,6 +47,52 @@ describe("an owner that was replaced", () => {
           expect(ask.pollUnsafe()).toBeDefined()
           expect(yield* Fiber.join(ask)).toMatchObject({ retryable: true })
         }
+      })
+  )
+})
+
+describe("an owner that takes checkpoints while it loads", () => {
+  it.effect(
+    "given its own checkpoint between the look for the base and its answer, then it does not take it for another's",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const predecessor = yield* serving(deployment)
+        yield* predecessor.engine.ask(Counter, target, add(1))
+        yield* predecessor.stop
+
+        let gates: ReadonlyArray<Deferred.Deferred<void>> = []
+        let held = 0
+        const slow = Layer.effect(
+          Checkpoints,
+          Effect.map(Checkpoints, (checkpoints) =>
+            Checkpoints.of({
+              ...checkpoints,
+              list: (partition) =>
+                Effect.tap(checkpoints.list(partition), () => {
+                  const gate = gates[held]
+                  if (gate === undefined) return Effect.void
+                  held++
+                  return Deferred.await(gate)
+                })
+            })
+          )
+        ).pipe(Layer.provide(CheckpointsMemory.layerOf(deployment.checkpoints)))
+        const { engine } = yield* serving(deployment, { checkpointsLayer: slow, config: { checkpointActors: 1 } })
+        const gate = yield* Deferred.make<void>()
+        gates = [gate]
+        const loading = yield* Effect.forkChild(engine.ask(Counter, { organization: "org_2" }, { _tag: "Get" }), {
+          startImmediately: true
+        })
+        while (held === 0) yield* Effect.yieldNow
+        yield* engine.ask(Counter, target, add(1))
+        const [partition] = engine.local.values()
+        while (partition!.newestCheckpoint!.sequence < partition!.head.sequence) yield* Effect.yieldNow
+        yield* Deferred.succeed(gate, undefined)
+        yield* TestClock.adjust("10 seconds")
+        expect(yield* Fiber.join(loading)).toBe(0)
+        expect(partition!.head.epoch).toBe(2)
+        expect(partition!.status).toEqual({ _tag: "Serving" })
       })
   )
 })
