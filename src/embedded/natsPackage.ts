@@ -188,7 +188,11 @@ const install = Effect.fnUntraced(function* (
       {
         cwd: folder,
         // npm fails where it cannot read its settings or write its cache in the home folder.
-        env: { ...npmEnvironment(environment), ...(homeIsUsable ? {} : { HOME: folder }) },
+        env: {
+          ...npmEnvironment(environment),
+          // Nor is the cache any use that an npm of that home has named to its scripts.
+          ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
+        },
         timeout: INSTALL_TIMEOUT_MILLIS,
         maxBuffer: 4 * 1024 * 1024
       },

@@ -26,6 +26,9 @@ export interface LogStreamOptions {
   readonly namespace?: string | undefined
 }
 
+/** Attempts to open a log before its partition is told that it cannot be opened now. */
+const openAttempts = 3
+
 export const streamNameOf = (partition: number, namespace: string | undefined): string =>
   namespace === undefined ? `log-${partition}` : `${namespace}-log-${partition}`
 
@@ -73,7 +76,9 @@ export const openLogStream = Effect.fnUntraced(function* (
           () => api.streamInfo(wanted.name)
         )
     ),
-    Effect.mapError((error) => openFailure(partition, wanted, error))
+    Effect.mapError((error) => openFailure(partition, wanted, error)),
+    // A cluster that is electing, or busy making many streams, answers late; asking again changes nothing.
+    Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
   const weakness = weaknessOf(found.config, wanted)
   if (weakness !== undefined) {
