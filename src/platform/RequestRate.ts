@@ -18,6 +18,13 @@ import { OrganizationActor } from "./OrganizationActor.ts"
 /** How long a request waits for its limiter before it passes uncounted (decisions, "Platform request rate"). */
 export const limiterTimeoutMillis = 250
 
+/**
+ * The wait in steps: a process that was held up itself finds one step over, not all of them, and hears an answer that has
+ * come meanwhile before it takes the owner for unreachable.
+ */
+const timeoutSteps = 5
+const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effect.repeat({ times: timeoutSteps - 1 }))
+
 /** What the lane is asked. */
 export interface TakeRequest {
   readonly cost: number
@@ -83,7 +90,7 @@ export class RequestRate extends Context.Service<
           return Effect.callback<Decision | undefined>((done) => {
             resume = (answer) => done(Effect.sync(() => decisionOf(answer)))
             if (early !== undefined) resume(early)
-          }).pipe(Effect.timeoutOrElse({ duration: limiterTimeoutMillis, orElse: () => Effect.sync(pass) }))
+          }).pipe(Effect.raceFirst(Effect.map(unreachable, pass)))
         }
       })
     })

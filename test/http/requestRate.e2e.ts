@@ -246,7 +246,12 @@ describe("the request rate", { timeout: longMillis }, () => {
       const replies = await inOneMinute(async () => {
         const { id, key } = await createOrganization("team", 100)
         const keys = [key, await createKey(id), await createKey(id), await createKey(id)]
-        return Promise.all(Array.from({ length: 2_000 }, (_, index) => ask(keys[index % keys.length]!)))
+        // The first one alone: it waits for the organization to be loaded, and on a busy machine might wait too long.
+        const first = await ask(key)
+        return [
+          first,
+          ...(await Promise.all(Array.from({ length: 1_999 }, (_, index) => ask(keys[index % keys.length]!))))
+        ]
       })
       const admitted = replies.filter(({ status }) => status === 200)
       expect(admitted).toHaveLength(100)
