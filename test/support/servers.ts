@@ -6,6 +6,7 @@ import { Effect, Exit, Redacted, Scope } from "effect"
 import type { TestProject } from "vitest/node"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
+import { findNatsServer } from "../../src/embedded/natsBinary.ts"
 
 /**
  * Starts one PostgreSQL and one nats-server for a whole run of tests, in a temporary folder and as the platform starts
@@ -18,12 +19,15 @@ declare module "vitest" {
     readonly postgresUrl: string
     /** With the user and password of the account: for `NatsConnection`, as the client itself ignores them. */
     readonly natsUrl: string
+    /** The nats-server program itself, for tests that start, kill and cluster servers of their own. */
+    readonly natsServer: string
   }
 }
 
 interface Servers {
   readonly postgresUrl: string
   readonly natsUrl: string
+  readonly natsServer: string
   readonly stop: () => Promise<void>
 }
 
@@ -37,6 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const servers = await run.servers
   project.provide("postgresUrl", servers.postgresUrl)
   project.provide("natsUrl", servers.natsUrl)
+  project.provide("natsServer", servers.natsServer)
   return async () => {
     run.users--
     if (run.users > 0) return
@@ -75,16 +80,28 @@ async function start(): Promise<Servers> {
       Effect.gen(function* () {
         const folder = yield* openDataFolder(path)
         yield* folder.hold({ purpose: "tests" })
-        return yield* startEmbedded(folder, {
+        const servers = yield* startEmbedded(folder, {
           postgres: { bin: process.env.SLUICE_POSTGRES_BIN },
           nats: { program: process.env.SLUICE_NATS_SERVER },
           progress: (line) => Effect.sync(() => process.stdout.write(`${line}\n`))
         })
+        const { program } = yield* findNatsServer({
+          folder,
+          override: process.env.SLUICE_NATS_SERVER,
+          environment: process.env,
+          progress: () => Effect.void
+        })
+        return { ...servers, program }
       }).pipe(Scope.provide(scope))
     )
     const database = new URL(Redacted.value(embedded.postgresUrl!))
     database.pathname = "/postgres"
-    return { postgresUrl: database.href, natsUrl: Redacted.value(embedded.natsUrl!), stop }
+    return {
+      postgresUrl: database.href,
+      natsUrl: Redacted.value(embedded.natsUrl!),
+      natsServer: embedded.program,
+      stop
+    }
   } catch (cause) {
     await stop()
     throw cause
