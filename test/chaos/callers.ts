@@ -58,6 +58,7 @@ export class Callers {
   private current: WorkerProcess | undefined
   private waiters: Array<(worker: WorkerProcess) => void> = []
   private stopping = false
+  private aborted = false
   private readonly own: ReadonlyArray<ReadonlyArray<OwnState>>
   private readonly running: Array<Promise<void>> = []
 
@@ -97,6 +98,12 @@ export class Callers {
   async stop(): Promise<void> {
     this.stopping = true
     await Promise.all(this.running)
+  }
+
+  /** Ends all callers where they are; what they wait for is of no interest any more. */
+  abort(): void {
+    this.stopping = true
+    this.aborted = true
   }
 
   /** Asks one process, once, and counts the answer. */
@@ -207,14 +214,16 @@ export class Callers {
 
   private async bookUntilKnown(state: OwnState): Promise<void> {
     const command = this.booking(state.organization)
-    while (true) {
+    while (!this.aborted) {
       const outcome = await this.ask(await this.owner(), state.organization, command)
-      if (outcome._tag !== "Failed") break
+      if (outcome._tag !== "Failed") {
+        state.count++
+        state.digest = digestAfter(state.digest, command.decision)
+        return
+      }
       this.repeats++
       await this.pause()
     }
-    state.count++
-    state.digest = digestAfter(state.digest, command.decision)
   }
 
   private pause(): Promise<void> {

@@ -30,7 +30,7 @@ it(
     expect(report.decisions.acknowledged).toBeGreaterThan(3_000)
     // what was to be seen through has happened
     expect(report.errors.ProcessGone?.count).toBeGreaterThan(0)
-    expect(report.fences).toBeGreaterThan(0)
+    expect(report.restarts).toBeGreaterThan(0)
     expect(report.log.purgedFrames).toBeGreaterThan(0)
     expect(report.decisions.lost).toBeGreaterThan(0)
   },

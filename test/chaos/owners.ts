@@ -140,6 +140,7 @@ export class Owners {
     return Effect.gen({ self: this }, function* () {
       const { callers, nats, pauseMillis, postgres } = this.options
       const first = this.leave()
+      const { restarts } = first.figures
       if (fault.moment !== "busy") yield* this.until("all asks are answered", () => first.waitingAsks === 0)
       yield* Effect.promise(() => first.freeze())
       const pause = yield* Effect.forkChild(Effect.sleep(pauseMillis), { startImmediately: true })
@@ -158,7 +159,8 @@ export class Owners {
       })
       yield* fault.moment === "blind" ? nats.pausedWhile(thawed) : thawed
       yield* this.answered(Array.from({ length: probes }, () => callers.bookOnce(first)))
-      yield* this.until("the replaced owner has found its fence", () => first.figures.fences > 0)
+      // by its fence, or, when an append under way has outlived its time with the pause, by asking who owns the partitions
+      yield* this.until("the replaced owner has given a partition up", () => first.figures.restarts > restarts)
       // one that was fenced before could be fenced a third time within a minute, and would rightly stop for good
       if (fault.afterwards === "first owner killed" || first.replaced) {
         yield* Effect.promise(() => first.kill())

@@ -136,7 +136,12 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
       pauseMillis,
       violation
     })
-    yield* Effect.addFinalizer(() => owners.close)
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        Effect.sync(() => callers.abort()),
+        owners.close
+      )
+    )
     callers.start()
     yield* owners.begin
 

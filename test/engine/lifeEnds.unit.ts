@@ -118,6 +118,10 @@ describe("a life that ends because the outcome of an append is not known", () =>
       expect(yield* Fiber.join(append)).toMatchObject({ _tag: "OutcomeUnknown" })
       expect(lane.pollUnsafe()).toBeDefined()
       expect(yield* Fiber.join(lane)).toMatchObject({ retryable: true })
+      // an engine whose log is away would wait for the clock when it is closed
+      faulty.away = false
+      yield* TestClock.adjust("30 seconds")
+      yield* engine.ready
     })
   )
 
