@@ -56,7 +56,11 @@ export class WorkerProcess {
     })
     this.child.stdout!.setEncoding("utf8").on(
       "data",
-      lines((text) => this.take(JSON.parse(text) as Report))
+      lines((text) => {
+        // Reports are objects; a line of a log that is written before the loggers are in place is kept for failures.
+        if (text.startsWith("{")) this.take(JSON.parse(text) as Report)
+        else this.output = `${this.output}${text}\n`.slice(-keptCharacters)
+      })
     )
     this.child.stderr!.setEncoding("utf8").on("data", (text: string) => {
       this.output = (this.output + text).slice(-keptCharacters)
