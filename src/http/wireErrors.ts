@@ -104,3 +104,29 @@ export class EnvelopeConflict extends Schema.Error<EnvelopeConflict>("sluice/Env
     return new EnvelopeConflict({ error: { code: "idempotency_conflict", message } })
   }
 }
+
+/** 403 in the generic envelope. */
+export class EnvelopeForbidden extends Schema.Error<EnvelopeForbidden>("sluice/EnvelopeForbidden")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeForbidden"), ...envelopeError("forbidden") },
+  { httpApiStatus: 403, description: "The key lacks the scope" }
+) {
+  static of(message: string): EnvelopeForbidden {
+    return new EnvelopeForbidden({ error: { code: "forbidden", message } })
+  }
+}
+
+/** 429 in the generic envelope. */
+export class EnvelopeRateLimited extends Schema.Error<EnvelopeRateLimited>("sluice/EnvelopeRateLimited")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeRateLimited"), ...envelopeError("rate_limited") },
+  { httpApiStatus: 429, description: "The organization's request rate is used up; wait `Retry-After` seconds" }
+) {
+  static of(message: string): EnvelopeRateLimited {
+    return new EnvelopeRateLimited({ error: { code: "rate_limited", message } })
+  }
+}
+
+/** 500 in the generic envelope. */
+export class EnvelopeInternalError extends Schema.Error<EnvelopeInternalError>("sluice/EnvelopeInternalError")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeInternalError"), ...envelopeError("internal_error") },
+  { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
+) {}

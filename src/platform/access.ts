@@ -4,7 +4,20 @@
  */
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Forbidden, InternalError, InvalidRequest, RateLimited, Unauthorized, Unavailable } from "../http/wireErrors.ts"
+import {
+  EnvelopeForbidden,
+  EnvelopeInternalError,
+  EnvelopeInvalidRequest,
+  EnvelopeRateLimited,
+  EnvelopeUnauthorized,
+  EnvelopeUnavailable,
+  Forbidden,
+  InternalError,
+  InvalidRequest,
+  RateLimited,
+  Unauthorized,
+  Unavailable
+} from "../http/wireErrors.ts"
 import type { Principal, Scope } from "./model.ts"
 
 /** The verified key of the request being handled. */
@@ -12,9 +25,12 @@ export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principa
   "sluice/platform/CurrentPrincipal"
 ) {}
 
-/** The scope an endpoint asks for, where it asks for one (platform-api.md, "Authentication"; decisions). */
-export const RequiredScope = Context.Reference<Scope | undefined>("sluice/platform/RequiredScope", {
-  defaultValue: () => undefined
+/**
+ * The scopes an endpoint asks for, of which a key must have one; none where it asks for none (platform-api.md, "Authentication";
+ * decisions). The first is the one that a refusal names.
+ */
+export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("sluice/platform/RequiredScopes", {
+  defaultValue: () => []
 })
 
 /**
@@ -24,4 +40,31 @@ export const RequiredScope = Context.Reference<Scope | undefined>("sluice/platfo
 export class DirectoryAccess extends HttpApiMiddleware.Service<DirectoryAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/DirectoryAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
+) {}
+
+/** Telco's: a key with the service `telco` (platform-api.md, "Authentication"). Errors as in the directory. */
+export class TelcoAccess extends HttpApiMiddleware.Service<TelcoAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/TelcoAccess",
+  { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
+) {}
+
+/** The webhook endpoints': a key with the endpoint's scope (platform-api.md, "Authentication"), whatever its services. */
+export class WebhooksAccess extends HttpApiMiddleware.Service<WebhooksAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/WebhooksAccess",
+  { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
+) {}
+
+/** The event log's: like the webhook endpoints', with errors in the generic envelope. */
+export class EventsAccess extends HttpApiMiddleware.Service<EventsAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/EventsAccess",
+  {
+    error: [
+      EnvelopeInvalidRequest,
+      EnvelopeUnauthorized,
+      EnvelopeForbidden,
+      EnvelopeRateLimited,
+      EnvelopeInternalError,
+      EnvelopeUnavailable
+    ]
+  }
 ) {}

@@ -7,11 +7,29 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RequestState } from "../http/RequestState.ts"
-import { Forbidden, InvalidRequest, RateLimited, Unauthorized, Unavailable } from "../http/wireErrors.ts"
+import {
+  EnvelopeForbidden,
+  EnvelopeInvalidRequest,
+  EnvelopeRateLimited,
+  EnvelopeUnauthorized,
+  EnvelopeUnavailable,
+  Forbidden,
+  InvalidRequest,
+  RateLimited,
+  Unauthorized,
+  Unavailable
+} from "../http/wireErrors.ts"
 import { rateLimitHeaders } from "../limits/headers.ts"
 import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
-import { CurrentPrincipal, DirectoryAccess, RequiredScope } from "./access.ts"
+import {
+  CurrentPrincipal,
+  DirectoryAccess,
+  EventsAccess,
+  RequiredScopes,
+  TelcoAccess,
+  WebhooksAccess
+} from "./access.ts"
 import { grants, type Principal, type Service } from "./model.ts"
 import { RequestRate } from "./RequestRate.ts"
 
@@ -34,41 +52,62 @@ export const givenKey = (
   return parameter === undefined ? null : typeof parameter === "string" ? parameter : undefined
 }
 
-const unauthorized = new Unauthorized({ error: "unauthorized", message: "Invalid or missing API key" })
+const unauthorizedMessage = "Invalid or missing API key"
 
-/** 429 in the directory's shape; what was decided is in the headers. */
-const rateLimited = (decision: Decision) =>
-  new RateLimited({
-    error: "rate_limited",
-    message: `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
-  })
+/** What an access refuses with, in its product's shape. */
+interface Refusals<E> {
+  readonly unauthorized: E
+  readonly invalid: (message: string) => E
+  readonly forbidden: (message: string) => E
+  readonly rateLimited: (message: string) => E
+  readonly unavailable: (message: string) => E
+}
 
-const makeAccess = (
+const coded: Refusals<InvalidRequest | Unauthorized | Forbidden | RateLimited | Unavailable> = {
+  unauthorized: new Unauthorized({ error: "unauthorized", message: unauthorizedMessage }),
+  invalid: (message) => new InvalidRequest({ error: "invalid_request", message }),
+  forbidden: (message) => new Forbidden({ error: "forbidden", message }),
+  rateLimited: (message) => new RateLimited({ error: "rate_limited", message }),
+  unavailable: (message) => new Unavailable({ error: "unavailable", message })
+}
+
+const enveloped: Refusals<
+  EnvelopeInvalidRequest | EnvelopeUnauthorized | EnvelopeForbidden | EnvelopeRateLimited | EnvelopeUnavailable
+> = {
+  unauthorized: EnvelopeUnauthorized.of(unauthorizedMessage),
+  invalid: EnvelopeInvalidRequest.of,
+  forbidden: EnvelopeForbidden.of,
+  rateLimited: EnvelopeRateLimited.of,
+  unavailable: EnvelopeUnavailable.of
+}
+
+interface AccessOptions<Refusal> {
+  /** The service that the key must have; none where scopes alone decide. */
+  readonly service?: Service
+  /** Whether `?apiKey=` is one of the forms. */
+  readonly queryKey?: boolean
+  readonly refusals: Refusals<Refusal>
+}
+
+const makeAccess = <Refusal>(
   { authentication, requestRate }: { authentication: Authentication["Service"]; requestRate: RequestRate["Service"] },
-  options: { readonly service: Service; readonly queryKey: boolean }
+  { queryKey = false, refusals, service }: AccessOptions<Refusal>
 ) => {
-  const check = (principal: Principal, endpoint: HttpApiEndpoint.Top) => {
-    if (!principal.services.has(options.service)) {
-      return new Forbidden({
-        error: "forbidden",
-        message: `API key does not have access to the ${options.service} service`
-      })
+  const check = (principal: Principal, endpoint: HttpApiEndpoint.Top): Refusal | undefined => {
+    if (service !== undefined && !principal.services.has(service)) {
+      return refusals.forbidden(`API key does not have access to the ${service} service`)
     }
-    const scope = Context.get(endpoint.annotations, RequiredScope)
-    return scope === undefined || grants(principal.scopes, scope)
+    const scopes = Context.get(endpoint.annotations, RequiredScopes)
+    return scopes.length === 0 || scopes.some((scope) => grants(principal.scopes, scope))
       ? undefined
-      : new Forbidden({ error: "forbidden", message: `Insufficient scope. Required: ${scope}` })
+      : refusals.forbidden(`Insufficient scope. Required: ${scopes[0]}`)
   }
 
   return <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
   ) => {
-    type Admitted = Effect.Effect<
-      HttpServerResponse.HttpServerResponse,
-      E | InvalidRequest | Unauthorized | Forbidden | RateLimited | Unavailable,
-      Exclude<R, CurrentPrincipal>
-    >
+    type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (principal: Principal): Admitted => {
       const refusal = check(principal, endpoint)
       return refusal === undefined
@@ -77,7 +116,7 @@ const makeAccess = (
     }
     /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
     const admit = (principal: Principal | null): Admitted => {
-      if (principal === null) return Effect.fail(unauthorized)
+      if (principal === null) return Effect.fail(refusals.unauthorized)
       const taken = requestRate.take(principal)
       return Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(principal, decision))
@@ -88,37 +127,56 @@ const makeAccess = (
         ? enter(principal)
         : Effect.withFiber((fiber): Admitted => {
             Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitHeaders(decision)
-            return decision.allowed ? enter(principal) : Effect.fail(rateLimited(decision))
+            if (decision.allowed) return enter(principal)
+            // What was decided is in the headers.
+            return Effect.fail(
+              refusals.rateLimited(
+                `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
+              )
+            )
           })
     return Effect.withFiber((fiber): Admitted => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-      const query = options.queryKey
-        ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams)
-        : undefined
+      const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)
-      if (key === null) return Effect.fail(unauthorized)
+      if (key === null) return Effect.fail(refusals.unauthorized)
       if (key === undefined) {
-        return Effect.fail(
-          new InvalidRequest({ error: "invalid_request", message: "The parameter 'apiKey' was given more than once." })
-        )
+        return Effect.fail(refusals.invalid("The parameter 'apiKey' was given more than once."))
       }
       const warm = authentication.verifyWarm(key, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
       if (warm !== undefined) return admit(warm)
       return authentication.verify(key).pipe(
-        Effect.mapError(
-          () => new Unavailable({ error: "unavailable", message: "The API key cannot be checked right now" })
-        ),
+        Effect.mapError(() => refusals.unavailable("The API key cannot be checked right now")),
         Effect.flatMap(admit)
       )
     })
   }
 }
 
+const services = Effect.gen(function* () {
+  return { authentication: yield* Authentication, requestRate: yield* RequestRate }
+})
+
 /** The number directory's access. */
 export const layerDirectoryAccess: Layer.Layer<DirectoryAccess, never, Authentication | RequestRate> = Layer.effect(
   DirectoryAccess,
-  Effect.gen(function* () {
-    const services = { authentication: yield* Authentication, requestRate: yield* RequestRate }
-    return makeAccess(services, { service: "directory", queryKey: true })
-  })
+  Effect.map(services, (given) => makeAccess(given, { service: "directory", queryKey: true, refusals: coded }))
+)
+
+/** Telco's access. */
+export const layerTelcoAccess: Layer.Layer<TelcoAccess, never, Authentication | RequestRate> = Layer.effect(
+  TelcoAccess,
+  Effect.map(services, (given) => makeAccess(given, { service: "telco", refusals: coded }))
+)
+
+/** The webhook endpoints' access. */
+export const layerWebhooksAccess: Layer.Layer<WebhooksAccess, never, Authentication | RequestRate> = Layer.effect(
+  WebhooksAccess,
+  Effect.map(services, (given) => makeAccess(given, { refusals: coded }))
+)
+
+/** The event log's access. */
+export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication | RequestRate> = Layer.effect(
+  EventsAccess,
+  Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
 )
