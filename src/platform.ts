@@ -5,6 +5,10 @@
 import { Effect, Layer, type Redacted } from "effect"
 import { Directory } from "./directory/Directory.ts"
 import { Ingestions } from "./directory/Ingestions.ts"
+import { EventLog } from "./events/EventLog.ts"
+import { EventWakeups } from "./events/EventWakeups.ts"
+import { eventRetentionMillis } from "./events/event.ts"
+import { eventsTable } from "./events/migrations.ts"
 import { migrations } from "./migrations.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
@@ -15,9 +19,13 @@ import { Health } from "./platform/Health.ts"
 import { OrganizationPlans } from "./platform/OrganizationPlans.ts"
 import { Organizations } from "./platform/Organizations.ts"
 import { RequestRate } from "./platform/RequestRate.ts"
+import { DayPartitions, type KeptTable, layerKeeper } from "./postgres/dayPartitions.ts"
 import { migrate } from "./postgres/migrate.ts"
 import * as Notifications from "./postgres/Notifications.ts"
 import * as PgClient from "./postgres/PgClient.ts"
+
+/** The tables that are kept by day. */
+const keptTables: ReadonlyArray<KeptTable> = [{ table: eventsTable, retentionMillis: eventRetentionMillis }]
 
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
@@ -26,7 +34,8 @@ export interface StoreOptions {
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
 export const layerStores = (options: StoreOptions) =>
-  Notifications.layer().pipe(
+  Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
+    Layer.provideMerge(Notifications.layer()),
     Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
     Layer.provideMerge(PgClient.layer({ url: options.databaseUrl, maxConnections: options.maxConnections }))
   )
@@ -47,6 +56,8 @@ export const layerServices = (options: StoreOptions) =>
     Authentication.layer,
     Health.layer,
     Directory.layer,
+    EventLog.layer,
+    layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))
 
