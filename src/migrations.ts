@@ -7,11 +7,13 @@ import { createEventTables } from "./events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
 import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
+import { createTelcoTables } from "./telco/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
   { number: 2, name: "number directory", run: createDirectoryTables },
   { number: 3, name: "engine", run: createEngineTables },
   { number: 4, name: "custom request rates", run: addRequestRate },
-  { number: 5, name: "event log", run: createEventTables }
+  { number: 5, name: "event log", run: createEventTables },
+  { number: 8, name: "telco numbers", run: createTelcoTables }
 ]

@@ -13,7 +13,8 @@ import { layerEvents } from "./events/http.ts"
 import { SluiceApi } from "./http/api.ts"
 import { layerServer, type ServerOptions } from "./http/server.ts"
 import { layerSystem } from "./http/system.ts"
-import { layerDirectoryAccess, layerEventsAccess } from "./platform/layerAccess.ts"
+import { layerDirectoryAccess, layerEventsAccess, layerTelcoAccess } from "./platform/layerAccess.ts"
+import { layerTelco } from "./telco/http.ts"
 
 export type { ServerOptions } from "./http/server.ts"
 export { layerDecisions, layerServices, layerStores, type StoreOptions } from "./platform.ts"
@@ -27,16 +28,16 @@ const layerStreamsEnd = Layer.effectDiscard(
   })
 )
 
-/** The public API on its listener. Needs `Authentication`, `Directory`, `EventLog` and `Health`. */
+/** The public API on its listener. Needs `Authentication`, `Directory`, `EventLog`, `Telco` and `Health`. */
 export const layerPublic = (options: ServerOptions) =>
   layerStreamsEnd.pipe(
     Layer.provideMerge(layerServer(SluiceApi, options)),
-    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerSystem)),
-    Layer.provide(Layer.mergeAll(layerDirectoryAccess, layerEventsAccess)),
+    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerSystem)),
+    Layer.provide(Layer.mergeAll(layerDirectoryAccess, layerEventsAccess, layerTelcoAccess)),
     Layer.provide(EventStreams.layer)
   )
 
-/** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions` and `Engine`. */
+/** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
 export const layerAdmin = (options: ServerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
   layerServer(AdminApi, options).pipe(
     Layer.provide(layerAdminHandlers),

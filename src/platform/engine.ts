@@ -9,12 +9,14 @@ import * as Engine from "../engine/Engine.ts"
 import * as Reactor from "../engine/Reactor.ts"
 import type { EventWakeups } from "../events/EventWakeups.ts"
 import { eventProjection } from "../events/eventProjection.ts"
+import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { TelcoActor } from "../telco/TelcoActor.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { organizationProjection } from "./organizationProjection.ts"
@@ -26,7 +28,7 @@ type ProjectionServices = SqlClient.SqlClient | Notifications | DayPartitions | 
 /** The one SQL reactor of each partition, by its name in the cursors. */
 export const projections = Reactor.combine<ProjectionServices>("projections", [organizationProjection, eventProjection])
 
-export const actors = [OrganizationActor]
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {

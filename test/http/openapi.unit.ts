@@ -35,7 +35,9 @@ describe("openapi.json", () => {
       "/v1/events/{id}",
       "/v1/npa",
       "/v1/npa/{npa}",
-      "/v1/npa/{npa}/nxx/{nxx}"
+      "/v1/npa/{npa}/nxx/{nxx}",
+      "/v1/telco/lookup/{tn}",
+      "/v1/telco/search"
     ])
   })
 })
