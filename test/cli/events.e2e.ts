@@ -202,6 +202,70 @@ describe("sluice trigger", () => {
   })
 })
 
+describe("the event log", () => {
+  interface Page {
+    readonly data: ReadonlyArray<{ readonly data: { readonly tn?: string } }>
+    readonly pagination: { readonly nextCursor?: string }
+  }
+
+  it("has the coming days made beforehand", async () => {
+    const days = async () =>
+      (await query(databaseUrl, "select 1 from pg_inherits where inhparent = 'events'::regclass")).length
+    await until(async () => (await days()) >= 3)
+  })
+
+  it("has every answered lookup once and no other one twice, though the platform is killed in between", async () => {
+    const org = (await okJson(["orgs", "create", "killed", "--plan", "team"], environment)).id
+    const created = await okJson(
+      ["keys", "create", "--org", org, "--services", "telco", "--scopes", "platform:events:read"],
+      environment
+    )
+    const headers = { "x-api-key": created.key }
+    const total = 600
+    const answered = new Set<string>()
+    let next = 0
+    let serving: Promise<void> | undefined
+    const { port } = new URL(platform.url)
+    const work = async (): Promise<void> => {
+      while (next < total) {
+        await serving
+        const tn = String(2_122_000_000 + next++)
+        // Asked once each: whether it was stored is for the log to say.
+        const response = await fetch(`${platform.url}/v1/telco/lookup/${tn}`, { headers }).catch(() => undefined)
+        if (response?.status === 200) answered.add(tn)
+        await response?.text().catch(() => "")
+        if (answered.size > total / 3) {
+          serving ??= (async () => {
+            platform.process.kill("SIGKILL")
+            await platform.finished
+            platform = await serve(port)
+          })()
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 4 }, work))
+    expect(serving).toBeDefined()
+    expect(answered.size).toBeGreaterThan(total / 2)
+
+    const counts = async (): Promise<Map<string, number>> => {
+      const found = new Map<string, number>()
+      let cursor = ""
+      for (;;) {
+        const response = await fetch(`${platform.url}/v1/events?limit=100${cursor}`, { headers })
+        const { data, pagination } = (await response.json()) as Page
+        for (const { data: payload } of data) found.set(payload.tn!, (found.get(payload.tn!) ?? 0) + 1)
+        if (pagination.nextCursor === undefined) return found
+        cursor = `&cursor=${encodeURIComponent(pagination.nextCursor)}`
+      }
+    }
+    await until(async () => {
+      const found = await counts()
+      return [...answered].every((tn) => found.has(tn))
+    })
+    expect([...(await counts()).values()].filter((count) => count !== 1)).toEqual([])
+  })
+})
+
 describe("sluice listen", () => {
   interface Received {
     readonly headers: IncomingHttpHeaders
