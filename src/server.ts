@@ -10,16 +10,17 @@ import { layerDirectory } from "./directory/http.ts"
 import { SluiceApi } from "./http/api.ts"
 import { layerServer, type ServerOptions } from "./http/server.ts"
 import { layerSystem } from "./http/system.ts"
-import { layerDirectoryAccess } from "./platform/layerAccess.ts"
+import { layerDirectoryAccess, layerWebhooksAccess } from "./platform/layerAccess.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "./webhooks/http.ts"
 
 export type { ServerOptions } from "./http/server.ts"
-export { layerDecisions, layerServices, layerStores, type StoreOptions } from "./platform.ts"
+export { layerDecisions, layerServices, layerStores, type StoreOptions, type WebhookOptions } from "./platform.ts"
 
-/** The public API on its listener. Needs `Authentication`, `Directory` and `Health`. */
+/** The public API on its listener. Needs the services of `layerServices`. */
 export const layerPublic = (options: ServerOptions) =>
   layerServer(SluiceApi, options).pipe(
-    Layer.provide(Layer.mergeAll(layerDirectory, layerSystem)),
-    Layer.provide(layerDirectoryAccess)
+    Layer.provide(Layer.mergeAll(layerDirectory, layerWebhooks, layerSystem)),
+    Layer.provide(Layer.mergeAll(layerDirectoryAccess, layerWebhooksAccess, layerWebhookUrlRequired))
   )
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions` and `Engine`. */

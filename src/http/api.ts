@@ -6,11 +6,13 @@ import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { DirectoryApi } from "../directory/api.ts"
 import { version } from "../version.ts"
+import { WebhooksApi } from "../webhooks/api.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
 export class SluiceApi extends HttpApi.make("sluice")
   .add(DirectoryApi)
+  .add(WebhooksApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

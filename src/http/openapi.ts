@@ -4,10 +4,15 @@
  */
 import { errorStatus } from "./errors.ts"
 
+interface Body {
+  readonly schema: { readonly anyOf?: ReadonlyArray<{ readonly type?: string }> }
+}
+
 interface Operation {
   readonly tags?: ReadonlyArray<string>
   readonly responses?: Record<string, unknown>
   security?: ReadonlyArray<Record<string, ReadonlyArray<string>>>
+  requestBody?: { required?: boolean; readonly content: Record<string, Body> }
   parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: Record<string, unknown> }>
 }
 
@@ -48,6 +53,10 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
           operation.security = [...operation.security, { apiKeyQuery: [] }]
         }
       }
+      // A body that may be null may be left out.
+      const { requestBody } = operation
+      const { anyOf } = requestBody?.content["application/json"]?.schema ?? {}
+      if (requestBody !== undefined && anyOf?.some(({ type }) => type === "null")) requestBody.required = false
     }
   }
   document.components = {

@@ -1,23 +1,33 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
- * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`.
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`; `ReplaySignal` comes out too.
  */
 import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import * as Engine from "../engine/Engine.ts"
 import * as Reactor from "../engine/Reactor.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpointRules.ts"
+import { ReplaySignal, replayProjection } from "../webhooks/replaying.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { organizationProjection } from "./organizationProjection.ts"
 import { requestLimiter } from "./RequestRate.ts"
 
-/** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine("projections", [organizationProjection])
+/** What the parts of the SQL reactor need. */
+type ProjectionServices = SqlClient.SqlClient | Notifications | ReplaySignal
 
-export const actors = [OrganizationActor]
+/** The one SQL reactor of each partition, by its name in the cursors. */
+export const projections = Reactor.combine<ProjectionServices>("projections", [
+  organizationProjection,
+  replayProjection
+])
+
+export const actors = [OrganizationActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {
@@ -47,7 +57,8 @@ export const layerPorts = (settings: EngineSettings) =>
 export const layerEngine = (settings: EngineSettings) =>
   Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: settings.partitions } }).pipe(
     Layer.provide(PlacementPostgres.layer()),
-    Layer.provide(layerPorts(settings))
+    Layer.provide(layerPorts(settings)),
+    Layer.provideMerge(ReplaySignal.layer)
   )
 
 /** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */

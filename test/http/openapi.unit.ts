@@ -32,7 +32,20 @@ describe("openapi.json", () => {
       "/v1/carriers",
       "/v1/npa",
       "/v1/npa/{npa}",
-      "/v1/npa/{npa}/nxx/{nxx}"
+      "/v1/npa/{npa}/nxx/{nxx}",
+      "/v1/webhooks",
+      "/v1/webhooks",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}/deliveries",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}/retry",
+      "/v1/webhooks/{id}/replay",
+      "/v1/webhooks/{id}/rotate-secret",
+      "/v1/webhooks/{id}/skipped",
+      "/v1/webhooks/{id}/test",
+      "/v1/webhooks/{id}/unpause"
     ])
   })
 })
