@@ -222,13 +222,14 @@ const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
 const unpause = HttpApiEndpoint.post("unpause", "/v1/webhooks/:id/unpause", {
   params: { id },
   headers: idempotent,
-  payload: Schema.NullOr(
+  payload: [
+    Schema.Null,
     Schema.Struct({
       replay: Schema.optionalKey(Schema.Boolean).annotate({
         description: "Whether to send what was missed since the pause"
       })
     })
-  ),
+  ],
   success: once(Unpaused, 200),
   error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
 })
@@ -244,13 +245,14 @@ const unpause = HttpApiEndpoint.post("unpause", "/v1/webhooks/:id/unpause", {
 const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rotate-secret", {
   params: { id },
   headers: idempotent,
-  payload: Schema.NullOr(
+  payload: [
+    Schema.Null,
     Schema.Struct({
       overlapSeconds: Schema.optionalKey(Schema.Int).annotate({
         description: `How long the secret before signs too: 0 to ${maximumOverlapSeconds}, default ${defaultOverlapSeconds}`
       })
     })
-  ),
+  ],
   success: once(RotatedSecret, 200),
   error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
 })
