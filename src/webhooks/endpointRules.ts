@@ -7,7 +7,7 @@ import { Result, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import { publicEvent } from "../events/catalogue.ts"
 import { eventIdPrefix, eventRetentionMillis } from "../events/event.ts"
-import { type InvalidPattern, parsePatterns } from "../events/patterns.ts"
+import { InvalidPattern, parsePatterns } from "../events/patterns.ts"
 import {
   Endpoint,
   EndpointCommand,
@@ -208,7 +208,11 @@ const requestReplay = (
   if (since < now - eventRetentionMillis) return refuse("since", "since is more than 30 days ago")
   if (since >= until) return refuse("since", "since must be before until, and not in the future")
   const checked = types === null ? undefined : parsePatterns(types)
-  if (checked !== undefined && Result.isFailure(checked)) return Actor.rejected(checked.failure)
+  if (checked !== undefined && Result.isFailure(checked)) {
+    const { message, reason } = checked.failure
+    // where it is about the list itself it names the field that lists of patterns otherwise are in
+    return Actor.rejected(new InvalidPattern({ reason, message: message.replace("enabled_events", "types") }))
+  }
   if (!endpoint.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
   if (endpoint.paused !== null) return Actor.rejected(new EndpointPaused({ endpointId: self.key }))
   return replayed(endpoint, [], { replayId, since, until }, types)

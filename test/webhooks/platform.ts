@@ -19,6 +19,7 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import { layerServices, layerStores } from "../../src/platform.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { layerPublic } from "../../src/server.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpointModel.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpointRules.ts"
@@ -66,7 +67,7 @@ export interface Tenant {
 export interface WebhookPlatform {
   readonly url: string
   readonly databaseUrl: string
-  readonly run: <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Promise<A>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient | DayPartitions>) => Promise<A>
   readonly tenant: () => Promise<Tenant>
 }
 
