@@ -67,8 +67,13 @@ export class WebhookSecrets extends Context.Service<
 const requireKeys = (keys: SecretsKeys) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const ids = keys.map(({ id }) => id)
+    // kept answers are sealed too
     const [row] = yield* sql<{ readonly keyId: string }>`
-      select key_id as "keyId" from webhook_secrets where not key_id = any(${keys.map(({ id }) => id)}::text[]) limit 1`
+      select key_id as "keyId" from webhook_secrets where not key_id = any(${ids}::text[])
+      union all
+      select key_id as "keyId" from webhook_idempotency where not key_id = any(${ids}::text[])
+      limit 1`
     if (row !== undefined) return yield* new SecretsKeyMissing(row)
   })
 
