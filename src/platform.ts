@@ -26,13 +26,31 @@ import * as Notifications from "./postgres/Notifications.ts"
 import * as PgClient from "./postgres/PgClient.ts"
 import { Inventory } from "./telco/Inventory.ts"
 import { Telco } from "./telco/Telco.ts"
+import { Deliveries } from "./webhooks/Deliveries.ts"
+import { deliveriesTable, skippedTable } from "./webhooks/deliveryModel.ts"
+import { Endpoints } from "./webhooks/Endpoints.ts"
+import { IdempotentRequests } from "./webhooks/IdempotentRequests.ts"
+import * as Replays from "./webhooks/Replays.ts"
+import type { SecretsKeys } from "./webhooks/secretsKeys.ts"
+import type { TargetPolicy } from "./webhooks/targets.ts"
+import { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
 /** The tables that are kept by day. */
-const keptTables: ReadonlyArray<KeptTable> = [{ table: eventsTable, retentionMillis: eventRetentionMillis }]
+const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skippedTable].map((table) => ({
+  table,
+  retentionMillis: eventRetentionMillis
+}))
 
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
+}
+
+export interface WebhookOptions {
+  /** The keys under which signing secrets are stored; the first for new ones. */
+  readonly secretsKeys: Redacted.Redacted<SecretsKeys>
+  /** Where webhooks may go. */
+  readonly webhookTargets: TargetPolicy
 }
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
@@ -55,13 +73,23 @@ export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Cursors.layer)
 )
 
-/** Everything a node serves from. Needs the stores, `OrganizationPlans` and `Engine`. */
-export const layerServices = (options: StoreOptions) =>
+/** Webhook endpoints, their deliveries and replays. Needs the stores, `Engine`, `ReplaySignal` and `Cursors`. */
+const layerWebhookServices = (options: WebhookOptions) =>
+  Layer.mergeAll(
+    Endpoints.layer({ targets: options.webhookTargets }),
+    Deliveries.layer,
+    IdempotentRequests.layer,
+    Replays.layer
+  ).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
+
+/** Everything a node serves from. Needs the stores, `Engine`, `ReplaySignal` and `OrganizationPlans`. */
+export const layerServices = (options: StoreOptions & WebhookOptions) =>
   Layer.mergeAll(
     Authentication.layer,
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
     EventLog.layer,
+    layerWebhookServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))
