@@ -122,13 +122,15 @@ const make = Effect.gen(function* () {
     const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
       const error = Cause.findErrorOption(cause)
       const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
-      return Effect.ignore(
+      const freeing = Effect.ignore(
         rejected
           ? sql`delete from webhook_idempotency where organization_id = ${organizationId} and key = ${request.key}`
           : sql`
               update webhook_idempotency set busy_until = 0
               where organization_id = ${organizationId} and key = ${request.key}`
       )
+      // who gave up does not wait for a database that is silent
+      return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
     return yield* act(JSON.parse(row!.chosen) as Chosen).pipe(
       Effect.tap(keep),
