@@ -7,6 +7,7 @@ import { createEventTables } from "./events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
 import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
+import { createTelcoTables } from "./telco/migrations.ts"
 import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
 import { createWebhookTables } from "./webhooks/migrations.ts"
 
@@ -17,5 +18,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 4, name: "custom request rates", run: addRequestRate },
   { number: 5, name: "event log", run: createEventTables },
   { number: 6, name: "webhook endpoints", run: createWebhookTables },
-  { number: 7, name: "webhook deliveries", run: createDeliveryTables }
+  { number: 7, name: "webhook deliveries", run: createDeliveryTables },
+  { number: 8, name: "telco numbers", run: createTelcoTables }
 ]

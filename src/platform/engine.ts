@@ -1,16 +1,22 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
- * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`; `ReplaySignal` comes out too.
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal` comes out too.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import * as Engine from "../engine/Engine.ts"
 import * as Reactor from "../engine/Reactor.ts"
+import type { EventWakeups } from "../events/EventWakeups.ts"
+import { eventProjection } from "../events/eventProjection.ts"
+import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { TelcoActor } from "../telco/TelcoActor.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpointRules.ts"
 import { ReplaySignal, replayProjection } from "../webhooks/replaying.ts"
 import { Health } from "./Health.ts"
@@ -19,15 +25,16 @@ import { organizationProjection } from "./organizationProjection.ts"
 import { requestLimiter } from "./RequestRate.ts"
 
 /** What the parts of the SQL reactor need. */
-type ProjectionServices = SqlClient.SqlClient | Notifications | ReplaySignal
+type ProjectionServices = SqlClient.SqlClient | Notifications | DayPartitions | EventWakeups | ReplaySignal
 
 /** The one SQL reactor of each partition, by its name in the cursors. */
 export const projections = Reactor.combine<ProjectionServices>("projections", [
   organizationProjection,
+  eventProjection,
   replayProjection
 ])
 
-export const actors = [OrganizationActor, WebhookEndpoint, WebhookEndpoints]
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {
