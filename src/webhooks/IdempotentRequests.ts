@@ -11,8 +11,8 @@ import { WebhookSecrets } from "./WebhookSecrets.ts"
 /** How long an answer is kept and a key stands for its request. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
 
-/** After this long a request that neither answered nor failed is taken for dead. */
-export const busyMillis = 30_000
+/** After this long a request that neither answered nor failed is taken for dead: they end after 10 s (`httpErrors.ts`). */
+export const busyMillis = 15_000
 
 const sweepIntervalMillis = 60 * 60 * 1000
 
