@@ -3,7 +3,7 @@
  * process can be killed and started again on the same stores.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Exit, Layer, Logger, Redacted, Schedule, Schema, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import * as Actor from "../../src/engine/Actor.ts"
@@ -32,6 +32,7 @@ import { WebhookEndpoint, WebhookEndpoints } from "../../src/webhooks/endpointRu
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../src/webhooks/targets.ts"
 import { defaultSettings, layer as dispatcherLayer, WebhookDispatcher } from "../../src/webhooks/WebhookDispatcher.ts"
 import { makeDatabase } from "../support/database.ts"
+import { until } from "./until.ts"
 
 /** Decides that so many events happen, in one frame; each has a number. */
 export const Emitter = Actor.make({
@@ -324,18 +325,5 @@ const deliveriesOf = (sql: SqlClient.SqlClient, endpointId: string): Effect.Effe
         from webhook_deliveries d join events e on e.event_id = d.event_id
         where d.endpoint_id = ${endpointId} order by e.created_at, e.sequence, e.idx`,
       (rows) => rows.map((row) => ({ ...row, attempt_log: JSON.parse(row.attempt_log) }))
-    )
-  )
-
-/** Waits until the condition holds, by the real clock; fails the test when it never does. */
-export const until = <E>(condition: Effect.Effect<boolean, E>): Effect.Effect<void, E | "never"> =>
-  Effect.asVoid(
-    Effect.retry(
-      Effect.filterOrFail(
-        condition,
-        (holds) => holds,
-        () => "never" as const
-      ),
-      { schedule: Schedule.spaced("20 millis"), times: 1_500 }
     )
   )

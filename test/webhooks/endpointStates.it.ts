@@ -4,8 +4,9 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { deploy, forgottenSecrets, type Process, settings, startProcess, until } from "./dispatchSupport.ts"
+import { deploy, forgottenSecrets, type Process, settings, startProcess } from "./dispatchSupport.ts"
 import { answering, hanging, type Receiver, startReceiver } from "./receiver.ts"
+import { until } from "./until.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly receiver: Receiver }>()(
   "test/Subject"
