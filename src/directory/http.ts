@@ -1,12 +1,14 @@
 /**
- * Handlers of the number directory. Reads are answered from the bytes that the current index keeps, so a hot answer is
+ * Handlers of the number directory. Reads are answered with the text that the current index keeps, so a hot answer is
  * neither built nor encoded again. Needs `Directory` and `Health`.
  */
 import { Clock, Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { SluiceApi } from "../http/api.ts"
+import { builtWith } from "../http/lean.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
+import { DirectoryAccess } from "../platform/access.ts"
 import { Health } from "../platform/Health.ts"
 import { version } from "../version.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
@@ -16,11 +18,11 @@ import type { Health as HealthRecord } from "./schema.ts"
 /** How long ingested data counts as fresh (decisions, "Number directory"): 90 days. */
 export const freshDataMillis = 90 * 24 * 60 * 60 * 1000
 
-const respond = (bytes: Uint8Array) => HttpServerResponse.uint8Array(bytes, { contentType: "application/json" })
+const respond = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
 
 const unavailable = new Unavailable({ error: "unavailable", message: "The number directory is not loaded yet" })
 
-const found = (result: Result.Result<Uint8Array, NothingFound>) =>
+const found = (result: Result.Result<string, NothingFound>) =>
   Result.isSuccess(result)
     ? Effect.succeed(respond(result.success))
     : Effect.fail(new NotFound({ error: "not_found", message: result.failure.message }))
@@ -86,4 +88,4 @@ export const layerDirectory = HttpApiBuilder.group(
       statsUnversioned: () => stats
     })
   })
-)
+).pipe(builtWith(Directory, Health, DirectoryAccess))

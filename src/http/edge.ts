@@ -32,14 +32,19 @@ const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 /** Seconds; from a fast in-memory read to the longest request that is served. */
 const durationBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-const requestsTotal = Metric.counter("sluice_http_requests_total", {
-  description: "Requests answered, by route, method and status",
-  incremental: true
-})
-const requestDuration = Metric.histogram("sluice_http_request_duration_seconds", {
-  description: "Time from the first byte handled to the answer, by route",
-  boundaries: durationBoundaries
-})
+// A series of its own each: `Metric.withAttributes` would merge the attributes anew at every update.
+const requestsTotal = (method: string, route: string, status: number) =>
+  Metric.counter("sluice_http_requests_total", {
+    description: "Requests answered, by route, method and status",
+    incremental: true,
+    attributes: { method, route, status: String(status) }
+  })
+const requestDuration = (route: string) =>
+  Metric.histogram("sluice_http_request_duration_seconds", {
+    description: "Time from the first byte handled to the answer, by route",
+    boundaries: durationBoundaries,
+    attributes: { route }
+  })
 
 interface RouteMetrics {
   readonly total: Map<number, Metric.Counter<number>>
@@ -53,12 +58,12 @@ const makeMeter = () => {
     const key = `${method} ${route}`
     let metrics = routes.get(key)
     if (metrics === undefined) {
-      metrics = { total: new Map(), duration: Metric.withAttributes(requestDuration, { route }) }
+      metrics = { total: new Map(), duration: requestDuration(route) }
       routes.set(key, metrics)
     }
     let total = metrics.total.get(status)
     if (total === undefined) {
-      total = Metric.withAttributes(requestsTotal, { method, route, status: String(status) })
+      total = requestsTotal(method, route, status)
       metrics.total.set(status, total)
     }
     total.updateUnsafe(1, context)

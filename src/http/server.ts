@@ -11,6 +11,7 @@ import { HttpIncomingMessage, HttpRouter, UrlParams } from "effect/http"
 import { type HttpApi, HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { type EdgeOptions, layerEdge } from "./edge.ts"
 import { type ErrorCode, errorBody, errorStatus } from "./errors.ts"
+import { builtWithKeys } from "./lean.ts"
 
 /** Largest block of request headers, the request line included. */
 const maximumHeaderBytes = 16_384
@@ -119,5 +120,6 @@ export const layerServer = <Id extends string, Groups extends import("effect/htt
         // The directory takes a key in the query, and a caller may mistype the parameter: spans show no value at all.
         Layer.succeed(UrlParams.CurrentRedactedNames, [/^/])
       )
-    )
+    ),
+    builtWithKeys(Object.values((api as HttpApi.Constraint as HttpApi.Top).groups).map(({ key }) => key))
   )

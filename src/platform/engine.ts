@@ -1,23 +1,40 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
- * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`.
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal` comes out too.
  */
 import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import * as Engine from "../engine/Engine.ts"
 import * as Reactor from "../engine/Reactor.ts"
+import type { EventWakeups } from "../events/EventWakeups.ts"
+import { eventProjection } from "../events/eventProjection.ts"
+import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import type { DayPartitions } from "../postgres/dayPartitions.ts"
+import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { TelcoActor } from "../telco/TelcoActor.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpointRules.ts"
+import { ReplaySignal, replayProjection } from "../webhooks/replaying.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { organizationProjection } from "./organizationProjection.ts"
 import { requestLimiter } from "./RequestRate.ts"
 
-/** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine("projections", [organizationProjection])
+/** What the parts of the SQL reactor need. */
+type ProjectionServices = SqlClient.SqlClient | Notifications | DayPartitions | EventWakeups | ReplaySignal
 
-export const actors = [OrganizationActor]
+/** The one SQL reactor of each partition, by its name in the cursors. */
+export const projections = Reactor.combine<ProjectionServices>("projections", [
+  organizationProjection,
+  eventProjection,
+  replayProjection
+])
+
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {
@@ -47,7 +64,8 @@ export const layerPorts = (settings: EngineSettings) =>
 export const layerEngine = (settings: EngineSettings) =>
   Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: settings.partitions } }).pipe(
     Layer.provide(PlacementPostgres.layer()),
-    Layer.provide(layerPorts(settings))
+    Layer.provide(layerPorts(settings)),
+    Layer.provideMerge(ReplaySignal.layer)
   )
 
 /** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */

@@ -90,7 +90,7 @@ layer(directoryDatabase, { excludeTestServices: true })("the directory on Postgr
       const area = yield* directory.areaCode("212", { limit: 1 })
       assert.strictEqual(area.exchanges[0]?.company_name, "ENVOY, LLC- NY")
       const { answers } = yield* directory.snapshot
-      const encoded = new TextDecoder().decode(yield* Effect.fromResult(answers.areaCode("212", { limit: 1 })))
+      const encoded = yield* Effect.fromResult(answers.areaCode("212", { limit: 1 }))
       assert.deepStrictEqual(JSON.parse(encoded), area)
     })
   )

@@ -1,0 +1,36 @@
+/**
+ * Keeps the contexts of requests small. A group of an API gives each request the context that its layer was built in, and a server
+ * the one that it was started in; both are copied entry by entry for every request, and in the platform they hold everything
+ * that the process runs. Here a layer is built with what it needs and with the runtime's own settings (loggers, tracer, clock).
+ */
+import { Clock, Context, Effect, Layer, Metric, Random, References, Tracer } from "effect"
+
+const settings: ReadonlySet<string> = new Set([
+  ...Object.values(References).map(({ key }) => key),
+  Clock.Clock.key,
+  Metric.CurrentMetricAttributes.key,
+  Metric.MetricRegistry.key,
+  Random.Random.key,
+  Tracer.ParentSpan.key,
+  Tracer.Tracer.key
+])
+
+/** The layer, built with the services of these keys alone. What else it needs is missing at its start. */
+export const builtWithKeys =
+  (keys: ReadonlyArray<string>) =>
+  <A, E, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> => {
+    const kept = new Set([...keys, ...settings])
+    return Layer.fromBuild((memoMap, scope) =>
+      Effect.updateContext(Layer.buildWithMemoMap(layer, memoMap, scope), (context: Context.Context<R>) =>
+        Context.makeUnsafe<R>(new Map([...context.mapUnsafe].filter(([key]) => kept.has(key))))
+      )
+    )
+  }
+
+/** The layer, built with these services alone. */
+export const builtWith =
+  <const Services extends ReadonlyArray<{ readonly key: string; readonly Identifier: unknown }>>(
+    ...services: Services
+  ) =>
+  <A, E>(layer: Layer.Layer<A, E, Services[number]["Identifier"]>): Layer.Layer<A, E, Services[number]["Identifier"]> =>
+    builtWithKeys(services.map(({ key }) => key))(layer)
