@@ -4,11 +4,13 @@
  * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
 import { Data, Result, Schema } from "effect"
+import { eventRetentionMillis } from "./events/event.ts"
 import {
   adminKey,
   apiKey,
   headers,
   integer,
+  integers,
   namespace,
   natsUrl,
   oneOf,
@@ -19,6 +21,7 @@ import {
   text,
   url
 } from "./settingKinds.ts"
+import { attemptTimeoutMillis, maximumRetries, retryDelaysMillis } from "./webhooks/schedule.ts"
 import { targetPolicies } from "./webhooks/targets.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
@@ -166,6 +169,24 @@ export const settings = {
     description:
       "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded and NODE_ENV is not production"
   }),
+  webhookRetryDelays: integers(
+    0,
+    eventRetentionMillis,
+    maximumRetries
+  )({
+    env: "SLUICE_WEBHOOK_RETRY_DELAYS",
+    fallback: retryDelaysMillis.join(","),
+    description:
+      "Waits before the retries of a webhook delivery in milliseconds, without their jitter; none for no retry"
+  }),
+  webhookTimeoutMillis: integer(
+    100,
+    300_000
+  )({
+    env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
+    fallback: String(attemptTimeoutMillis),
+    description: "How long a webhook endpoint has for its answer, in milliseconds"
+  }),
   otlpEndpoint: url(
     "http:",
     "https:"
@@ -205,6 +226,8 @@ type Defaulted =
   | "accessLog"
   | "maxBodyBytes"
   | "webhookTargets"
+  | "webhookRetryDelays"
+  | "webhookTimeoutMillis"
 
 /** The validated configuration. A setting without default and value is undefined. */
 export type Config = {

@@ -60,6 +60,17 @@ export const integer = (minimum: number, maximum: number) =>
     return number >= minimum && number <= maximum ? number : undefined
   })
 
+/** Several of them, separated by commas; `none` for an empty list. */
+export const integers = (minimum: number, maximum: number, most: number) =>
+  setting(`at most ${most} whole numbers from ${minimum} to ${maximum}, separated by commas, or none`, (value) => {
+    if (value.trim() === "none") return []
+    const parts = value.split(",").map((part) => part.trim())
+    const numbers = parts.map((part) => (/^\d{1,15}$/.test(part) ? Number(part) : Number.NaN))
+    return numbers.length <= most && numbers.every((number) => number >= minimum && number <= maximum)
+      ? numbers
+      : undefined
+  })
+
 export const oneOf = <const Choices extends ReadonlyArray<string>>(choices: Choices) =>
   setting(`one of ${choices.join(", ")}`, (value): Choices[number] | undefined =>
     choices.includes(value) ? value : undefined

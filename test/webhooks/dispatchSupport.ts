@@ -13,20 +13,21 @@ import { layerLocal } from "../../src/engine/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
 import { publicEvent } from "../../src/events/catalogue.ts"
-import { encodeEvent, eventOf } from "../../src/events/event.ts"
+import { appendEvents } from "../../src/events/EventLog.ts"
+import { EventWakeups } from "../../src/events/EventWakeups.ts"
+import { eventProjection } from "../../src/events/eventProjection.ts"
 import { migrations } from "../../src/migrations.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { unnest } from "../../src/postgres/compiler.ts"
 import { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { migrate } from "../../src/postgres/migrate.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
 import type { DispatcherSettings } from "../../src/webhooks/Dispatching.ts"
 import { SigningSecrets } from "../../src/webhooks/dispatchPorts.ts"
-import { dispatchProjection, EventAppend, type PlacedEvent } from "../../src/webhooks/dispatchProjection.ts"
+import { dispatchProjection, EventAppend } from "../../src/webhooks/dispatchProjection.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpointModel.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../../src/webhooks/endpointRules.ts"
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../src/webhooks/targets.ts"
@@ -68,58 +69,6 @@ const secrets = Layer.succeed(SigningSecrets, {
   forget: (ids) => Effect.sync(() => ids.forEach((id) => void forgottenSecrets.add(id)))
 })
 
-const append = Effect.fnUntraced(function* (events: ReadonlyArray<PlacedEvent>) {
-  const sql = yield* SqlClient.SqlClient
-  if (events.length === 0) return
-  yield* sql`
-    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
-    select * from ${unnest(
-      events.map(({ body, event, index, organizationId, sequence }) => ({
-        organization_id: organizationId,
-        event_id: event.eventId,
-        type: event.type,
-        service: event.service,
-        livemode: event.livemode,
-        created_at: event.createdAt,
-        sequence,
-        idx: index,
-        body
-      })),
-      {
-        organization_id: "text",
-        event_id: "text",
-        type: "text",
-        service: "text",
-        livemode: "bool",
-        created_at: "int8",
-        sequence: "int8",
-        idx: "int4",
-        body: "text"
-      }
-    )}`
-})
-
-/** The event log, as far as the dispatcher needs it. */
-const eventLog = {
-  wants: (record: LogRecord) => record._tag === "Event",
-  handle: (records: ReadonlyArray<LogRecord>) =>
-    append(
-      records.flatMap((record) => {
-        if (record._tag !== "Event") return []
-        const event = eventOf(record)
-        return [
-          {
-            organizationId: record.organization,
-            sequence: record.sequence,
-            index: record.index,
-            event,
-            body: encodeEvent(event)
-          }
-        ]
-      })
-    )
-}
-
 export interface Deployment {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly namespace: string
@@ -128,13 +77,7 @@ export interface Deployment {
 /** Stores of the test's own. */
 export const deploy: Effect.Effect<Deployment, never, Scope.Scope> = Effect.gen(function* () {
   const { url } = yield* makeDatabase
-  yield* Effect.gen(function* () {
-    yield* migrate(migrations)
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`
-      create table if not exists events (organization_id text, event_id text, type text, service text, livemode bool,
-        created_at int8, sequence int8, idx int4, body text)`
-  }).pipe(Effect.provide(PgClient.layer({ url })), Effect.provide(Logger.layer([])))
+  yield* migrate(migrations).pipe(Effect.provide(PgClient.layer({ url })), Effect.provide(Logger.layer([])))
   return { databaseUrl: url, namespace: `test-${randomUUID().slice(0, 12)}` }
 }).pipe(Effect.orDie)
 
@@ -157,16 +100,26 @@ export const settings: DispatcherSettings = {
   drainMillis: 1_000
 }
 
-/** What the projection needs beside the database. */
+/** What the projections need beside the database. */
 const services = Layer.mergeAll(
   DispatchFeed.layer,
   secrets,
-  DayPartitions.layer,
   Layer.effect(
     EventAppend,
-    Effect.map(SqlClient.SqlClient, (sql) => ({
-      append: (events: ReadonlyArray<PlacedEvent>) => Effect.provideService(append(events), SqlClient.SqlClient, sql)
-    }))
+    Effect.map(Effect.context<SqlClient.SqlClient | DayPartitions | EventWakeups>(), (context) =>
+      EventAppend.of({ append: (events) => Effect.provideContext(appendEvents(events), context) })
+    )
+  )
+).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      DayPartitions.layer,
+      // nobody waits for events here
+      Layer.succeed(EventWakeups, {
+        announce: () => undefined,
+        listen: () => Effect.succeed({ wait: () => Effect.succeed(false) })
+      })
+    )
   )
 )
 
@@ -189,13 +142,16 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
   const engine = engineLayer({
     actors: [WebhookEndpoint, WebhookEndpoints, Emitter],
     reactors: [
-      Reactor.combine("projections", [
-        {
-          handle: (records: ReadonlyArray<LogRecord>) => Effect.sync(() => options.onRecords?.(records))
-        },
-        eventLog,
-        dispatchProjection
-      ])
+      Reactor.combine<SqlClient.SqlClient | DayPartitions | EventWakeups | DispatchFeed | EventAppend | SigningSecrets>(
+        "projections",
+        [
+          {
+            handle: (records: ReadonlyArray<LogRecord>) => Effect.sync(() => options.onRecords?.(records))
+          },
+          eventProjection,
+          dispatchProjection
+        ]
+      )
     ],
     config: { partitions: options.partitions ?? 1 }
   }).pipe(Layer.provide([stores, layerLocal]))
