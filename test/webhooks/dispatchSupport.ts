@@ -19,11 +19,14 @@ import { eventProjection } from "../../src/events/eventProjection.ts"
 import { migrations } from "../../src/migrations.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
+import { Cursors } from "../../src/platform/Cursors.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { migrate } from "../../src/postgres/migrate.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
+import { Deliveries } from "../../src/webhooks/Deliveries.ts"
+import { DispatcherWakeup } from "../../src/webhooks/DispatcherWakeup.ts"
 import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
 import type { DispatcherSettings } from "../../src/webhooks/Dispatching.ts"
 import { SigningSecrets } from "../../src/webhooks/dispatchPorts.ts"
@@ -168,7 +171,13 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
           ...settings,
           ...options.settings
         })
-  return dispatcher.pipe(
+  const wakeup = Layer.effect(
+    DispatcherWakeup,
+    Effect.map(WebhookDispatcher, ({ wake }) => ({ wake }))
+  )
+  return Deliveries.layer.pipe(
+    Layer.provide(Layer.merge(Cursors.layer, wakeup)),
+    Layer.provideMerge(dispatcher),
     Layer.provideMerge(engine),
     Layer.provide(Layer.fresh(services)),
     Layer.provideMerge(
@@ -195,7 +204,11 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
       sql,
       dispatcher,
       /** What an organization can do and see. */
-      organization: (organization: string) => organizationOf(engine, sql, organization),
+      organization: (organization: string) => ({
+        ...organizationOf(engine, sql, organization),
+        retry: (endpointId: string, deliveryId: string) =>
+          Context.get(context, Deliveries).retry({ organizationId: organization, endpointId }, deliveryId)
+      }),
       stop: Scope.close(scope, Exit.void)
     }
   })
