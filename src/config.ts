@@ -4,13 +4,12 @@
  * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
 import { Data, Result, Schema } from "effect"
-import { eventRetentionMillis } from "./events/event.ts"
 import {
   adminKey,
   apiKey,
+  durations,
   headers,
   integer,
-  integers,
   namespace,
   natsUrl,
   oneOf,
@@ -21,7 +20,6 @@ import {
   text,
   url
 } from "./settingKinds.ts"
-import { attemptTimeoutMillis, maximumRetries, retryDelaysMillis } from "./webhooks/schedule.ts"
 import { targetPolicies } from "./webhooks/targets.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
@@ -169,23 +167,16 @@ export const settings = {
     description:
       "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded and NODE_ENV is not production"
   }),
-  webhookRetryDelays: integers(
-    0,
-    eventRetentionMillis,
-    maximumRetries
-  )({
+  webhookRetryDelays: durations({
     env: "SLUICE_WEBHOOK_RETRY_DELAYS",
-    fallback: retryDelaysMillis.join(","),
-    description:
-      "Waits before the retries of a webhook delivery in milliseconds, without their jitter; none for no retry"
+    description: "Waits before the retries of a webhook delivery; default: 5s,30s,2m,15m,1h"
   }),
-  webhookTimeoutMillis: integer(
+  webhookTimeout: integer(
     100,
-    300_000
+    60_000
   )({
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
-    fallback: String(attemptTimeoutMillis),
-    description: "How long a webhook endpoint has for its answer, in milliseconds"
+    description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
   otlpEndpoint: url(
     "http:",
@@ -226,8 +217,6 @@ type Defaulted =
   | "accessLog"
   | "maxBodyBytes"
   | "webhookTargets"
-  | "webhookRetryDelays"
-  | "webhookTimeoutMillis"
 
 /** The validated configuration. A setting without default and value is undefined. */
 export type Config = {

@@ -118,21 +118,6 @@ describe("configuration", () => {
     expect(lines.find(({ name }) => name === "demo")).toMatchObject({ value: "off", source: "default" })
   })
 
-  it("has the document's waits and time for webhooks unless told otherwise", () => {
-    const { config } = resolved({})
-    expect(config.webhookRetryDelays).toEqual([5_000, 30_000, 120_000, 900_000, 3_600_000])
-    expect(config.webhookTimeoutMillis).toBe(15_000)
-    const delays = (text: string) => resolved({ SLUICE_WEBHOOK_RETRY_DELAYS: text }).config.webhookRetryDelays
-    expect(delays("100, 200,0")).toEqual([100, 200, 0])
-    expect(delays("none")).toEqual([])
-    for (const text of ["5s", "1,,2", "1,", "-1", "1.5", "2592000001", Array(21).fill("1").join(",")]) {
-      const result = resolveConfig({ SLUICE_WEBHOOK_RETRY_DELAYS: text })
-      expect(Result.isFailure(result) ? result.failure.faults : []).toEqual([
-        `SLUICE_WEBHOOK_RETRY_DELAYS must be at most 20 whole numbers from 0 to 2592000000, separated by commas, or none, not ${JSON.stringify(text)}`
-      ])
-    }
-  })
-
   it("lets webhooks go anywhere in a development start with servers of its own, and nowhere else unless told", () => {
     const targets = (environment: Record<string, string>) => resolved(environment).config.webhookTargets
     const servers = { DATABASE_URL: "postgres://db/sluice", NATS_URL: "nats://one:4222" }
