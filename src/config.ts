@@ -7,6 +7,7 @@ import { Data, Result, Schema } from "effect"
 import {
   adminKey,
   apiKey,
+  durations,
   headers,
   integer,
   namespace,
@@ -165,6 +166,17 @@ export const settings = {
     env: "SLUICE_WEBHOOK_TARGETS",
     description:
       "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded and NODE_ENV is not production"
+  }),
+  webhookRetryDelays: durations({
+    env: "SLUICE_WEBHOOK_RETRY_DELAYS",
+    description: "Waits before the retries of a webhook delivery; default: 5s,30s,2m,15m,1h"
+  }),
+  webhookTimeout: integer(
+    100,
+    60_000
+  )({
+    env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
+    description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
   otlpEndpoint: url(
     "http:",

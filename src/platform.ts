@@ -15,6 +15,7 @@ import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
 import { Authentication } from "./platform/Authentication.ts"
 import { Cursors } from "./platform/Cursors.ts"
+import { type DispatchOptions, layerDispatcher } from "./platform/dispatch.ts"
 import { type EngineSettings, layerEngine } from "./platform/engine.ts"
 import { Health } from "./platform/Health.ts"
 import { OrganizationPlans } from "./platform/OrganizationPlans.ts"
@@ -32,7 +33,6 @@ import { Endpoints } from "./webhooks/Endpoints.ts"
 import { IdempotentRequests } from "./webhooks/IdempotentRequests.ts"
 import * as Replays from "./webhooks/Replays.ts"
 import type { SecretsKeys } from "./webhooks/secretsKeys.ts"
-import type { TargetPolicy } from "./webhooks/targets.ts"
 import { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
 /** The tables that are kept by day. */
@@ -46,11 +46,9 @@ export interface StoreOptions {
   readonly maxConnections: number
 }
 
-export interface WebhookOptions {
+export interface WebhookOptions extends DispatchOptions {
   /** The keys under which signing secrets are stored; the first for new ones. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
-  /** Where webhooks may go. */
-  readonly webhookTargets: TargetPolicy
 }
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
@@ -73,17 +71,21 @@ export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Cursors.layer)
 )
 
-/** Webhook endpoints, their deliveries and replays. Needs the stores, `Engine`, `ReplaySignal` and `Cursors`. */
-const layerWebhookServices = (options: WebhookOptions) =>
+/** Webhook endpoints, their deliveries and replays. */
+const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
   Layer.mergeAll(
     Endpoints.layer({ targets: options.webhookTargets }),
     Deliveries.layer,
     IdempotentRequests.layer,
     Replays.layer
-  ).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
+  )
 
-/** Everything a node serves from. Needs the stores, `Engine`, `ReplaySignal` and `OrganizationPlans`. */
-export const layerServices = (options: StoreOptions & WebhookOptions) =>
+/** Sends webhooks. Needs the stores and what `layerDecisions` gives. */
+export const layerDelivery = (options: WebhookOptions) =>
+  layerDispatcher(options).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
+
+/** Everything a node serves from. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the secrets alone. */
+export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
   Layer.mergeAll(
     Authentication.layer,
     Health.layer,

@@ -23,7 +23,14 @@ import { layerTelco } from "./telco/http.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "./webhooks/http.ts"
 
 export type { ServerOptions } from "./http/server.ts"
-export { layerDecisions, layerServices, layerStores, type StoreOptions, type WebhookOptions } from "./platform.ts"
+export {
+  layerDecisions,
+  layerDelivery,
+  layerServices,
+  layerStores,
+  type StoreOptions,
+  type WebhookOptions
+} from "./platform.ts"
 
 /** Ends the event streams before the listener stops, which waits for what is under way. */
 const layerStreamsEnd = Layer.effectDiscard(

@@ -3,7 +3,9 @@
  * variable's name, its description and its default; the flag's name follows from the variable's. The table of settings is in `config.ts`.
  */
 import { Redacted, Result } from "effect"
+import { eventRetentionMillis } from "./events/event.ts"
 import { parseNatsAddress } from "./nats/address.ts"
+import { maximumRetries } from "./webhooks/schedule.ts"
 import { parseSecretsKeys } from "./webhooks/secretsKeys.ts"
 
 /** One setting: where it comes from, what it means and how its text becomes a value. */
@@ -140,3 +142,14 @@ export const secretsKeys = setting(
   "32 bytes in base64 or hexadecimal, such as `openssl rand -base64 32` makes, earlier keys behind a comma",
   (value) => parseSecretsKeys(value)
 )
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** Durations in a row, such as `5s,30s,2m`, in milliseconds: at most 20, none over 30 days. An empty text is none. */
+export const durations = setting("durations such as 5s,30s,2m,1h, at most 20 of them", (value) => {
+  const millis = (value.trim() === "" ? [] : value.split(",")).map((one) => {
+    const match = /^(\d{1,9})(ms|s|m|h)$/.exec(one.trim())
+    return match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!
+  })
+  return millis.length <= maximumRetries && millis.every((one) => one <= eventRetentionMillis) ? millis : undefined
+})

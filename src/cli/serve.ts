@@ -18,7 +18,7 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerObservability } from "../observability.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { layerEngineHealth } from "../platform/engine.ts"
-import { layerDecisions, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
+import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
 import { layerAdmin, layerPublic } from "../server.ts"
 import { version } from "../version.ts"
@@ -112,7 +112,9 @@ const run = Effect.fnUntraced(function* (config: Config) {
     databaseUrl,
     maxConnections: config.databasePool,
     secretsKeys: yield* secretsKeys(config, folder),
-    webhookTargets: config.webhookTargets
+    webhookTargets: config.webhookTargets,
+    webhookRetryDelays: config.webhookRetryDelays,
+    webhookTimeoutMillis: config.webhookTimeout
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // First of all: where another platform runs on this database, this one is refused.
@@ -131,6 +133,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const platform = yield* Layer.build(
     Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
       Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
     )
   )

@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
         id: deliveryId,
         partition: engine.partitionOf(place.organizationId),
         group: place.endpointId,
-        lane: lanes.retry,
+        lane: lanes.asked,
         dueAt: now,
         expiresAt: delivery.eventCreatedAt + eventRetentionMillis,
         payload: encodePayload({

@@ -94,6 +94,11 @@ export class Dispatching {
     }
   }
 
+  /** Whether it is worth looking at the store. */
+  get hasRoom(): boolean {
+    return this.held.size <= maximumHeld / 2 && this.#heldCharacters <= maximumHeldCharacters / 2
+  }
+
   /** How many more first attempts of an endpoint may be held; none while older ones wait in the store. */
   roomOf(endpointId: string): number {
     const worker = this.workers.get(endpointId)
@@ -181,7 +186,7 @@ export class Dispatching {
     this.held.delete(delivery.id)
     this.#heldCharacters -= delivery.body.length
     held.worker.held--
-    if (this.wanting.size > 0 && this.held.size === maximumHeld / 2) this.wakeup.notify()
+    if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()
   }
 
   /** Begins every attempt that may begin now. */
@@ -265,7 +270,7 @@ export class Dispatching {
 
   /** Forgets what belongs to partitions that are served elsewhere. */
   dropOthers(partitions: ReadonlySet<number>): void {
-    for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.#drop(worker)
+    for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.drop(worker)
   }
 
   /** Forgets workers without anything to do when there are many. */
@@ -273,17 +278,18 @@ export class Dispatching {
     if (this.workers.size <= maximumIdleWorkers) return
     for (const worker of this.workers.values()) {
       if (this.workers.size <= maximumIdleWorkers) return
-      if (worker.isForgettable && !this.deleted.has(worker.endpointId)) this.#drop(worker)
+      if (worker.isForgettable && !this.deleted.has(worker.endpointId)) this.drop(worker)
     }
   }
 
-  #drop(worker: Worker): void {
+  /** Forgets an endpoint; what is held of it and not in flight goes back. */
+  drop(worker: Worker): void {
     worker.isDropped = true
     this.workers.delete(worker.endpointId)
     this.wanting.delete(worker)
     this.deleted.delete(worker.endpointId)
     this.queue.permit(worker, "none")
-    for (const delivery of this.queue.withdraw(worker)) this.returned.push(delivery)
+    for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
     for (let index = this.#timers.length - 1; index >= 0; index--)
       if (this.#timers[index]!.worker === worker) this.#timers.splice(index, 1)
   }

@@ -94,7 +94,7 @@ const cancelling = Effect.fnUntraced(function* ({ dispatching, store }: RefillPa
       if (cancelled === 0) break
     }
     dispatching.deleted.delete(endpointId)
-    if (worker.held === 0) dispatching.workers.delete(endpointId)
+    if (worker.held === 0) dispatching.drop(worker)
   }
 })
 
@@ -119,6 +119,8 @@ interface Wanted extends DeliveryClaim {
 /** Claims of those that want more, as far as there is room; the same ones are not first each time. */
 const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
+  // those that find no room stay wanting, and are looked at when there is some
+  if (!dispatching.hasRoom) return claims
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {
     if (room <= 0) break
@@ -211,9 +213,12 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
     }
     // also those that are known: their partition may have been elsewhere in between
     yield* readEndpoints(parts, [...workers])
-    for (const { dueAt, endpointId, lane } of page)
-      if (dueAt <= dispatching.now && dispatching.worker(partition, endpointId).permits(lane))
-        dispatching.wake(partition, endpointId, [lane])
+    for (const { dueAt, endpointId, lane } of page) {
+      if (dueAt > dispatching.now) continue
+      const worker = dispatching.worker(partition, endpointId)
+      if (worker.folded?.endpoint === null) dispatching.cancel(worker)
+      else if (worker.permits(lane)) dispatching.wake(partition, endpointId, [lane])
+    }
     dispatching.forgetIdle()
     after = page.at(-1)
     if (page.length < pageSize) return

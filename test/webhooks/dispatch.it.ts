@@ -5,8 +5,9 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { deploy, forgottenSecrets, type Process, secretOf, settings, startProcess, until } from "./dispatchSupport.ts"
+import { deploy, forgottenSecrets, type Process, secretOf, settings, startProcess } from "./dispatchSupport.ts"
 import { answering, expectedSignature, type Receiver, signaturesOf, startReceiver } from "./receiver.ts"
+import { until } from "./until.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly receiver: Receiver }>()(
   "test/Subject"

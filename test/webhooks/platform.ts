@@ -12,6 +12,7 @@ import * as Engine from "../../src/engine/Engine.ts"
 import * as JournalMemory from "../../src/engine/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { layerMatching } from "../../src/platform/dispatch.ts"
 import { actors, lanes, projections } from "../../src/platform/engine.ts"
 import type { Scope as KeyScope } from "../../src/platform/model.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
@@ -21,11 +22,13 @@ import { layerServices, layerStores } from "../../src/platform.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { layerPublic } from "../../src/server.ts"
+import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpointModel.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpointRules.ts"
 import { ReplaySignal } from "../../src/webhooks/replaying.ts"
 import { parseSecretsKeys } from "../../src/webhooks/secretsKeys.ts"
 import type { TargetPolicy } from "../../src/webhooks/targets.ts"
+import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
 import { type Reply, request } from "../http/harness.ts"
 import { makeDatabase } from "../support/database.ts"
 
@@ -73,7 +76,8 @@ export interface WebhookPlatform {
 
 const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
   Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
-  Layer.provideMerge(ReplaySignal.layer)
+  Layer.provide(layerMatching),
+  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
 )
 
 const build = (scope: Scope.Scope, targets: TargetPolicy) =>
@@ -87,6 +91,7 @@ const build = (scope: Scope.Scope, targets: TargetPolicy) =>
     }
     const services = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited)),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))

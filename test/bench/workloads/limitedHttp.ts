@@ -14,7 +14,7 @@ import { ensureDemo } from "../../../src/platform/demo.ts"
 import { layerEngine } from "../../../src/platform/engine.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
-import { layerServices, layerStores } from "../../../src/platform.ts"
+import { layerDelivery, layerServices, layerStores } from "../../../src/platform.ts"
 import { layerPublic } from "../../../src/server.ts"
 import { parseSecretsKeys } from "../../../src/webhooks/secretsKeys.ts"
 import { demoKey } from "../runner/platform.ts"
@@ -48,6 +48,7 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
     )
     const platform = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(layerDelivery(options)),
         Layer.provideMerge(decisions),
         Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),
         Layer.provideMerge(layerStores(options))
