@@ -264,6 +264,7 @@ export class Partition {
     while (true) {
       const now = this.currentTime()
       if (now === undefined) return "clock"
+      this.timers.recede(now)
       if (this.roomWanted) {
         this.roomWanted = false
         if (!makeRoom(this)) this.checkpointDue = true
