@@ -48,6 +48,8 @@ export interface EngineParts {
   readonly signals: Signals["Service"] | undefined
   readonly clock: Clock.Clock
   readonly sabotage: ReadonlySet<Sabotage>
+  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
+  readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string
 }

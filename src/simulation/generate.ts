@@ -90,19 +90,19 @@ class CommandDraw {
   private number = 0
   private readonly seed: number
   private readonly sources: ReadonlyArray<CommandSource>
+  /** By the source's index. */
+  private readonly weights: Readonly<Record<string, number>>
 
   constructor(workload: Workload, seed: number) {
     this.workload = workload
     this.seed = seed
     this.draw = new Prng(seed, "commands")
     this.sources = workload.commands
+    this.weights = Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight]))
   }
 
   source(): CommandSource {
-    const index = this.draw.weighted(
-      Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight])) as Record<string, number>
-    )
-    return this.sources[Number(index)]!
+    return this.sources[Number(this.draw.weighted(this.weights))]!
   }
 
   next(source: CommandSource): unknown {
