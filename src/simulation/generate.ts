@@ -208,7 +208,7 @@ const drawTopology = (draw: Prng): Topology => ({
   sliceOperations: draw.pick([2048, 2048, 200, 20]),
   dragMicros: draw.pick([0, 0, 10, 300]),
   latencyMicros: draw.pick([50, 400, 2_000, 20_000]),
-  logBytes: draw.chance(0.2) ? draw.int(5_000, 16_000) : 64 * 1024 * 1024,
+  logBytes: draw.chance(0.2) ? draw.int(3_000, 16_000) : 64 * 1024 * 1024,
   oldFrames: draw.chance(0.2) ? draw.int(1, 6) : 0,
   mailboxCapacity: draw.chance(0.25) ? draw.pick([4, 8, 16]) : 8_192,
   maximumActors: draw.chance(0.2) ? draw.pick([6, 10]) : 1_000,
