@@ -7,6 +7,7 @@ import { Schema } from "effect"
 import type { DeliveryOrigin } from "./endpointModel.ts"
 
 /** Names of the tables. */
+export const endpointsTable = "webhook_endpoints"
 export const deliveriesTable = "webhook_deliveries"
 export const jobsTable = "webhook_jobs"
 export const skippedTable = "webhook_skipped"
@@ -22,9 +23,10 @@ export const readResponseBytes = 65_536
 export const maximumShownAttempts = 20
 
 /**
- * The lanes of an endpoint's jobs: first attempts have capacity beside retries, so that a backlog of one never holds up the other.
+ * The lanes of an endpoint's jobs: first attempts have capacity beside retries, so that a backlog of one never holds up the other. Tests and
+ * retries that somebody asked for are in a lane of their own, because they are made while the endpoint is Paused too.
  */
-export const lanes = { first: 0, retry: 1 } as const
+export const lanes = { first: 0, retry: 1, asked: 2 } as const
 
 /**
  * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the event log,
