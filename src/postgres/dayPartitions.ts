@@ -1,0 +1,194 @@
+/**
+ * Tables that PostgreSQL partitions by the UTC day of an `int8` column of milliseconds: what is older than a table keeps goes as whole days, which
+ * leaves nothing to vacuum. A day's partition is made by who first writes into it, in the same transaction; the keeper makes the coming days
+ * beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
+ */
+import { Cause, Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { lockKey } from "./advisoryLock.ts"
+import { tableOf } from "./workQueueTable.ts"
+
+export const dayMillis = 24 * 60 * 60 * 1000
+
+/** Days that the keeper makes beforehand, today included. */
+const daysAhead = 3
+
+/** Days before today that are remembered as made; an older one is looked up again, as the keeper of another node may have dropped it. */
+const rememberedDays = 7
+
+/** How often the keeper looks. */
+const keepIntervalMillis = 60 * 60 * 1000
+
+/** After a failure it looks sooner. */
+const keepRetryMillis = 60 * 1000
+
+/** Shorter than the server's deadlock_timeout: where the drop and writers wait for each other, the drop gives way. */
+const dropLockTimeoutMillis = 500
+
+/** Times that a drop tries to get its lock before the keeper leaves it for later. */
+const dropAttempts = 20
+
+/** A table and how long its rows are kept. */
+export interface KeptTable {
+  readonly table: string
+  readonly retentionMillis: number
+}
+
+export class DayPartitions extends Context.Service<
+  DayPartitions,
+  {
+    /**
+     * Makes the partitions of the days of these times (milliseconds since the Unix epoch) where they are missing, inside the caller's
+     * transaction when there is one. Costs no statement while the days are known to be there.
+     */
+    readonly ensureDays: (table: string, millis: Iterable<number>) => Effect.Effect<void, SqlError.SqlError>
+
+    /**
+     * Drops the days that lie wholly before a time, and answers their partitions' names. It never keeps writers waiting for longer than
+     * half a second: without its lock by then it fails (reason `LockTimeoutError`), worth trying again.
+     */
+    readonly dropDaysBefore: (table: string, millis: number) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
+  }
+>()("sluice/postgres/DayPartitions") {
+  static readonly layer: Layer.Layer<DayPartitions, never, SqlClient.SqlClient> = Layer.effect(
+    DayPartitions,
+    Effect.suspend(() => make)
+  )
+}
+
+/**
+ * A table partitioned by day, for a migration, still without any day. `columns` is what stands between the parentheses of `create table`; a primary key
+ * must contain `column`. Indexes made on the table are those of every day.
+ */
+export const createDayPartitioned = (
+  table: string,
+  { column, columns }: { readonly column: string; readonly columns: string }
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`create table ${tableOf(sql, table)} (${sql.literal(columns)}) partition by range (${sql(column)})`
+  })
+
+/** The number of the UTC day of a time. */
+export const dayOf = (millis: number): number => Math.floor(millis / dayMillis)
+
+/** The name of a day's partition, such as `events_d20260131`. */
+export const partitionOfDay = (table: string, day: number): string =>
+  `${table}_d${new Date(day * dayMillis).toISOString().slice(0, 10).replaceAll("-", "")}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  /** Days that a committed transaction has made or seen, by table. */
+  const known = new Map<string, Set<number>>()
+
+  const knownOf = (table: string): Set<number> => {
+    const days = known.get(table) ?? new Set()
+    known.set(table, days)
+    return days
+  }
+
+  const createDay = (table: string, day: number) => {
+    const name = partitionOfDay(table, day)
+    // Attached, not created as a partition: that locks the table against its readers and writers until the commit.
+    return sql.unsafe(
+      `create table "${name}" (like "${table}" including all);
+         alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
+    ).unprepared
+  }
+
+  /** The names of the partitions that are there. */
+  const daysOf = (table: string) =>
+    Effect.map(
+      sql<{ readonly name: string }>`
+        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = ${table}::text::regclass`,
+      (rows) => rows.map(({ name }) => name)
+    )
+
+  const missingOf = (table: string, days: ReadonlyArray<number>) =>
+    Effect.map(daysOf(table), (there) => {
+      const names = new Set(there)
+      return days.filter((day) => !names.has(partitionOfDay(table, day)))
+    })
+
+  const ensureDays = Effect.fnUntraced(function* (table: string, millis: Iterable<number>) {
+    const days = knownOf(table)
+    const unknown = new Set<number>()
+    for (const one of millis) {
+      const day = dayOf(one)
+      if (!days.has(day)) unknown.add(day)
+    }
+    if (unknown.size === 0) return
+    const wanted = [...unknown].toSorted((a, b) => a - b)
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        if ((yield* missingOf(table, wanted)).length === 0) return
+        // Who waited here looks again: the other one has made it. The same lock for all tables, so that their order does not matter.
+        yield* sql`select pg_advisory_xact_lock(${lockKey("day partitions")})`
+        for (const day of yield* missingOf(table, wanted)) yield* createDay(table, day)
+      })
+    )
+    // A transaction that is rolled back takes its days with it.
+    const today = dayOf(yield* Clock.currentTimeMillis)
+    yield* sql.afterCommit(
+      Effect.sync(() => {
+        for (const day of days) if (day < today - rememberedDays) days.delete(day)
+        for (const day of wanted) if (day >= today - rememberedDays && day <= today + daysAhead) days.add(day)
+      })
+    )
+  })
+
+  const dropDaysBefore = Effect.fnUntraced(function* (table: string, millis: number) {
+    const before = dayOf(millis)
+    // Forgotten first: who writes meanwhile looks for the day itself.
+    const days = knownOf(table)
+    for (const day of days) if (day < before) days.delete(day)
+    const limit = partitionOfDay(table, before)
+    const old = (yield* daysOf(table)).filter((name) => name < limit).toSorted()
+    for (const name of old) {
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql.unsafe(`set local lock_timeout = ${dropLockTimeoutMillis}`).unprepared
+          yield* sql`drop table if exists ${sql(name)}`
+        })
+      )
+    }
+    return old
+  })
+
+  return DayPartitions.of({ ensureDays, dropDaysBefore })
+})
+
+/**
+ * The supervised fiber that keeps the days of these tables: makes the coming ones, drops those past their time. Every node may run it. What
+ * fails is logged and tried again within a minute; writers make their days themselves meanwhile.
+ */
+export const layerKeeper = (tables: ReadonlyArray<KeptTable>): Layer.Layer<never, never, DayPartitions> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const partitions = yield* DayPartitions
+      const keep = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const ahead = Array.from({ length: daysAhead }, (_, index) => now + index * dayMillis)
+        for (const { retentionMillis, table } of tables) {
+          yield* partitions.ensureDays(table, ahead)
+          const dropped = yield* Effect.retry(partitions.dropDaysBefore(table, now - retentionMillis), {
+            times: dropAttempts,
+            schedule: Schedule.spaced(Duration.millis(2 * dropLockTimeoutMillis))
+          })
+          if (dropped.length > 0) yield* Effect.logInfo(`Dropped what is past its time: ${dropped.join(", ")}`)
+        }
+        return keepIntervalMillis
+      })
+      yield* keep.pipe(
+        Effect.catchCause((cause) =>
+          Cause.hasInterruptsOnly(cause)
+            ? Effect.failCause(cause as Cause.Cause<never>)
+            : Effect.as(Effect.logWarning("The days of partitioned tables could not be kept", cause), keepRetryMillis)
+        ),
+        Effect.flatMap((pauseMillis) => Effect.sleep(Duration.millis(pauseMillis))),
+        Effect.forever,
+        Effect.forkScoped
+      )
+    })
+  )

@@ -1,0 +1,300 @@
+/**
+ * Reactor and dispatcher as one process runs them, on the run's PostgreSQL and nats-server, with a log and a database of the test's own. A
+ * process can be killed and started again on the same stores.
+ */
+import { randomUUID } from "node:crypto"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Schedule, Schema, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
+import * as Actor from "../../src/engine/Actor.ts"
+import { Engine, layer as engineLayer } from "../../src/engine/Engine.ts"
+import { layerLocal } from "../../src/engine/Placement.ts"
+import * as Reactor from "../../src/engine/Reactor.ts"
+import type { LogRecord } from "../../src/engine/records.ts"
+import { publicEvent } from "../../src/events/catalogue.ts"
+import { encodeEvent, eventOf } from "../../src/events/event.ts"
+import { migrations } from "../../src/migrations.ts"
+import { NatsConnection } from "../../src/nats/connection.ts"
+import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
+import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
+import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import { unnest } from "../../src/postgres/compiler.ts"
+import { DayPartitions } from "../../src/postgres/dayPartitions.ts"
+import { migrate } from "../../src/postgres/migrate.ts"
+import * as PgClient from "../../src/postgres/PgClient.ts"
+import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
+import type { DispatcherSettings } from "../../src/webhooks/Dispatching.ts"
+import { SigningSecrets } from "../../src/webhooks/dispatchPorts.ts"
+import { dispatchProjection, EventAppend, type PlacedEvent } from "../../src/webhooks/dispatchProjection.ts"
+import type { EndpointCommand } from "../../src/webhooks/endpointModel.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../../src/webhooks/endpointRules.ts"
+import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../src/webhooks/targets.ts"
+import { defaultSettings, layer as dispatcherLayer, WebhookDispatcher } from "../../src/webhooks/WebhookDispatcher.ts"
+import { makeDatabase } from "../support/database.ts"
+
+export const organization = "org_1"
+
+/** Decides that so many events happen, in one frame; each has a number. */
+export const Emitter = Actor.make({
+  kind: "emitter",
+  command: Schema.Struct({ count: Schema.Int }),
+  fact: Schema.Int,
+  state: Schema.Int,
+  reply: Schema.Int,
+  initial: () => 0,
+  evolve: (state: number, count: number) => state + count,
+  decide: (state, { count }) =>
+    Actor.decided({
+      facts: [count],
+      events: Array.from({ length: count }, (_, at) =>
+        publicEvent(
+          "telco.search.completed",
+          { source: "npanxx", filters: { state: "NY", npa: null, rateCenter: `number ${state + at}`, ocn: null } },
+          true
+        )
+      ),
+      reply: state + count
+    })
+})
+
+/** The secret that a secret's id stands for in these tests. */
+export const secretOf = (id: string): string => `whsec_${id}`
+
+const secrets = Layer.succeed(SigningSecrets, {
+  open: (ids) => Effect.succeed(new Map(ids.map((id) => [id, secretOf(id)]))),
+  forget: () => Effect.void
+})
+
+const append = Effect.fnUntraced(function* (events: ReadonlyArray<PlacedEvent>) {
+  const sql = yield* SqlClient.SqlClient
+  if (events.length === 0) return
+  yield* sql`
+    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
+    select * from ${unnest(
+      events.map(({ body, event, index, organizationId, sequence }) => ({
+        organization_id: organizationId,
+        event_id: event.eventId,
+        type: event.type,
+        service: event.service,
+        livemode: event.livemode,
+        created_at: event.createdAt,
+        sequence,
+        idx: index,
+        body
+      })),
+      {
+        organization_id: "text",
+        event_id: "text",
+        type: "text",
+        service: "text",
+        livemode: "bool",
+        created_at: "int8",
+        sequence: "int8",
+        idx: "int4",
+        body: "text"
+      }
+    )}`
+})
+
+/** The event log, as far as the dispatcher needs it. */
+const eventLog = {
+  wants: (record: LogRecord) => record._tag === "Event",
+  handle: (records: ReadonlyArray<LogRecord>) =>
+    append(
+      records.flatMap((record) => {
+        if (record._tag !== "Event") return []
+        const event = eventOf(record)
+        return [
+          {
+            organizationId: record.organization,
+            sequence: record.sequence,
+            index: record.index,
+            event,
+            body: encodeEvent(event)
+          }
+        ]
+      })
+    )
+}
+
+export interface Deployment {
+  readonly databaseUrl: Redacted.Redacted<string>
+  readonly namespace: string
+}
+
+/** Stores of the test's own. */
+export const deploy: Effect.Effect<Deployment, never, Scope.Scope> = Effect.gen(function* () {
+  const { url } = yield* makeDatabase
+  yield* Effect.gen(function* () {
+    yield* migrate(migrations)
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`
+      create table if not exists events (organization_id text, event_id text, type text, service text, livemode bool,
+        created_at int8, sequence int8, idx int4, body text)`
+  }).pipe(Effect.provide(PgClient.layer({ url })), Effect.provide(Logger.layer([])))
+  return { databaseUrl: url, namespace: `test-${randomUUID().slice(0, 12)}` }
+}).pipe(Effect.orDie)
+
+export interface ProcessOptions {
+  readonly settings?: Partial<DispatcherSettings>
+  readonly targets?: TargetPolicy
+  readonly resolve?: Resolve
+  /** Without a dispatcher, deliveries only pile up. */
+  readonly isIdle?: boolean
+  readonly partitions?: number
+}
+
+/** Short waits in place of the real ones; a lease that a test can wait for. */
+export const settings: DispatcherSettings = {
+  ...defaultSettings,
+  schedule: { delaysMillis: [50, 60, 70, 80, 90], jitter: 0.2, maximumRetryAfterMillis: 3_600_000 },
+  timeoutMillis: 500,
+  leaseMillis: 2_000,
+  scanMillis: 100,
+  drainMillis: 1_000
+}
+
+const processLayer = (deployment: Deployment, options: ProcessOptions) => {
+  const stores = Layer.mergeAll(
+    JournalJetStream.layer({ namespace: deployment.namespace, maximumBytes: 32 * 1024 * 1024 }),
+    CheckpointsPostgres.layer,
+    CursorsPostgres.layer
+  )
+  const engine = engineLayer({
+    actors: [WebhookEndpoint, WebhookEndpoints, Emitter],
+    reactors: [Reactor.combine("projections", [eventLog, dispatchProjection])],
+    config: { partitions: options.partitions ?? 1 }
+  }).pipe(Layer.provide([stores, layerLocal]))
+  const services = Layer.mergeAll(
+    DispatchFeed.layer,
+    secrets,
+    DayPartitions.layer,
+    Layer.effect(
+      EventAppend,
+      Effect.map(SqlClient.SqlClient, (sql) => ({
+        append: (events: ReadonlyArray<PlacedEvent>) => Effect.provideService(append(events), SqlClient.SqlClient, sql)
+      }))
+    )
+  )
+  const dispatcher =
+    options.isIdle === true
+      ? Layer.succeed(
+          WebhookDispatcher,
+          WebhookDispatcher.of({
+            wake: () => Effect.void,
+            load: Effect.succeed({ held: 0, inFlight: { main: 0, slow: 0 } })
+          })
+        )
+      : dispatcherLayer(makeTargetGuard(options.targets ?? "any", options.resolve), {
+          ...settings,
+          ...options.settings
+        })
+  return dispatcher.pipe(
+    Layer.provideMerge(engine),
+    Layer.provide(services),
+    Layer.provideMerge(
+      Layer.merge(
+        PgClient.layer({ url: deployment.databaseUrl, maxConnections: 10 }),
+        NatsConnection.layer({ url: Redacted.make(inject("natsUrl")) })
+      )
+    ),
+    Layer.provide(process.env.SHOW_LOGS === undefined ? Logger.layer([]) : Layer.empty)
+  )
+}
+
+/** A process on the deployment's stores. It ends with the scope, or with `stop`, as an operator stops it. */
+export const startProcess = (deployment: Deployment, options: ProcessOptions = {}) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const context = yield* Effect.orDie(Layer.buildWithScope(processLayer(deployment, options), scope))
+    const engine = Context.get(context, Engine)
+    yield* Effect.orDie(engine.ready)
+    const sql = Context.get(context, SqlClient.SqlClient)
+    const dispatcher = Context.get(context, WebhookDispatcher)
+    const ask = (endpointId: string, command: EndpointCommand) =>
+      engine.ask(WebhookEndpoint, { organization, key: endpointId }, command)
+    return {
+      engine,
+      sql,
+      dispatcher,
+      ask,
+      /** Makes an endpoint; its secret is `secretOf(<id>-secret)`. */
+      create: (endpointId: string, url: string, enabledEvents: ReadonlyArray<string> = ["telco.*"]) =>
+        ask(endpointId, {
+          _tag: "Create",
+          url,
+          enabledEvents,
+          description: null,
+          secretId: `${endpointId}-secret`,
+          targets: "any"
+        }),
+      emit: (count = 1, of = organization) => engine.ask(Emitter, { organization: of }, { count }),
+      endpoint: (endpointId: string) => engine.state(WebhookEndpoint, { organization, key: endpointId }),
+      deliveries: (endpointId: string) => deliveriesOf(sql, endpointId),
+      skipped: (endpointId: string) =>
+        Effect.orDie(
+          sql<{ readonly reason: string; readonly event_id: string }>`
+            select reason, event_id from webhook_skipped where endpoint_id = ${endpointId}
+            order by event_created_at, sequence, idx`
+        ),
+      jobs: Effect.orDie(
+        Effect.map(sql<{ readonly count: number }>`select count(*) as count from webhook_jobs`, ([row]) => row!.count)
+      ),
+      stop: Scope.close(scope, Exit.void)
+    }
+  })
+
+export type Process = Effect.Success<ReturnType<typeof startProcess>>
+
+interface DeliveryRow {
+  readonly id: string
+  readonly event_id: string
+  readonly status: string
+  readonly origin: string
+  readonly attempts: number
+  readonly next_attempt_at: number | null
+  readonly settled_at: number | null
+  readonly attempt_log: ReadonlyArray<{
+    readonly at: number
+    readonly status: number
+    readonly duration: number
+    readonly response: string | null
+    readonly error: string | null
+  }>
+}
+
+const deliveriesOf = (sql: SqlClient.SqlClient, endpointId: string): Effect.Effect<ReadonlyArray<DeliveryRow>> =>
+  Effect.orDie(
+    Effect.map(
+      sql<Omit<DeliveryRow, "attempt_log"> & { readonly attempt_log: string }>`
+        select d.id, d.event_id, d.status, d.origin, d.attempts, d.next_attempt_at, d.settled_at, d.attempt_log
+        from webhook_deliveries d join events e on e.event_id = d.event_id
+        where d.endpoint_id = ${endpointId} order by e.created_at, e.sequence, e.idx`,
+      (rows) => rows.map((row) => ({ ...row, attempt_log: JSON.parse(row.attempt_log) }))
+    )
+  )
+
+/** Waits until the condition holds, by the real clock; fails the test when it never does. */
+export const until = <E>(condition: Effect.Effect<boolean, E>): Effect.Effect<void, E | "never"> =>
+  Effect.asVoid(
+    Effect.retry(
+      Effect.filterOrFail(
+        condition,
+        (holds) => holds,
+        () => "never" as const
+      ),
+      { schedule: Schedule.spaced("20 millis"), times: 1_500 }
+    )
+  )
+
+/** Waits until every delivery of an endpoint is over, and answers them; at least `count`. */
+export const settled = (running: Process, endpointId: string, count = 1) =>
+  Effect.andThen(
+    until(
+      Effect.map(
+        running.deliveries(endpointId),
+        (rows) => rows.length >= count && rows.every(({ status }) => status !== "pending")
+      )
+    ),
+    running.deliveries(endpointId)
+  )
