@@ -227,6 +227,16 @@ export const settings = {
       description: "Credential of the admin API; default: made at random when servers are embedded, else the API is off"
     })
   ),
+  apiUrl: url(
+    "http:",
+    "https:"
+  )({
+    env: "SLUICE_API_URL",
+    description: "API of a platform elsewhere that sluice listen follows; default: the one running in the data folder"
+  }),
+  apiKey: secret(
+    apiKey({ env: "SLUICE_API_KEY", description: "Key by which sluice listen reads its organization's events" })
+  ),
   demo: oneOf(["on", "off"])({
     env: "SLUICE_DEMO",
     description: "Whether a first start makes the organization demo; default: on, off when NODE_ENV is production"

@@ -9,18 +9,21 @@ import { config } from "./cli/config.ts"
 import { ingest } from "./cli/ingest.ts"
 import { inspect } from "./cli/inspect.ts"
 import { keys } from "./cli/keys.ts"
+import { listen } from "./cli/listen.ts"
+import { numbers } from "./cli/numbers.ts"
 import { orgs } from "./cli/orgs.ts"
 import { recover } from "./cli/recover.ts"
 import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
+import { trigger } from "./cli/trigger.ts"
 import { version } from "./version.ts"
 
 const sluice = Command.make("sluice").pipe(
   Command.withDescription(
     "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
   ),
-  Command.withSubcommands([serve, ingest, orgs, keys, config, inspect, recover, simulate])
+  Command.withSubcommands([serve, ingest, orgs, keys, numbers, listen, trigger, config, inspect, recover, simulate])
 )
 
 const program = Command.run(sluice, { version }).pipe(

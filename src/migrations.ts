@@ -3,15 +3,19 @@
  * go to the end, whichever product they belong to.
  */
 import { createDirectoryTables } from "./directory/migrations.ts"
+import { createEventTables } from "./events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
 import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
 import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
+import { createTelcoTables } from "./telco/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
   { number: 2, name: "number directory", run: createDirectoryTables },
   { number: 3, name: "engine", run: createEngineTables },
   { number: 4, name: "custom request rates", run: addRequestRate },
-  { number: 7, name: "webhook deliveries", run: createDeliveryTables }
+  { number: 5, name: "event log", run: createEventTables },
+  { number: 7, name: "webhook deliveries", run: createDeliveryTables },
+  { number: 8, name: "telco numbers", run: createTelcoTables }
 ]

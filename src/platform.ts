@@ -5,6 +5,11 @@
 import { Effect, Layer, type Redacted } from "effect"
 import { Directory } from "./directory/Directory.ts"
 import { Ingestions } from "./directory/Ingestions.ts"
+import { EventLog } from "./events/EventLog.ts"
+import { EventWakeups } from "./events/EventWakeups.ts"
+import { eventRetentionMillis } from "./events/event.ts"
+import { eventsTable } from "./events/migrations.ts"
+import { TestEvents } from "./events/TestEvents.ts"
 import { migrations } from "./migrations.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
@@ -15,9 +20,15 @@ import { Health } from "./platform/Health.ts"
 import { OrganizationPlans } from "./platform/OrganizationPlans.ts"
 import { Organizations } from "./platform/Organizations.ts"
 import { RequestRate } from "./platform/RequestRate.ts"
+import { DayPartitions, type KeptTable, layerKeeper } from "./postgres/dayPartitions.ts"
 import { migrate } from "./postgres/migrate.ts"
 import * as Notifications from "./postgres/Notifications.ts"
 import * as PgClient from "./postgres/PgClient.ts"
+import { Inventory } from "./telco/Inventory.ts"
+import { Telco } from "./telco/Telco.ts"
+
+/** The tables that are kept by day. */
+const keptTables: ReadonlyArray<KeptTable> = [{ table: eventsTable, retentionMillis: eventRetentionMillis }]
 
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
@@ -26,27 +37,32 @@ export interface StoreOptions {
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
 export const layerStores = (options: StoreOptions) =>
-  Notifications.layer().pipe(
+  Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
+    Layer.provideMerge(Notifications.layer()),
     Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
     Layer.provideMerge(PgClient.layer({ url: options.databaseUrl, maxConnections: options.maxConnections }))
   )
 
 /** The engine and what rests on its decisions. Needs the stores and `NatsConnection`. */
 export const layerDecisions = (settings: EngineSettings) =>
-  Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer).pipe(Layer.provideMerge(layerEngine(settings)))
+  Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer).pipe(
+    Layer.provideMerge(layerEngine(settings))
+  )
 
-/** Organizations and keys. Needs the stores and `OrganizationPlans`. */
-export const layerTenancy = ApiKeys.layer.pipe(
+/** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
+export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(Cursors.layer)
 )
 
-/** Everything a node serves from. Needs the stores and `OrganizationPlans`. */
+/** Everything a node serves from. Needs the stores, `OrganizationPlans` and `Engine`. */
 export const layerServices = (options: StoreOptions) =>
   Layer.mergeAll(
     Authentication.layer,
     Health.layer,
-    Directory.layer,
+    Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
+    EventLog.layer,
+    layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))
 

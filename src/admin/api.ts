@@ -6,6 +6,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
 import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
+import { exampleTypes } from "../events/TestEvents.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import {
   EnvelopeConflict,
@@ -17,6 +18,8 @@ import {
 import { IdempotencyKey } from "../platform/idempotency.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
 import { OrganizationLimits } from "../platform/OrganizationActor.ts"
+import { maximumNumbers } from "../telco/Inventory.ts"
+import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { version } from "../version.ts"
 
 /** The admin credential; without it nothing is answered. */
@@ -191,6 +194,70 @@ const ingestions = HttpApiGroup.make("ingestions")
   .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Ingestions" }))
 
+const tn = Schema.String.check(
+  Schema.makeFilter((text: string) => normalizeNumber(text) !== undefined || expectedNumber, {
+    message: expectedNumber
+  })
+)
+
+const numbers = HttpApiGroup.make("numbers")
+  .add(
+    HttpApiEndpoint.post("add", "/admin/v1/organizations/:id/numbers", {
+      params: { id },
+      payload: Schema.Struct({
+        numbers: Schema.Array(tn).check(Schema.isMinLength(1), Schema.isMaxLength(maximumNumbers))
+      }),
+      success: Schema.Struct({
+        added: Schema.Int.annotate({ description: "Numbers that were not in the inventory before" })
+      }),
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Add numbers",
+        description: "All or none; those that are there stay as they are."
+      })
+    ),
+    HttpApiEndpoint.get("list", "/admin/v1/organizations/:id/numbers", {
+      params: { id },
+      query: cursorPage,
+      success: Schema.Struct({
+        data: Schema.Array(Schema.Struct({ tn: Schema.String, addedAt: Schema.Int })),
+        pagination
+      }),
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(OpenApi.annotations({ summary: "List numbers, ascending" })),
+    HttpApiEndpoint.delete("remove", "/admin/v1/organizations/:id/numbers/:tn", {
+      params: { id, tn },
+      success: Schema.Struct({ tn: Schema.String }),
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(OpenApi.annotations({ summary: "Remove a number" }))
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(OpenApi.annotations({ title: "Numbers", description: "Organizations' own numbers." }))
+
+const events = HttpApiGroup.make("events")
+  .add(
+    HttpApiEndpoint.post("trigger", "/admin/v1/organizations/:id/events", {
+      params: { id },
+      payload: Schema.Struct({
+        type: Schema.Literals(exampleTypes).annotate({ message: `Expected one of ${exampleTypes.join(", ")}` })
+      }),
+      success: Schema.Struct({
+        type: Schema.String,
+        livemode: Schema.Literal(false),
+        data: Schema.JsonObject
+      }).pipe(HttpApiSchema.status(202)),
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Emit a test event",
+        description: "The catalogue's example of the type, not live. It is recorded and delivered like every event."
+      })
+    )
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(OpenApi.annotations({ title: "Test events" }))
+
 const engine = HttpApiGroup.make("engine")
   .add(
     HttpApiEndpoint.get("inspectPartition", "/admin/v1/partitions/:partition", {
@@ -212,5 +279,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
   .add(ingestions)
+  .add(numbers)
+  .add(events)
   .add(engine)
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

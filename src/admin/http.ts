@@ -1,5 +1,5 @@
 /**
- * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `AdminActs` and `SqlClient`; what changes
+ * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `SqlClient`; what changes
  * something is recorded in the transaction of the change. A failure of the database is an `unavailable` that is safe to repeat, anything else a defect.
  */
 import { timingSafeEqual } from "node:crypto"
@@ -9,6 +9,7 @@ import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { SqlClient, type SqlError } from "effect/sql"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
+import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
 import {
   EnvelopeConflict,
   EnvelopeInvalidRequest,
@@ -23,6 +24,8 @@ import { keyDigest } from "../platform/identifiers.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
+import { Inventory } from "../telco/Inventory.ts"
+import { normalizeNumber } from "../telco/numbers.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { Inspection } from "./Inspection.ts"
@@ -66,6 +69,8 @@ const conflict = (error: Error) => EnvelopeConflict.of(error.message)
 /** The sentence is the engine's own and names no secret; an operator needs it. */
 const plansUnavailable = (error: PlansUnavailable) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
+const notStored = (error: TestEventNotStored) =>
+  Effect.fail(EnvelopeUnavailable.of(`${error.message}. Repeating the request may emit the event twice.`))
 const invalidCursor = () =>
   EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
 
@@ -228,6 +233,84 @@ const layerIngestions = HttpApiBuilder.group(
   })
 )
 
+const layerNumbers = HttpApiBuilder.group(
+  AdminApi,
+  "numbers",
+  Effect.fn(function* (handlers) {
+    const inventory = yield* Inventory
+    const organizations = yield* Organizations
+    const acts = yield* AdminActs
+    const sql = yield* SqlClient.SqlClient
+    return handlers.handleAll({
+      add: ({ params, payload }) =>
+        Effect.gen(function* () {
+          yield* organizations.get(params.id)
+          // Checked by the schema.
+          const added = yield* inventory.add(
+            params.id,
+            payload.numbers.map((text) => normalizeNumber(text)!)
+          )
+          if (added > 0) yield* acts.record("numbers.added", params.id, { added })
+          return { added }
+        }).pipe(
+          sql.withTransaction,
+          Effect.catchTags({ OrganizationNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable })
+        ),
+      list: ({ params, query }) =>
+        Effect.andThen(
+          organizations.get(params.id),
+          inventory.list(params.id, { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
+        ).pipe(
+          Effect.catchTags({
+            OrganizationNotFound: (error) => Effect.fail(notFound(error)),
+            InvalidCursor: () => Effect.fail(invalidCursor()),
+            SqlError: unavailable
+          })
+        ),
+      remove: ({ params }) =>
+        Effect.gen(function* () {
+          const tn = normalizeNumber(params.tn)!
+          yield* organizations.get(params.id)
+          yield* inventory.remove(params.id, tn)
+          yield* acts.record("numbers.removed", params.id, { tn })
+          return { tn }
+        }).pipe(
+          sql.withTransaction,
+          Effect.catchTags({
+            OrganizationNotFound: (error) => Effect.fail(notFound(error)),
+            NumberNotFound: (error) => Effect.fail(notFound(error)),
+            SqlError: unavailable
+          })
+        )
+    })
+  })
+)
+
+const layerTestEvents = HttpApiBuilder.group(
+  AdminApi,
+  "events",
+  Effect.fn(function* (handlers) {
+    const events = yield* TestEvents
+    const organizations = yield* Organizations
+    const acts = yield* AdminActs
+    return handlers.handleAll({
+      trigger: ({ params, payload: { type } }) =>
+        Effect.gen(function* () {
+          yield* organizations.get(params.id)
+          const data = yield* events.trigger(params.id, type)
+          yield* acts.record("event.triggered", params.id, { type })
+          return { type, livemode: false as const, data: { ...data } }
+        }).pipe(
+          Effect.catchTags({
+            OrganizationNotFound: (error) => Effect.fail(notFound(error)),
+            TestEventNotStored: notStored,
+            SqlError: unavailable
+          })
+        )
+    })
+  })
+)
+
 const layerEngine = HttpApiBuilder.group(
   AdminApi,
   "engine",
@@ -242,6 +325,11 @@ const layerEngine = HttpApiBuilder.group(
 )
 
 /** All handlers; the access middleware stays a requirement, because the command line needs none in process. */
-export const layerAdminHandlers = Layer.mergeAll(layerOrganizations, layerKeys, layerIngestions, layerEngine).pipe(
-  Layer.provide(AdminActs.layer)
-)
+export const layerAdminHandlers = Layer.mergeAll(
+  layerOrganizations,
+  layerKeys,
+  layerIngestions,
+  layerNumbers,
+  layerTestEvents,
+  layerEngine
+).pipe(Layer.provide(AdminActs.layer))

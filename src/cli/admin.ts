@@ -10,9 +10,11 @@ import { Ingestions } from "../directory/Ingestions.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import { Engine } from "../engine/Engine.ts"
+import { TestEvents } from "../events/TestEvents.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import type { NatsBootError } from "../nats/errors.ts"
 import { type EngineSettings, layerEngine } from "../platform/engine.ts"
+import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { layerStores, layerTenancy } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
@@ -44,27 +46,31 @@ export const engineSettings = (config: Config): EngineSettings => ({
 /** A change of an organization is a decision, and no log to write it to was named. */
 export class LogNotNamed extends Data.TaggedError("LogNotNamed") {
   override get message(): string {
-    return "Plans and limits are kept in the log: name its server with NATS_URL, or a running platform with SLUICE_ADMIN_URL"
+    return "Plans, limits and events are kept in the log: name its server with NATS_URL, or a running platform with SLUICE_ADMIN_URL"
   }
 }
 
 /** The platform that runs on this database decides, and cannot be reached. */
 export class DecidedElsewhere extends Data.TaggedError("DecidedElsewhere") {
   override get message(): string {
-    return "The platform that runs on this database decides plans and limits: start it with SLUICE_ADMIN_KEY, and give this command that key and SLUICE_ADMIN_URL"
+    return "The platform that runs on this database decides plans, limits and events: start it with SLUICE_ADMIN_KEY, and give this command that key and SLUICE_ADMIN_URL"
   }
 }
 
-/** An engine for the few commands that decide something; it takes its time, so it starts when it is needed. */
-const lazyPlans = (config: Config, natsUrl: Redacted.Redacted<string> | undefined) => {
+/** What decides, for the few commands that do; the engine takes its time, so it starts when it is needed. */
+const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | undefined) => {
   const nats =
     natsUrl === undefined
       ? Layer.effect(NatsConnection, Effect.fail(new LogNotNamed()))
       : NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
-  return OrganizationPlans.layerLazy(
-    layerEngine(engineSettings(config)).pipe(
-      Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),
-      Layer.catchTag("PlacementRefused", () => Layer.effect(Engine, Effect.fail(new DecidedElsewhere())))
+  return Layer.mergeAll(OrganizationPlans.layerWhenNeeded, TestEvents.layerWhenNeeded).pipe(
+    Layer.provide(
+      EngineWhenNeeded.layerLazy(
+        layerEngine(engineSettings(config)).pipe(
+          Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),
+          Layer.catchTag("PlacementRefused", () => Layer.effect(Engine, Effect.fail(new DecidedElsewhere())))
+        )
+      )
     )
   )
 }
@@ -82,7 +88,7 @@ const overDatabase = (
         Layer.provide(Ingestions.layer({ databaseUrl })),
         Layer.provide(Inspection.layerNone),
         Layer.provide(layerTenancy),
-        Layer.provide(lazyPlans(config, natsUrl)),
+        Layer.provide(lazyDecisions(config, natsUrl)),
         Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))
       )
     )
@@ -128,7 +134,7 @@ const layerFor = (config: Config) =>
   )
 
 /** Runs a command's effect against the platform; expected failures become one sentence. */
-export const withAdmin = <A, E>(flags: GivenFlags, effect: Effect.Effect<A, E, AdminClient>) =>
+export const withAdmin = <A, E, R = never>(flags: GivenFlags, effect: Effect.Effect<A, E, AdminClient | R>) =>
   Effect.flatMap(configuration(flags), (config) =>
     explained(effect.pipe(Effect.provide(layerFor(config)), Effect.scoped))
   )

@@ -3,12 +3,22 @@
  * answer without any server, `Directory.layer` and `Ingestions` work on PostgreSQL, and the readers turn published
  * numbering files into records.
  */
+export {
+  type CodeCarrier,
+  type CodeFilters,
+  codesMatching,
+  findCode,
+  type NumberingCode,
+  searchCodes
+} from "./codes.ts"
 export { Directory, type DirectoryRecords, type DirectorySnapshot, DirectoryUnavailable } from "./Directory.ts"
 export type { DirectoryIndex } from "./DirectoryIndex.ts"
 export type { EncodedAnswers } from "./EncodedAnswers.ts"
 export { type BundledSource, bundledSources } from "./files/bundled.ts"
+export { splitCsv } from "./files/csv.ts"
 export { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
 export { type Limits, SourceLimits } from "./files/limits.ts"
+export { type LineConsumer, type LineSplitter, makeLineSplitter } from "./files/lines.ts"
 export {
   type Batch,
   type DirectoryFile,
@@ -38,5 +48,6 @@ export type {
   CodeRecord,
   DatasetKind
 } from "./model.ts"
+export { carrierTypes, countries, exchangeStatuses } from "./model.ts"
 export { type AreaCodeQuery, type CarrierQuery, NotFound, type PageQuery } from "./rules.ts"
 export { AreaCode, Carrier, CarrierDetail, CarrierPage, Exchange, Pagination, Statistics } from "./schema.ts"

@@ -90,7 +90,8 @@ export const listCarriers = (index: DirectoryIndex, query: CarrierQuery = {}): C
   return { carriers, pagination: { limit, offset, total } }
 }
 
-const findCarrier = (index: DirectoryIndex, ocn: string): number => {
+/** Row of a carrier by its OCN in capitals, or -1. */
+export const findCarrier = (index: DirectoryIndex, ocn: string): number => {
   let low = 0
   let high = index.carriers.ocn.length - 1
   while (low <= high) {

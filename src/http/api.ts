@@ -5,12 +5,16 @@
 import { Context } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
 import { DirectoryApi } from "../directory/api.ts"
+import { EventsApi } from "../events/api.ts"
+import { TelcoApi } from "../telco/api.ts"
 import { version } from "../version.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
 export class SluiceApi extends HttpApi.make("sluice")
   .add(DirectoryApi)
+  .add(EventsApi)
+  .add(TelcoApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

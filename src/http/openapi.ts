@@ -2,11 +2,17 @@
  * What the derived OpenAPI document cannot know by itself: the forms in which a key is given, which endpoints ask for
  * one, that integers in a query are integers, and every error code.
  */
+import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { errorStatus } from "./errors.ts"
+import { defaultPageSize, maximumPageSize } from "./parameters.ts"
+
+interface Response {
+  readonly content?: Record<string, Record<string, unknown>>
+}
 
 interface Operation {
   readonly tags?: ReadonlyArray<string>
-  readonly responses?: Record<string, unknown>
+  readonly responses?: Record<string, Response>
   security?: ReadonlyArray<Record<string, ReadonlyArray<string>>>
   parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: Record<string, unknown> }>
 }
@@ -18,9 +24,14 @@ interface Document {
 }
 
 const integerParameters: Record<string, Record<string, unknown>> = {
-  limit: { type: "integer", minimum: 1, maximum: 100, default: 50 },
-  offset: { type: "integer", minimum: 0, default: 0 }
+  limit: { type: "integer", minimum: 1, maximum: maximumPageSize, default: defaultPageSize },
+  offset: { type: "integer", minimum: 0, default: 0 },
+  since: { type: "integer", minimum: 0 },
+  until: { type: "integer", minimum: 0 }
 }
+
+/** Page size of lists with cursors (decisions, "Status codes and bodies"). */
+const cursorPageLimit = { ...integerParameters.limit, default: defaultCursorPageSize }
 
 const headers = {
   "X-Request-Id": {
@@ -35,12 +46,20 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
   const document = structuredClone(spec) as unknown as Document
   for (const operations of Object.values(document.paths)) {
     for (const operation of Object.values(operations)) {
+      const pagedByCursor = operation.parameters?.some(({ name }) => name === "cursor") === true
       for (const parameter of operation.parameters ?? []) {
-        const integer = parameter.in === "query" ? integerParameters[parameter.name] : undefined
-        if (integer !== undefined) parameter.schema = integer
+        if (parameter.in !== "query") continue
+        const { description } = parameter.schema
+        const integer =
+          pagedByCursor && parameter.name === "limit" ? cursorPageLimit : integerParameters[parameter.name]
+        if (integer !== undefined) {
+          parameter.schema = { ...integer, ...(description === undefined ? {} : { description }) }
+        }
       }
       for (const response of Object.values(operation.responses ?? {})) {
-        Object.assign(response as object, { headers })
+        Object.assign(response, { headers })
+        // How a stream could tell a typed failure, of which there is none.
+        for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
       }
       if (operation.responses?.["401"] !== undefined) {
         operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]

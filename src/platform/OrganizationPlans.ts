@@ -1,12 +1,12 @@
 /**
  * Changes an organization's plans and limits, as decisions of its actor: durable when answered, in force at the next
- * request, projected to its row soon after. Needs `Engine`; `layerLazy` starts one with the first change, for commands
- * that mostly need none.
+ * request, projected to its row soon after. Needs `Engine`.
  */
-import { Context, Data, Effect, Fiber, Layer, type Scope } from "effect"
-import { Engine } from "../engine/Engine.ts"
+import { Context, Data, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import type { AskError } from "../engine/errors.ts"
 import { isRetryable } from "../engine/errors.ts"
+import { EngineWhenNeeded } from "./lazyEngine.ts"
 import type { PlatformPlan, SendPlan } from "./model.ts"
 import { OrganizationActor, type OrganizationLimits, type OrganizationState } from "./OrganizationActor.ts"
 
@@ -26,34 +26,17 @@ export class OrganizationPlans extends Context.Service<
     ) => Effect.Effect<OrganizationState, PlansUnavailable>
   }
 >()("sluice/platform/OrganizationPlans") {
-  static readonly layer: Layer.Layer<OrganizationPlans, never, Engine> = Layer.effect(
+  /** On an engine that may have to be started first. */
+  static readonly layerWhenNeeded: Layer.Layer<OrganizationPlans, never, EngineWhenNeeded> = Layer.effect(
     OrganizationPlans,
-    Effect.map(Engine, (engine) => make(Effect.succeed(engine)))
+    Effect.map(EngineWhenNeeded, (started) =>
+      make(Effect.mapError(started, ({ message }) => new PlansUnavailable({ message })))
+    )
   )
 
-  /** Builds the engine when the first change is made. */
-  static readonly layerLazy = <E extends { readonly message: string }, R>(
-    engine: Layer.Layer<Engine, E, R>
-  ): Layer.Layer<OrganizationPlans, never, Exclude<R, Scope.Scope>> =>
-    Layer.effect(
-      OrganizationPlans,
-      Effect.gen(function* () {
-        const scope = yield* Effect.scope
-        const context = yield* Effect.context<R>()
-        const start = Layer.buildWithScope(engine, scope).pipe(
-          Effect.map((built) => Context.get(built, Engine)),
-          Effect.tap((service) => service.ready),
-          Effect.mapError((error) => new PlansUnavailable({ message: error.message }))
-        )
-        // In the context of this layer alone: the one who asks may be inside a transaction, and the engine must not be.
-        const apart = Effect.callback<Engine["Service"], PlansUnavailable>((resume) => {
-          const fiber = Effect.runForkWith(context)(start)
-          fiber.addObserver(resume)
-          return Fiber.interrupt(fiber)
-        })
-        return make(yield* Effect.cached(apart))
-      })
-    )
+  static readonly layer: Layer.Layer<OrganizationPlans, never, Engine> = OrganizationPlans.layerWhenNeeded.pipe(
+    Layer.provide(EngineWhenNeeded.layer)
+  )
 }
 
 const make = (started: Effect.Effect<Engine["Service"], PlansUnavailable>): OrganizationPlans["Service"] => {

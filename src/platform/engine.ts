@@ -1,23 +1,34 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
- * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient` and `Notifications`.
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
+ * `DayPartitions` and `EventWakeups`.
  */
 import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import * as Engine from "../engine/Engine.ts"
 import * as Reactor from "../engine/Reactor.ts"
+import type { EventWakeups } from "../events/EventWakeups.ts"
+import { eventProjection } from "../events/eventProjection.ts"
+import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import type { DayPartitions } from "../postgres/dayPartitions.ts"
+import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { TelcoActor } from "../telco/TelcoActor.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { organizationProjection } from "./organizationProjection.ts"
 import { requestLimiter } from "./RequestRate.ts"
 
-/** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine("projections", [organizationProjection])
+/** What the parts of the SQL reactor need. */
+type ProjectionServices = SqlClient.SqlClient | Notifications | DayPartitions | EventWakeups
 
-export const actors = [OrganizationActor]
+/** The one SQL reactor of each partition, by its name in the cursors. */
+export const projections = Reactor.combine<ProjectionServices>("projections", [organizationProjection, eventProjection])
+
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {

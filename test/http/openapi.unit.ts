@@ -30,9 +30,14 @@ describe("openapi.json", () => {
       "/v1/carrier",
       "/v1/carrier/{ocn}",
       "/v1/carriers",
+      "/v1/events",
+      "/v1/events/stream",
+      "/v1/events/{id}",
       "/v1/npa",
       "/v1/npa/{npa}",
-      "/v1/npa/{npa}/nxx/{nxx}"
+      "/v1/npa/{npa}/nxx/{nxx}",
+      "/v1/telco/lookup/{tn}",
+      "/v1/telco/search"
     ])
   })
 })

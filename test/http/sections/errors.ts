@@ -53,6 +53,8 @@ const readOnly = [
   ["/health", coded("method_not_allowed")],
   ["/v1/stats", coded("method_not_allowed")],
   ["/stats", coded("method_not_allowed")],
+  ["/v1/telco/search", coded("method_not_allowed")],
+  ["/v1/events", envelope("method_not_allowed")],
   ["/livez", envelope("method_not_allowed")],
   ["/readyz", envelope("method_not_allowed")],
   ["/metrics", envelope("method_not_allowed")],

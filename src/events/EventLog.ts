@@ -1,0 +1,282 @@
+/**
+ * The event log (platform-api.md, "Delivery"; decisions, "Events and webhooks"): every event of an organization for 30 days, as it was delivered,
+ * byte for byte. It is a projection, so eventually consistent, normally under a second. Needs `SqlClient`, `Cursors` and `EventWakeups`; appending
+ * needs `DayPartitions` too.
+ */
+import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Cursors, InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { unnest } from "../postgres/compiler.ts"
+import { DayPartitions } from "../postgres/dayPartitions.ts"
+import { EventWakeups } from "./EventWakeups.ts"
+import { type Event, EventId, eventRetentionMillis } from "./event.ts"
+import { eventsTable } from "./migrations.ts"
+import { type EventPattern, matchesAny } from "./patterns.ts"
+
+/** Events that a follower reads at once. */
+const followPage = 50
+
+/** After a failure of the database a follower waits this long. */
+const followRetryMillis = 1_000
+
+/** An event with its place in the log. */
+export interface LoggedEvent {
+  readonly organizationId: string
+  /** Of its frame. */
+  readonly sequence: number
+  /** Its record's place in the frame. */
+  readonly index: number
+  readonly event: Event
+  /** `encodeEvent(event)`. */
+  readonly body: string
+}
+
+/** Place of an event among those of its organization. */
+export interface EventPosition {
+  readonly createdAt: number
+  readonly sequence: number
+  readonly index: number
+}
+
+/** What a follower gets. */
+export type Followed =
+  | {
+      readonly _tag: "Event"
+      readonly eventId: string
+      readonly type: string
+      /** The event, as in `LoggedEvent`. */
+      readonly body: string
+    }
+  /** Nothing has happened for a while; shows a reader that somebody is there. */
+  | { readonly _tag: "Idle" }
+
+export interface ListOptions {
+  readonly organizationId: string
+  /** Types that are wanted; all without one. */
+  readonly pattern?: EventPattern | undefined
+  /** Inclusive, milliseconds since the Unix epoch. */
+  readonly since?: number | undefined
+  /** Exclusive, milliseconds since the Unix epoch. */
+  readonly until?: number | undefined
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
+
+export interface FollowOptions {
+  readonly organizationId: string
+  readonly patterns: ReadonlyArray<EventPattern>
+  /** Begins behind this place. */
+  readonly after: EventPosition
+  /** How long nothing may happen before an `Idle`. */
+  readonly idleMillis: number
+}
+
+export class EventLog extends Context.Service<
+  EventLog,
+  {
+    /** Newest first; the events' texts. A cursor that was not made for this list, or whose place is no longer kept, is refused. */
+    readonly list: (options: ListOptions) => Effect.Effect<
+      {
+        readonly data: ReadonlyArray<string>
+        readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+      },
+      InvalidCursor | SqlError.SqlError
+    >
+    /** The event's text; undefined where the organization has none of this id. */
+    readonly get: (organizationId: string, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
+    /** The place of an event; undefined where the organization has none of this id. */
+    readonly positionOf: (
+      organizationId: string,
+      eventId: string
+    ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
+    /** The place behind which all events to come are. */
+    readonly end: (organizationId: string) => Effect.Effect<EventPosition, SqlError.SqlError>
+    /**
+     * The organization's events behind a place, in order, and those to come as they come. Reads on only as its reader takes what was
+     * read. While the database is away nothing comes; it never fails.
+     */
+    readonly follow: (options: FollowOptions) => Stream.Stream<Followed>
+  }
+>()("sluice/events/EventLog") {
+  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | Cursors | EventWakeups> = Layer.effect(
+    EventLog,
+    Effect.suspend(() => make)
+  )
+}
+
+/**
+ * Appends events with one statement, inside the caller's transaction: exactly once, because that moves a cursor. Readers who wait are
+ * woken after the commit.
+ */
+export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<LoggedEvent>) {
+  if (events.length === 0) return
+  const sql = yield* SqlClient.SqlClient
+  const days = yield* DayPartitions
+  const wakeups = yield* EventWakeups
+  yield* days.ensureDays(
+    eventsTable,
+    events.map(({ event }) => event.createdAt)
+  )
+  // A log restored from an older copy than this database may bring an event a second time.
+  yield* sql`
+    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
+    select * from ${unnest(
+      events.map(({ body, event, index, organizationId, sequence }) => ({
+        organization_id: organizationId,
+        event_id: event.eventId,
+        type: event.type,
+        service: event.service,
+        livemode: event.livemode,
+        created_at: event.createdAt,
+        sequence,
+        idx: index,
+        body
+      })),
+      {
+        organization_id: "text",
+        event_id: "text",
+        type: "text",
+        service: "text",
+        livemode: "bool",
+        created_at: "int8",
+        sequence: "int8",
+        idx: "int4",
+        body: "text"
+      }
+    )}
+    on conflict do nothing`
+  const organizations = new Set(events.map(({ organizationId }) => organizationId))
+  yield* sql.afterCommit(Effect.sync(() => wakeups.announce(organizations)))
+})
+
+/** Ids of another form are nobody's, and may hold what PostgreSQL cannot. */
+const isEventId = Schema.is(EventId)
+
+interface Row extends EventPosition {
+  readonly eventId: string
+  readonly type: string
+  readonly service: string
+  readonly body: string
+}
+
+/** Name of the list in its cursors; another organization's are none of it. */
+const listOf = (organizationId: string): string => `events of ${organizationId}`
+
+const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}.${index}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+  const wakeups = yield* EventWakeups
+
+  const columns = sql.literal(
+    `event_id as "eventId", type, service, created_at as "createdAt", sequence, idx as "index", body`
+  )
+
+  /** The earliest time that is still kept; a day's partition may live a little longer. */
+  const keptSince = Effect.map(Clock.currentTimeMillis, (now) => now - eventRetentionMillis)
+
+  const matching = (pattern: EventPattern | undefined) => {
+    switch (pattern?._tag) {
+      case undefined:
+      case "All":
+        return []
+      case "Exact":
+        return [sql`type = ${pattern.type}`]
+      case "Prefix":
+        return [
+          pattern.service === undefined
+            ? sql`starts_with(type, ${pattern.prefix})`
+            : sql`(starts_with(type, ${pattern.prefix}) or service = ${pattern.service})`
+        ]
+    }
+  }
+
+  const list = Effect.fn("EventLog.list")(function* (options: ListOptions) {
+    const { cursor, limit, organizationId, pattern, since, until } = options
+    const name = listOf(organizationId)
+    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const earliest = yield* keptSince
+    if (position !== undefined && position.atMillis < earliest)
+      return yield* new InvalidCursor({ cursor: cursor ?? "" })
+    const conditions = [
+      sql`organization_id = ${organizationId}`,
+      sql`created_at >= ${Math.max(earliest, since ?? 0)}`,
+      ...(until === undefined ? [] : [sql`created_at < ${until}`]),
+      ...matching(pattern)
+    ]
+    if (position !== undefined) {
+      const [sequence, index] = position.id.split(".").map(Number)
+      conditions.push(
+        // The first one alone tells PostgreSQL which days it need not read.
+        sql`created_at <= ${position.atMillis}`,
+        sql`(created_at, sequence, idx) < (${position.atMillis}, ${sequence}, ${index}::int4)`
+      )
+    }
+    const rows = yield* sql<Row>`
+      select ${columns} from events where ${sql.and(conditions)}
+      order by created_at desc, sequence desc, idx desc limit ${limit + 1}`
+    const { data, pagination } = pageOf(rows, limit, (last) =>
+      cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
+    )
+    return { data: data.map(({ body }) => body), pagination }
+  })
+
+  const find = Effect.fnUntraced(function* (organizationId: string, eventId: string) {
+    if (!isEventId(eventId)) return undefined
+    const [row] = yield* sql<Row>`
+      select ${columns} from events
+      where event_id = ${eventId} and organization_id = ${organizationId} and created_at >= ${yield* keptSince}`
+    return row
+  })
+
+  const end = (organizationId: string) =>
+    Effect.map(
+      sql<EventPosition>`
+        select created_at as "createdAt", sequence, idx as "index" from events
+        where organization_id = ${organizationId}
+        order by created_at desc, sequence desc, idx desc limit 1`,
+      ([row]): EventPosition => row ?? { createdAt: 0, sequence: 0, index: 0 }
+    )
+
+  const read = (organizationId: string, { createdAt, index, sequence }: EventPosition) => sql<Row>`
+    select ${columns} from events
+    where organization_id = ${organizationId} and created_at >= ${createdAt}
+      and (created_at, sequence, idx) > (${createdAt}, ${sequence}, ${index}::int4)
+    order by created_at, sequence, idx limit ${followPage}`
+
+  const follow = ({ after, idleMillis, organizationId, patterns }: FollowOptions): Stream.Stream<Followed> =>
+    Stream.unwrap(
+      Effect.map(wakeups.listen(organizationId), (waiter) => {
+        const idle: ReadonlyArray<Followed> = [{ _tag: "Idle" }]
+        const step = Effect.fnUntraced(function* (position: EventPosition) {
+          const rows = yield* Effect.catch(read(organizationId, position), (error) =>
+            Effect.logDebug("Events could not be read", error).pipe(
+              Effect.andThen(Effect.sleep(Duration.millis(followRetryMillis))),
+              Effect.as(undefined)
+            )
+          )
+          if (rows === undefined) return [idle, Option.some(position)] as const
+          const last = rows.at(-1)
+          if (last === undefined) {
+            const woken = yield* waiter.wait(idleMillis)
+            return [woken ? [] : idle, Option.some(position)] as const
+          }
+          const wanted = rows.filter((row) => matchesAny(patterns, row))
+          return [
+            wanted.map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body })),
+            Option.some<EventPosition>(last)
+          ] as const
+        })
+        return Stream.paginate(after, step)
+      })
+    )
+
+  return EventLog.of({
+    list,
+    get: (organizationId, eventId) => Effect.map(find(organizationId, eventId), (row) => row?.body),
+    positionOf: find,
+    end,
+    follow
+  })
+})

@@ -1,0 +1,63 @@
+/**
+ * The open event streams of this node: how many there may be, and their end when the listener stops, which would otherwise wait for readers that
+ * never go. Needs no service.
+ */
+import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"
+
+/** Streams of one organization on one node at once. */
+export const maximumStreamsPerOrganization = 20
+
+/** Streams of one node at once; each reads from the database when something happens. */
+export const maximumStreams = 2_000
+
+/** There are as many as there may be. */
+export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
+  /** Whose bound is reached. */
+  readonly of: "organization" | "node"
+}> {}
+
+export class EventStreams extends Context.Service<
+  EventStreams,
+  {
+    /** Takes a place, given back with the scope. */
+    readonly open: (organization: string) => Effect.Effect<void, TooManyStreams, Scope.Scope>
+    /** Returns when all streams are to end. */
+    readonly stopping: Effect.Effect<void>
+    /** Ends all streams, for good. */
+    readonly stop: Effect.Effect<void>
+  }
+>()("sluice/events/EventStreams") {
+  static readonly layer: Layer.Layer<EventStreams> = Layer.effect(
+    EventStreams,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const stopped = yield* Deferred.make<void>()
+  const open = new Map<string, number>()
+  let total = 0
+  const add = (organization: string, change: 1 | -1) => {
+    total += change
+    const count = (open.get(organization) ?? 0) + change
+    if (count === 0) open.delete(organization)
+    else open.set(organization, count)
+  }
+  return EventStreams.of({
+    open: (organization) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            if ((open.get(organization) ?? 0) >= maximumStreamsPerOrganization)
+              return Effect.fail(new TooManyStreams({ of: "organization" }))
+            if (total >= maximumStreams) return Effect.fail(new TooManyStreams({ of: "node" }))
+            add(organization, 1)
+            return Effect.void
+          }),
+          () => Effect.sync(() => add(organization, -1))
+        )
+      ),
+    stopping: Deferred.await(stopped),
+    stop: Effect.asVoid(Deferred.succeed(stopped, undefined))
+  })
+})

@@ -1,0 +1,64 @@
+/**
+ * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. A decision like any other, so that it takes
+ * the way of every event to the log and the endpoints. Needs `Engine`.
+ */
+import { Context, Data, Effect, Layer, Schema } from "effect"
+import * as Actor from "../engine/Actor.ts"
+import type { Engine } from "../engine/Engine.ts"
+import { type AskError, isRetryable } from "../engine/errors.ts"
+import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { type CataloguedType, catalogue, publicEvent } from "./catalogue.ts"
+
+/** The types of which there are examples, in the catalogue's order. */
+export const exampleTypes = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
+
+/** One per organization; its decisions carry an event and no fact. */
+export const TestEventsActor = Actor.make({
+  kind: "test-events",
+  command: Schema.Struct({ type: Schema.Literals(exampleTypes) }),
+  fact: Schema.Null,
+  state: Schema.Null,
+  reply: Schema.Null,
+  initial: () => null,
+  evolve: () => null,
+  isOver: () => true,
+  decide: (_state, { type }) => {
+    // Each example is of its own type.
+    const example = catalogue[type].example as never
+    return Actor.decided({ events: [publicEvent(type, example, false)], reply: null })
+  }
+})
+
+/** The event could not be stored now; safe to repeat, which may emit it twice. */
+export class TestEventNotStored extends Data.TaggedError("TestEventNotStored")<{ readonly message: string }> {}
+
+export class TestEvents extends Context.Service<
+  TestEvents,
+  {
+    /** Emits the example of a type; answers its payload once it is stored. */
+    readonly trigger: (organizationId: string, type: CataloguedType) => Effect.Effect<object, TestEventNotStored>
+  }
+>()("sluice/events/TestEvents") {
+  /** On an engine that may have to be started first. */
+  static readonly layerWhenNeeded: Layer.Layer<TestEvents, never, EngineWhenNeeded> = Layer.effect(
+    TestEvents,
+    Effect.map(EngineWhenNeeded, (started) =>
+      TestEvents.of({
+        trigger: (organization, type) =>
+          Effect.mapError(started, ({ message }) => new TestEventNotStored({ message })).pipe(
+            Effect.flatMap((engine) =>
+              Effect.catch(engine.ask(TestEventsActor, { organization }, { type }), (error: AskError) =>
+                // A terminal error is a fault of this program: examples are small and of their type.
+                isRetryable(error) ? Effect.fail(new TestEventNotStored({ message: error.message })) : Effect.die(error)
+              )
+            ),
+            Effect.as(catalogue[type].example)
+          )
+      })
+    )
+  )
+
+  static readonly layer: Layer.Layer<TestEvents, never, Engine> = TestEvents.layerWhenNeeded.pipe(
+    Layer.provide(EngineWhenNeeded.layer)
+  )
+}

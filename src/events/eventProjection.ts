@@ -1,0 +1,29 @@
+/**
+ * Writes the log's events to the event log, as part of the SQL reactor's batch: exactly once, in the transaction that moves the cursor. Needs
+ * what `appendEvents` needs.
+ */
+import { Effect } from "effect"
+import type { EventRecord, LogRecord } from "../engine/records.ts"
+import { appendEvents, type LoggedEvent } from "./EventLog.ts"
+import { encodeEvent, eventOf } from "./event.ts"
+
+const isOurs = (record: LogRecord): record is EventRecord => record._tag === "Event"
+
+/** The entry of a record. Throws on a record that no catalogued emission makes, which is then parked. */
+export const loggedEventOf = (record: EventRecord): LoggedEvent => {
+  const event = eventOf(record)
+  return {
+    organizationId: record.organization,
+    sequence: record.sequence,
+    index: record.index,
+    event,
+    body: encodeEvent(event)
+  }
+}
+
+/** The part of the SQL reactor that keeps the event log. */
+export const eventProjection = {
+  wants: isOurs,
+  handle: (records: ReadonlyArray<LogRecord>) =>
+    Effect.suspend(() => appendEvents(records.filter(isOurs).map(loggedEventOf)))
+}

@@ -1,0 +1,145 @@
+/**
+ * Handlers of the event log. Answers are put together from the stored texts, so that an event has the same bytes here and in every delivery.
+ * Needs `EventLog`, `EventStreams` and `Authentication`.
+ */
+import { Clock, Effect, Result, Stream } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { SqlError } from "effect/sql"
+import { SluiceApi } from "../http/api.ts"
+import { quote } from "../http/parameters.ts"
+import {
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeRateLimited,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import { Authentication } from "../platform/Authentication.ts"
+import { CurrentPrincipal } from "../platform/access.ts"
+import { defaultCursorPageSize } from "../platform/Cursors.ts"
+import { givenKey } from "../platform/layerAccess.ts"
+import { EventLog, type Followed } from "./EventLog.ts"
+import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
+import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
+
+/** How often a stream shows that it lives while nothing happens. */
+export const heartbeatMillis = 15_000
+
+/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
+const unavailable = (error: SqlError.SqlError) =>
+  Effect.logError("The database failed", error).pipe(
+    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
+    Effect.andThen(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
+  )
+
+const invalid = (parameter: string, expected: string) =>
+  Effect.fail(EnvelopeInvalidRequest.of(`Invalid parameter '${parameter}'. ${expected}.`))
+
+const json = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
+
+const tooMany = ({ of }: TooManyStreams) =>
+  Effect.fail(
+    of === "organization"
+      ? EnvelopeRateLimited.of(
+          `The organization has ${maximumStreamsPerOrganization} event streams open, which is the most there may be.`
+        )
+      : EnvelopeUnavailable.of("Too many event streams are open; try again later")
+  )
+
+const everything: ReadonlyArray<EventPattern> = [{ _tag: "All" }]
+
+/** As server-sent events are written (HTML, "Server-sent events"); a stored body is one line. */
+const written = (item: Followed): string =>
+  item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
+
+export const layerEvents = HttpApiBuilder.group(
+  SluiceApi,
+  "events",
+  Effect.fn(function* (handlers) {
+    const log = yield* EventLog
+    const streams = yield* EventStreams
+    const authentication = yield* Authentication
+
+    /** Whether a key is still one: streams outlive what was checked when they began. */
+    const stillValid = (key: string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const warm = authentication.verifyWarm(key, now)
+        return warm !== undefined
+          ? Effect.succeed(warm !== null)
+          : Effect.match(authentication.verify(key), {
+              onFailure: () => false,
+              onSuccess: (principal) => principal !== null
+            })
+      })
+
+    return handlers.handleAll({
+      list: ({ query }) =>
+        Effect.gen(function* () {
+          const { organizationId } = yield* CurrentPrincipal
+          const pattern = query.type === undefined ? undefined : parsePattern(query.type)
+          if (pattern !== undefined && Result.isFailure(pattern)) return yield* invalid("type", pattern.failure.message)
+          const { data, pagination } = yield* log.list({
+            organizationId,
+            pattern: pattern?.success,
+            since: query.since,
+            until: query.until,
+            limit: query.limit ?? defaultCursorPageSize,
+            cursor: query.cursor
+          })
+          return json(`{"data":[${data.join(",")}],"pagination":${JSON.stringify(pagination)}}`)
+        }).pipe(
+          Effect.catchTags({
+            InvalidCursor: () => invalid("cursor", "Expected one that this list's answer gave in the last 30 days"),
+            SqlError: unavailable
+          })
+        ),
+
+      get: ({ params }) =>
+        Effect.gen(function* () {
+          const { organizationId } = yield* CurrentPrincipal
+          const body = yield* log.get(organizationId, params.id)
+          if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
+          return json(body)
+        }).pipe(Effect.catchTag("SqlError", unavailable)),
+
+      stream: ({ headers, query }) =>
+        Effect.gen(function* () {
+          const { organizationId } = yield* CurrentPrincipal
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const patterns = query.types === undefined ? undefined : parsePatterns(query.types.split(","))
+          if (patterns !== undefined && Result.isFailure(patterns)) {
+            return yield* invalid("types", patterns.failure.message)
+          }
+          // Given back when the answer has been written, or nobody reads it any more.
+          yield* streams.open(organizationId)
+          const last = headers["last-event-id"]
+          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(organizationId, last)
+          if (after === undefined) {
+            return yield* Effect.fail(
+              EnvelopeInvalidRequest.of(`Invalid header 'Last-Event-ID': ${quote(last ?? "")}. No event has this id.`)
+            )
+          }
+          const key = givenKey(request.headers, undefined) ?? ""
+          const events = log
+            .follow({
+              organizationId,
+              patterns: patterns?.success ?? everything,
+              after: { createdAt: after.createdAt, sequence: after.sequence, index: after.index },
+              idleMillis: heartbeatMillis
+            })
+            .pipe(
+              Stream.takeWhileEffect(() => stillValid(key)),
+              Stream.map(written),
+              // At once, so that the reader knows that it is connected.
+              (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),
+              Stream.interruptWhen(streams.stopping),
+              Stream.encodeText
+            )
+          return HttpServerResponse.stream(events, {
+            contentType: "text/event-stream",
+            headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
+          })
+        }).pipe(Effect.catchTags({ SqlError: unavailable, TooManyStreams: tooMany }))
+    })
+  })
+)

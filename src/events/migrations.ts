@@ -1,0 +1,30 @@
+/**
+ * The event log's table (platform-api.md, "Delivery"): what the log of decisions holds for as long as it is kept, projected by day. `body` is
+ * the event as it is shown and delivered (`encodeEvent`). Within one organization the order of events is (created_at, sequence, idx):
+ * time never goes back in a partition of the engine, and an organization lives in one.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { createDayPartitioned } from "../postgres/dayPartitions.ts"
+
+/** The table's name. */
+export const eventsTable = "events"
+
+export const createEventTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* createDayPartitioned(eventsTable, {
+    column: "created_at",
+    columns: `
+      organization_id text collate "C" not null,
+      event_id text collate "C" not null,
+      type text collate "C" not null,
+      service text collate "C" not null,
+      livemode boolean not null,
+      created_at int8 not null,
+      sequence int8 not null,
+      idx int4 not null,
+      body text not null,
+      primary key (organization_id, created_at, sequence, idx)`
+  })
+  yield* sql`create index events_by_id on events (event_id)`
+})

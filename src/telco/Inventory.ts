@@ -1,0 +1,124 @@
+/**
+ * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `Cursors`.
+ */
+import { Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Cursors, type InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { unnest } from "../postgres/compiler.ts"
+
+/** Numbers in one request to add; a file is imported in as many as it takes. */
+export const maximumNumbers = 5_000
+
+/** The organization has no such number. */
+export class NumberNotFound extends Data.TaggedError("NumberNotFound")<{ readonly tn: string }> {
+  override get message(): string {
+    return `The number ${this.tn} is not in the organization's inventory.`
+  }
+}
+
+/** A number of the inventory, as operators see it. */
+export interface InventoryNumber {
+  readonly tn: string
+  /** Milliseconds since the Unix epoch. */
+  readonly addedAt: number
+}
+
+/** Which numbers are wanted. They combine. */
+export interface InventoryFilter {
+  /** Area code, 3 digits. */
+  readonly npa?: string | undefined
+  /** NPA-NXX codes, 6 digits each, of which a number must have one. */
+  readonly codes?: ReadonlyArray<string> | undefined
+}
+
+export class Inventory extends Context.Service<
+  Inventory,
+  {
+    /** Adds numbers, 10 digits each, at most `maximumNumbers`; answers how many were new. */
+    readonly add: (organizationId: string, numbers: ReadonlyArray<string>) => Effect.Effect<number, SqlError.SqlError>
+    readonly remove: (organizationId: string, tn: string) => Effect.Effect<void, NumberNotFound | SqlError.SqlError>
+    readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
+    /** In ascending order. */
+    readonly list: (
+      organizationId: string,
+      options: { readonly limit: number; readonly cursor: string | undefined }
+    ) => Effect.Effect<
+      {
+        readonly data: ReadonlyArray<InventoryNumber>
+        readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+      },
+      InvalidCursor | SqlError.SqlError
+    >
+    /** A page in ascending order, and how many there are. */
+    readonly search: (
+      organizationId: string,
+      filter: InventoryFilter,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<{ readonly numbers: ReadonlyArray<string>; readonly total: number }, SqlError.SqlError>
+  }
+>()("sluice/telco/Inventory") {
+  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | Cursors> = Layer.effect(
+    Inventory,
+    Effect.suspend(() => make)
+  )
+}
+
+const listOf = (organizationId: string): string => `numbers of ${organizationId}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const cursors = yield* Cursors
+
+  const add = Effect.fn("Inventory.add")(function* (organizationId: string, numbers: ReadonlyArray<string>) {
+    if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))
+    const now = yield* Clock.currentTimeMillis
+    const added = yield* sql`
+      insert into telco_numbers (organization_id, tn, added_at)
+      select ${organizationId}, tn, ${now}::int8 from ${unnest(
+        numbers.map((tn) => ({ tn })),
+        { tn: "text" }
+      )}
+      on conflict do nothing returning 1`
+    return added.length
+  })
+
+  const remove = Effect.fn("Inventory.remove")(function* (organizationId: string, tn: string) {
+    const removed = yield* sql`
+      delete from telco_numbers where organization_id = ${organizationId} and tn = ${tn} returning 1`
+    if (removed.length === 0) return yield* new NumberNotFound({ tn })
+  })
+
+  const has = (organizationId: string, tn: string) =>
+    Effect.map(
+      sql`select 1 from telco_numbers where organization_id = ${organizationId} and tn = ${tn}`,
+      (rows) => rows.length > 0
+    )
+
+  const list: Inventory["Service"]["list"] = Effect.fn("Inventory.list")(function* (organizationId, { cursor, limit }) {
+    const name = listOf(organizationId)
+    const after = Option.getOrUndefined(yield* cursors.decode(name, cursor))?.id ?? ""
+    const rows = yield* sql<InventoryNumber>`
+        select tn, added_at as "addedAt" from telco_numbers
+        where organization_id = ${organizationId} and tn > ${after} order by tn limit ${limit + 1}`
+    return pageOf(rows, limit, ({ addedAt, tn }) => cursors.encode(name, { atMillis: addedAt, id: tn }))
+  })
+
+  const search: Inventory["Service"]["search"] = Effect.fn("Inventory.search")(function* (
+    organizationId,
+    { codes, npa },
+    { limit, offset }
+  ) {
+    const where = sql.and([
+      sql`organization_id = ${organizationId}`,
+      ...(npa === undefined ? [] : [sql`tn >= ${npa} and tn < ${`${npa}:`}`]),
+      ...(codes === undefined ? [] : [sql`substr(tn, 1, 6) = any(${codes}::text[])`])
+    ])
+    const rows = yield* sql<{ readonly tn: string }>`
+        select tn from telco_numbers where ${where} order by tn limit ${limit} offset ${offset}`
+    const [counted] = yield* sql<{ readonly total: number }>`
+        select count(*) as total from telco_numbers where ${where}`
+    return { numbers: rows.map(({ tn }) => tn), total: counted!.total }
+  })
+
+  return Inventory.of({ add, remove, has, list, search })
+})

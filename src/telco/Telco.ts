@@ -1,0 +1,157 @@
+/**
+ * Number lookup and search (platform-api.md, "Telco event triggers"; decisions, "Telco"). Reads the directory in memory and the inventory in
+ * PostgreSQL, and answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
+ */
+import { Context, Data, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import {
+  type CodeFilters,
+  codesMatching,
+  Directory,
+  type DirectoryIndex,
+  type DirectoryUnavailable,
+  findCode,
+  type NumberingCode,
+  searchCodes
+} from "../directory/index.ts"
+import { Engine } from "../engine/Engine.ts"
+import { type AskError, isRetryable, type RetryableError } from "../engine/errors.ts"
+import { Inventory } from "./Inventory.ts"
+import { codeOf } from "./numbers.ts"
+import { TelcoActor } from "./TelcoActor.ts"
+
+/** The directory has no record of a number's code. */
+export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn: string }> {
+  override get message(): string {
+    const { npa, nxx } = codeOf(this.tn)
+    return `No record of the code ${npa}-${nxx} of the number ${this.tn}`
+  }
+}
+
+/** The event could not be stored, so nothing is answered. Safe to repeat. */
+export class EventNotStored extends Data.TaggedError("EventNotStored")<{ readonly cause: RetryableError }> {}
+
+/** Who asks. */
+export interface Caller {
+  readonly organizationId: string
+  /** False for a test key. */
+  readonly livemode: boolean
+}
+
+export interface LookupResult extends NumberingCode {
+  readonly tn: string
+  readonly inInventory: boolean
+}
+
+/** A number of the inventory; null is what the directory does not say, or does not have. */
+export interface InventoryResult {
+  readonly tn: string
+  readonly npa: string
+  readonly nxx: string
+  readonly country: NumberingCode["country"] | null
+  readonly state: string | null
+  readonly rateCenter: string | null
+  readonly status: NumberingCode["status"] | null
+  readonly carrier: NumberingCode["carrier"]
+}
+
+export interface SearchQuery extends CodeFilters {
+  readonly source: "npanxx" | "inventory"
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface SearchPage<A> {
+  readonly data: ReadonlyArray<A>
+  readonly pagination: { readonly limit: number; readonly offset: number; readonly total: number }
+}
+
+type Failure = DirectoryUnavailable | SqlError.SqlError | EventNotStored
+
+export class Telco extends Context.Service<
+  Telco,
+  {
+    /** One number, 10 digits. Without a record of its code there is no event. */
+    readonly lookup: (caller: Caller, tn: string) => Effect.Effect<LookupResult, CodeNotFound | Failure>
+    /** The directory's codes, by NPA, then NXX, or the organization's numbers, ascending. */
+    readonly search: (
+      caller: Caller,
+      query: SearchQuery
+    ) => Effect.Effect<SearchPage<NumberingCode | InventoryResult>, Failure>
+  }
+>()("sluice/telco/Telco") {
+  static readonly layer: Layer.Layer<Telco, never, Directory | Inventory | Engine> = Layer.effect(
+    Telco,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const directory = yield* Directory
+  const inventory = yield* Inventory
+  const engine = yield* Engine
+
+  type Command = Parameters<typeof TelcoActor.options.decide>[1]
+
+  const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
+    engine.ask(TelcoActor, { organization: caller.organizationId }, command).pipe(
+      Effect.catch((error: AskError) =>
+        // A terminal error is a fault of this program or a partition that waits for its operator.
+        isRetryable(error) ? Effect.fail(new EventNotStored({ cause: error })) : Effect.die(error)
+      ),
+      Effect.asVoid
+    )
+
+  const lookup = Effect.fn("Telco.lookup")(function* (caller: Caller, tn: string) {
+    const { index } = yield* directory.snapshot
+    const { npa, nxx } = codeOf(tn)
+    const code = findCode(index, npa, nxx)
+    if (code === undefined) return yield* new CodeNotFound({ tn })
+    const inInventory = yield* inventory.has(caller.organizationId, tn)
+    yield* emit(caller, {
+      _tag: "LookupCompleted",
+      data: { tn, npa, nxx, hasCarrier: code.carrier !== null, hasInventory: inInventory },
+      livemode: caller.livemode
+    })
+    return { tn, ...code, inInventory }
+  })
+
+  const unknown = { country: null, state: null, rateCenter: null, status: null, carrier: null }
+
+  const numbersOf = Effect.fnUntraced(function* (
+    index: DirectoryIndex,
+    organizationId: string,
+    filters: CodeFilters,
+    page: { readonly limit: number; readonly offset: number }
+  ) {
+    const { npa, ocn, rateCenter, state } = filters
+    const needsCodes = ocn !== undefined || rateCenter !== undefined || state !== undefined
+    const codes = needsCodes ? codesMatching(index, filters) : undefined
+    const { numbers, total } = yield* inventory.search(organizationId, { npa, codes }, page)
+    const data = numbers.map((tn): InventoryResult => {
+      const code = codeOf(tn)
+      return { tn, ...code, ...(findCode(index, code.npa, code.nxx) ?? unknown) }
+    })
+    return { data, total }
+  })
+
+  const search = Effect.fn("Telco.search")(function* (caller: Caller, query: SearchQuery) {
+    const { limit, npa, ocn, offset, rateCenter, source, state } = query
+    const { index } = yield* directory.snapshot
+    const { data, total } =
+      source === "npanxx"
+        ? searchCodes(index, query, { limit, offset })
+        : yield* numbersOf(index, caller.organizationId, query, { limit, offset })
+    yield* emit(caller, {
+      _tag: "SearchCompleted",
+      data: {
+        source,
+        filters: { state: state ?? null, npa: npa ?? null, rateCenter: rateCenter ?? null, ocn: ocn ?? null }
+      },
+      livemode: caller.livemode
+    })
+    return { data, pagination: { limit, offset, total } }
+  })
+
+  return Telco.of({ lookup, search })
+})

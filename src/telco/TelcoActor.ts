@@ -1,0 +1,44 @@
+/**
+ * The organization's telco actor: its decisions are that something was looked up or searched, so they carry the event and no fact, and it has
+ * no state. What was found is decided before, from the directory and the inventory, which are reference data. Pure.
+ */
+import { Schema } from "effect"
+import * as Actor from "../engine/Actor.ts"
+import { catalogue, publicEvent } from "../events/index.ts"
+
+const Command = Schema.Union([
+  Schema.TaggedStruct("LookupCompleted", {
+    data: catalogue["telco.lookup.completed"].data,
+    livemode: Schema.Boolean
+  }),
+  Schema.TaggedStruct("SearchCompleted", {
+    data: catalogue["telco.search.completed"].data,
+    livemode: Schema.Boolean
+  })
+])
+
+/** One per organization. */
+export const TelcoActor = Actor.make({
+  kind: "telco",
+  command: Command,
+  fact: Schema.Null,
+  state: Schema.Null,
+  reply: Schema.Null,
+  initial: () => null,
+  evolve: () => null,
+  isOver: () => true,
+  decide: (_state, command) => {
+    switch (command._tag) {
+      case "LookupCompleted":
+        return Actor.decided({
+          events: [publicEvent("telco.lookup.completed", command.data, command.livemode)],
+          reply: null
+        })
+      case "SearchCompleted":
+        return Actor.decided({
+          events: [publicEvent("telco.search.completed", command.data, command.livemode)],
+          reply: null
+        })
+    }
+  }
+})

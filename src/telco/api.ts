@@ -1,0 +1,150 @@
+/**
+ * Telco's endpoints as an HttpApi group (platform-api.md, "Telco event triggers"; decisions, "Telco"): paths, parameters, answers and errors.
+ * Definitions only; `http.ts` implements them and the typed client shares them.
+ */
+import { Schema, SchemaGetter } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { carrierTypes, countries, exchangeStatuses, Pagination } from "../directory/index.ts"
+import { limitParameter, offsetParameter } from "../http/parameters.ts"
+import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
+import { TelcoAccess } from "../platform/access.ts"
+import { expectedNumber, normalizeNumber } from "./numbers.ts"
+
+const Tn = Schema.String.check(
+  Schema.makeFilter((text: string) => normalizeNumber(text) !== undefined || expectedNumber, {
+    message: expectedNumber
+  })
+)
+  .annotate({ description: expectedNumber.replace("Expected ", "The number: "), examples: ["2125550123"] })
+  .pipe(
+    Schema.decodeTo(Schema.String, {
+      decode: SchemaGetter.transform((text: string) => normalizeNumber(text) ?? text),
+      encode: SchemaGetter.transform((tn: string) => tn)
+    })
+  )
+
+const capitals = (pattern: RegExp, message: string, description: string, example: string) =>
+  Schema.String.check(Schema.isPattern(pattern, { message }))
+    .annotate({ description, examples: [example] })
+    .pipe(
+      Schema.decodeTo(Schema.String, {
+        decode: SchemaGetter.transform((text: string) => text.toUpperCase()),
+        encode: SchemaGetter.transform((text: string) => text)
+      })
+    )
+
+export const TelcoCarrier = Schema.Struct({
+  ocn: Schema.String.annotate({ description: "Operating Company Number", examples: ["9104"] }),
+  companyName: Schema.NullOr(Schema.String).annotate({ description: "Full legal company name" }),
+  commonName: Schema.NullOr(Schema.String).annotate({ description: "Common or trade name" }),
+  carrierType: Schema.NullOr(Schema.Literals(carrierTypes))
+}).annotate({ identifier: "TelcoCarrier" })
+
+const npa = Schema.String.annotate({ description: "Area code: digits 1 to 3", examples: ["212"] })
+const nxx = Schema.String.annotate({ description: "Exchange code: digits 4 to 6", examples: ["555"] })
+const tn = Schema.String.annotate({ description: "The number, 10 digits", examples: ["2125550123"] })
+const state = Schema.NullOr(Schema.String).annotate({ description: "State or province", examples: ["NY"] })
+const rateCenter = Schema.NullOr(Schema.String).annotate({ examples: ["NWYRCYZN01"] })
+const carrier = Schema.NullOr(TelcoCarrier).annotate({
+  description: "Null where the code is assigned to none, or to several"
+})
+
+export const TelcoLookup = Schema.Struct({
+  tn,
+  npa,
+  nxx,
+  country: Schema.Literals(countries),
+  state,
+  rateCenter,
+  status: Schema.Literals(exchangeStatuses),
+  carrier,
+  inInventory: Schema.Boolean.annotate({ description: "Whether the number is in the caller's inventory" })
+}).annotate({ identifier: "TelcoLookup" })
+
+export const TelcoCode = Schema.Struct({
+  npa,
+  nxx,
+  country: Schema.Literals(countries),
+  state,
+  rateCenter,
+  status: Schema.Literals(exchangeStatuses),
+  carrier
+}).annotate({ identifier: "TelcoCode" })
+
+export const TelcoNumber = Schema.Struct({
+  tn,
+  npa,
+  nxx,
+  country: Schema.NullOr(Schema.Literals(countries)),
+  state,
+  rateCenter,
+  status: Schema.NullOr(Schema.Literals(exchangeStatuses)),
+  carrier
+}).annotate({ identifier: "TelcoNumber", description: "Null throughout where the directory has no record of the code" })
+
+export const TelcoSearchPage = Schema.Struct({
+  data: Schema.Array(Schema.Union([TelcoNumber, TelcoCode])).annotate({
+    description: "With `source=npanxx` codes, with `source=inventory` the organization's numbers"
+  }),
+  pagination: Pagination
+}).annotate({ identifier: "TelcoSearchPage" })
+
+const lookup = HttpApiEndpoint.get("lookup", "/v1/telco/lookup/:tn", {
+  params: { tn: Tn },
+  success: TelcoLookup,
+  error: [InvalidRequest, NotFound, Unavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Look up a number",
+    description: "Answers once its event `telco.lookup.completed` is stored; 503 while that cannot be done."
+  })
+)
+
+const search = HttpApiEndpoint.get("search", "/v1/telco/search", {
+  query: {
+    source: Schema.optional(
+      Schema.Literals(["npanxx", "inventory"]).annotate({ message: "Expected npanxx or inventory" })
+    ).annotate({ description: "What is searched: the directory's codes (the default), or the organization's numbers" }),
+    state: Schema.optional(capitals(/^[A-Za-z]{2}$/, "Expected two letters", "State or province code", "NY")),
+    npa: Schema.optional(
+      Schema.String.check(Schema.isPattern(/^[0-9]{3}$/, { message: "Expected exactly 3 digits" })).annotate({
+        description: "Area code",
+        examples: ["212"]
+      })
+    ),
+    rateCenter: Schema.optional(
+      Schema.String.check(
+        Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,64}$/u, { message: "Expected 1 to 64 characters" })
+      ).annotate({ description: "Name of the rate center, whole; case is ignored", examples: ["NWYRCYZN01"] })
+    ),
+    ocn: Schema.optional(
+      capitals(
+        /^[A-Za-z0-9]{4}$/,
+        "Expected exactly 4 alphanumeric characters",
+        "Operating Company Number of the carrier",
+        "9104"
+      )
+    ),
+    limit: Schema.optional(limitParameter),
+    offset: Schema.optional(offsetParameter)
+  },
+  success: TelcoSearchPage,
+  error: [InvalidRequest, Unavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Search codes or the inventory",
+    description:
+      "The filters combine and ignore case. Answers once its event `telco.search.completed` is stored; 503 while that cannot be done."
+  })
+)
+
+/** All endpoints of telco. */
+export class TelcoApi extends HttpApiGroup.make("telco")
+  .add(lookup, search)
+  .middleware(TelcoAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Telco",
+      description: "Number lookup and search over the number directory and the organization's own numbers."
+    })
+  ) {}

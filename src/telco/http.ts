@@ -1,0 +1,66 @@
+/** Handlers of telco. Needs `Telco`. */
+import { Context, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import type { SqlError } from "effect/sql"
+import { SluiceApi } from "../http/api.ts"
+import { defaultPageSize } from "../http/parameters.ts"
+import { RequestState } from "../http/RequestState.ts"
+import { NotFound, Unavailable } from "../http/wireErrors.ts"
+import { CurrentPrincipal } from "../platform/access.ts"
+import type { Principal } from "../platform/model.ts"
+import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
+
+const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
+
+const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
+
+/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
+const databaseFailed = (error: SqlError.SqlError) =>
+  Effect.logError("The database failed", error).pipe(
+    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
+    Effect.andThen(unavailable("The inventory cannot be read right now; the request is safe to repeat"))
+  )
+
+const notStored = ({ cause }: EventNotStored) =>
+  Effect.withFiber((fiber) => {
+    if ("retryAfterMillis" in cause) {
+      const state = Context.getUnsafe(fiber.context, RequestState)
+      state.responseHeaders = {
+        ...state.responseHeaders,
+        "retry-after": String(Math.max(1, Math.ceil(cause.retryAfterMillis / 1000)))
+      }
+    }
+    return unavailable("The event of this request cannot be stored right now; the request is safe to repeat")
+  })
+
+const failures = {
+  DirectoryUnavailable: () => unavailable("The number directory is not loaded yet"),
+  SqlError: databaseFailed,
+  EventNotStored: notStored
+}
+
+export const layerTelco = HttpApiBuilder.group(
+  SluiceApi,
+  "telco",
+  Effect.fn(function* (handlers) {
+    const telco = yield* Telco
+    return handlers.handleAll({
+      lookup: ({ params }) =>
+        Effect.flatMap(CurrentPrincipal, (principal) => telco.lookup(callerOf(principal), params.tn)).pipe(
+          Effect.catchTags({
+            CodeNotFound: (error) => Effect.fail(new NotFound({ error: "not_found", message: error.message })),
+            ...failures
+          })
+        ),
+      search: ({ query }) =>
+        Effect.flatMap(CurrentPrincipal, (principal) =>
+          telco.search(callerOf(principal), {
+            ...query,
+            source: query.source ?? "npanxx",
+            limit: query.limit ?? defaultPageSize,
+            offset: query.offset ?? 0
+          })
+        ).pipe(Effect.catchTags(failures))
+    })
+  })
+)

@@ -1,0 +1,15 @@
+/** The table of organizations' numbers (decisions, "Telco"): reference data that operators import, so it is in PostgreSQL only. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Numbers sort like their digits, so an area code is a range of the key. */
+export const createTelcoTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table telco_numbers (
+      organization_id text collate "C" not null,
+      tn text collate "C" not null check (tn ~ '^[0-9]{10}$'),
+      added_at int8 not null,
+      primary key (organization_id, tn)
+    )`
+})

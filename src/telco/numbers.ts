@@ -1,0 +1,24 @@
+/**
+ * Telephone numbers as people write them (decisions, "Telco"): 10 digits, optionally +1 or 1 before them, punctuation ignored. Pure.
+ */
+
+/** The longest text that is looked at, in characters. */
+const maximumLength = 64
+
+/** What people put between digits, and blanks. The plus is only taken at the beginning. */
+const punctuation = /[\p{P}\s]/gu
+
+const form = /^(?:\+?1)?([0-9]{10})$/
+
+/** What a text that is no number is told. */
+export const expectedNumber = "Expected 10 digits, optionally with +1 or 1 before them; punctuation is ignored"
+
+/** The 10 digits; undefined where the text is no number of the North American numbering plan. */
+export const normalizeNumber = (text: string): string | undefined =>
+  text.length > maximumLength ? undefined : form.exec(text.replace(punctuation, ""))?.[1]
+
+/** The NPA and NXX of 10 digits. */
+export const codeOf = (tn: string): { readonly npa: string; readonly nxx: string } => ({
+  npa: tn.slice(0, 3),
+  nxx: tn.slice(3, 6)
+})

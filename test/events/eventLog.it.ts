@@ -1,0 +1,288 @@
+/** The event log on a real PostgreSQL: lists against a naive model, pages, followers on two nodes, and what is no longer kept. */
+import { assert, layer } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer, Result, Schema, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { eventId } from "../../src/engine/ids.ts"
+import { appendEvents, EventLog, type Followed, type LoggedEvent } from "../../src/events/EventLog.ts"
+import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
+import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
+import { createEventTables } from "../../src/events/migrations.ts"
+import { matches } from "../../src/events/patterns.ts"
+import { Cursors, makeCursors } from "../../src/platform/Cursors.ts"
+import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
+import * as Notifications from "../../src/postgres/Notifications.ts"
+import { freshDatabase } from "../support/database.ts"
+
+const types = [...knownTypes]
+let organizations = 0
+let frames = 0
+
+const organization = () => `org_${++organizations}`
+
+/** An event with a place of its own. */
+const logged = (organizationId: string, createdAt: number, type: string, index = 0): LoggedEvent => {
+  const sequence = ++frames
+  const event = {
+    eventId: `evt_${eventId(1, 1, sequence, index)}`,
+    type,
+    service: knownTypes.get(type)!,
+    data: { text: `"quoted"\n\u2028 ${type} 🐎 \u0000`, number: 1.5, nothing: null },
+    livemode: index % 2 === 0,
+    createdAt
+  } satisfies Event
+  return { organizationId, sequence, index, event, body: encodeEvent(event) }
+}
+
+const patternOf = (text: string) => Result.getOrThrow(parsePattern(text))
+
+const services = Layer.mergeAll(EventLog.layer, DayPartitions.layer).pipe(
+  Layer.provideMerge(EventWakeups.layer),
+  Layer.provideMerge(Notifications.layer()),
+  Layer.provide(Layer.succeed(Cursors, makeCursors("secret")))
+)
+
+layer(
+  services.pipe(
+    Layer.provideMerge(Layer.effectDiscard(createEventTables)),
+    Layer.provideMerge(freshDatabase({ maxConnections: 8 }))
+  ),
+  { excludeTestServices: true, timeout: 60_000 }
+)("the event log", (it) => {
+  const append = (events: ReadonlyArray<LoggedEvent>) =>
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(appendEvents(events)))
+
+  it.effect("shows every event with the bytes that it was stored with, one or many", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const org = organization()
+      const now = yield* Clock.currentTimeMillis
+      const events = types.map(([type], index) => logged(org, now, type, index))
+      yield* append(events)
+      const { data, pagination } = yield* log.list({ organizationId: org, limit: 100 })
+      assert.deepStrictEqual(data, events.map(({ body }) => body).toReversed())
+      assert.deepStrictEqual(pagination, { hasMore: false })
+      for (const { body, event } of events) assert.strictEqual(yield* log.get(org, event.eventId), body)
+    })
+  )
+
+  it.effect("an organization sees its own events only", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const now = yield* Clock.currentTimeMillis
+      const [mine, theirs] = [organization(), organization()]
+      const event = logged(theirs, now, "platform.test")
+      yield* append([event])
+      assert.deepStrictEqual((yield* log.list({ organizationId: mine, limit: 10 })).data, [])
+      assert.isUndefined(yield* log.get(mine, event.event.eventId))
+      assert.isUndefined(yield* log.positionOf(mine, event.event.eventId))
+    })
+  )
+
+  it.effect("an id of another form is nobody's", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      for (const id of ["", "evt_", "evt_1", "\0", "evt_00000000-0000-8000-8000-00000000000G", "x".repeat(10_000)]) {
+        assert.isUndefined(yield* log.get("org_1", id))
+      }
+    })
+  )
+
+  const patterns = ["*", "telco.*", "platform.*", "subscription.*", "send.email.*", "invoice.paid", "voip.*"]
+  const step = 7_000_000
+  const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 45 }))
+  const Filters = Schema.Struct({
+    pattern: Schema.UndefinedOr(Schema.Literals(patterns)),
+    since: Schema.UndefinedOr(place),
+    until: Schema.UndefinedOr(place),
+    limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))
+  })
+  /** Several a millisecond, several a frame, over several days. */
+  const many = Effect.runSync(
+    Effect.cached(
+      Effect.gen(function* () {
+        const start = (yield* Clock.currentTimeMillis) - 3 * dayMillis
+        const org = organization()
+        const events = Array.from({ length: 120 }, (_, index) =>
+          logged(org, start + Math.floor(index / 3) * step, types[(index * 7) % types.length]![0], index % 3)
+        )
+        yield* append(events)
+        return { org, start, newestFirst: events.toReversed() }
+      })
+    )
+  )
+
+  it.effect.prop(
+    "lists as a naive filter over all events does, whatever the filters and page sizes",
+    [Filters],
+    ([{ limit, ...filters }]) =>
+      Effect.gen(function* () {
+        const log = yield* EventLog
+        const { newestFirst, org, start } = yield* many
+        const pattern = filters.pattern === undefined ? undefined : patternOf(filters.pattern)
+        const since = filters.since === undefined ? undefined : start + filters.since * step
+        const until = filters.until === undefined ? undefined : start + filters.until * step
+        const expected = newestFirst.filter(
+          ({ event }) =>
+            (pattern === undefined || matches(pattern, event)) &&
+            (since === undefined || event.createdAt >= since) &&
+            (until === undefined || event.createdAt < until)
+        )
+        const found: Array<string> = []
+        let cursor: string | undefined
+        do {
+          const page = yield* log.list({ organizationId: org, pattern, since, until, limit, cursor })
+          assert.isAtMost(page.data.length, limit)
+          found.push(...page.data)
+          cursor = page.pagination.nextCursor
+          assert.strictEqual(page.pagination.hasMore, cursor !== undefined)
+        } while (cursor !== undefined)
+        assert.deepStrictEqual(
+          found,
+          expected.map(({ body }) => body)
+        )
+      }),
+    { arbitrary: { runs: 60 } }
+  )
+
+  it.effect("refuses a cursor of another organization, a made-up one, and one whose place is no longer kept", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const now = yield* Clock.currentTimeMillis
+      const [one, other] = [organization(), organization()]
+      yield* append([1, 2, 3].map((index) => logged(one, now, "platform.test", index)))
+      const { nextCursor } = (yield* log.list({ organizationId: one, limit: 1 })).pagination
+      const stale = makeCursors("secret").encode(`events of ${one}`, {
+        atMillis: now - eventRetentionMillis - 1_000,
+        id: "1.0"
+      })
+      for (const [organizationId, cursor] of [
+        [other, nextCursor],
+        [one, `${nextCursor}x`],
+        [one, "x"],
+        [one, stale]
+      ] as const) {
+        const error = yield* Effect.flip(log.list({ organizationId, limit: 1, cursor }))
+        assert.strictEqual(error._tag, "InvalidCursor")
+      }
+    })
+  )
+
+  it.effect("an event is not shown after its 30 days, although its day is still there", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const now = yield* Clock.currentTimeMillis
+      const org = organization()
+      const [over, kept] = [
+        logged(org, now - eventRetentionMillis - 1, "platform.test"),
+        logged(org, now - eventRetentionMillis + 60_000, "platform.test")
+      ]
+      yield* append([over!, kept!])
+      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [kept!.body])
+      assert.isUndefined(yield* log.get(org, over!.event.eventId))
+      assert.isUndefined(yield* log.positionOf(org, over!.event.eventId))
+      assert.strictEqual(yield* log.get(org, kept!.event.eventId), kept!.body)
+    })
+  )
+
+  it.effect("what is rolled back is not in the log, and what comes a second time is there once", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const sql = yield* SqlClient.SqlClient
+      const now = yield* Clock.currentTimeMillis
+      const org = organization()
+      const event = logged(org, now, "platform.test")
+      yield* Effect.flip(sql.withTransaction(Effect.andThen(appendEvents([event]), Effect.fail("rolled back"))))
+      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [])
+      yield* append([event])
+      yield* append([event])
+      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [event.body])
+    })
+  )
+
+  const bodies = (items: ReadonlyArray<Followed>) => items.flatMap((item) => (item._tag === "Event" ? [item.body] : []))
+
+  it.effect("a follower gets what is behind its place and then what comes, in order, of the types it wants", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const now = yield* Clock.currentTimeMillis
+      const org = organization()
+      const all = Array.from({ length: 200 }, (_, index) =>
+        logged(org, now + index, index % 4 === 0 ? "platform.test" : "telco.lookup.completed")
+      )
+      yield* append(all.slice(0, 120))
+      const after = yield* log.positionOf(org, all[9]!.event.eventId)
+      assert.isDefined(after)
+      const expected = all.slice(10).filter(({ event }) => event.type === "telco.lookup.completed")
+      const following = yield* log
+        .follow({ organizationId: org, patterns: [patternOf("telco.*")], after: after!, idleMillis: 60_000 })
+        .pipe(Stream.take(expected.length), Stream.runCollect, Effect.forkChild)
+      for (let index = 120; index < 200; index += 8) yield* append(all.slice(index, index + 8))
+      assert.deepStrictEqual(
+        bodies(yield* Fiber.join(following)),
+        expected.map(({ body }) => body)
+      )
+    })
+  )
+
+  it.effect("a follower on another node hears of what is appended here", () =>
+    Effect.gen(function* () {
+      const org = organization()
+      const now = yield* Clock.currentTimeMillis
+      const event = logged(org, now, "platform.test")
+      const there = Effect.gen(function* () {
+        const log = yield* EventLog
+        const after = yield* log.end(org)
+        return yield* log
+          // Would not look by itself within the time of this test.
+          .follow({ organizationId: org, patterns: [patternOf("*")], after, idleMillis: 600_000 })
+          .pipe(Stream.take(1), Stream.runCollect)
+      }).pipe(Effect.provide(Layer.fresh(services)))
+      const following = yield* Effect.forkChild(there)
+      yield* append([event])
+      assert.deepStrictEqual(bodies(yield* Fiber.join(following)), [event.body])
+    })
+  )
+
+  it.effect("a follower to whom nothing happens shows that it is there", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const org = organization()
+      const after = yield* log.end(org)
+      const items = yield* log
+        .follow({ organizationId: org, patterns: [patternOf("*")], after, idleMillis: 5 })
+        .pipe(Stream.take(3), Stream.runCollect)
+      assert.deepStrictEqual(
+        items.map(({ _tag }) => _tag),
+        ["Idle", "Idle", "Idle"]
+      )
+    })
+  )
+
+  it.effect("a reader that takes nothing has one page read for it", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const org = organization()
+      const now = yield* Clock.currentTimeMillis
+      yield* append(Array.from({ length: 500 }, (_, index) => logged(org, now + index, "platform.test")))
+      const pull = yield* Stream.toPull(
+        log.follow({
+          organizationId: org,
+          patterns: [patternOf("*")],
+          after: { createdAt: 0, sequence: 0, index: 0 },
+          idleMillis: 60_000
+        })
+      )
+      assert.isAtMost((yield* pull).length, 50)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("any number of organizations is announced in payloads that PostgreSQL carries", () =>
+    Effect.sync(() => {
+      const names = Array.from({ length: 1_000 }, (_, index) => `org_${"x".repeat(index % 40)}${index}`)
+      const payloads = payloadsOf(names)
+      assert.deepStrictEqual(payloads.join(",").split(","), names)
+      for (const payload of payloads) assert.isAtMost(Buffer.byteLength(payload), Notifications.maxPayloadBytes)
+      assert.deepStrictEqual(payloadsOf([]), [])
+    })
+  )
+})
