@@ -7,8 +7,8 @@ import { createEventTables } from "./events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
 import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
-import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
 import { createTelcoTables } from "./telco/migrations.ts"
+import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },

@@ -5,9 +5,10 @@ import { rmSync } from "node:fs"
 import { atLeast, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import { ChildFailed } from "../runner/child.ts"
 import { newDataFolder } from "../runner/platform.ts"
-import type { DeliveryLoad, DeliverySample } from "../workloads/webhooks/deliveries.ts"
+import type { DeliverySample } from "../workloads/webhooks/deliveries.ts"
 import { redisMissing } from "../workloads/webhooks/redis.ts"
 import type { SinkSample, SinkSettings } from "../workloads/webhooks/sink.ts"
+import type { SluiceLoad } from "../workloads/webhooks/sluice.ts"
 import { startWorkload } from "../workloads/workload.ts"
 
 const warmUpSeconds = 3
@@ -29,31 +30,43 @@ const withSink = async <A>(
   }
 }
 
-const throughput = (side: "bare" | "handWritten" | "bullmq") => (round: Round) =>
-  withSink(round, { remembers: false }, async (url, dataFolder, sink): Promise<DeliverySample> => {
-    const load: DeliveryLoad = { url, dataFolder, warmUpSeconds, seconds: measuredSeconds }
-    const { child } = await startWorkload(round.workbench, `webhooks/${side}`, load)
+const closedLoop = (
+  round: Round,
+  workload: "bare" | "handWritten" | "bullmq" | "sluice",
+  more: Partial<SluiceLoad> = {}
+): Promise<DeliverySample> =>
+  withSink(round, { remembers: false }, async (url, dataFolder, sink) => {
+    const load = { url, dataFolder, warmUpSeconds, seconds: measuredSeconds, ...more }
+    const { child } = await startWorkload(round.workbench, `webhooks/${workload}`, load)
     try {
       const sample = (await round.watched(() => child.ask("measure"))) as DeliverySample
       const { received } = await sink()
       if (received < sample.perSecond * measuredSeconds)
-        throw new ChildFailed(`${side} counts more deliveries than the ${received} that the sink has received`)
+        throw new ChildFailed(`${workload} counts more deliveries than the ${received} that the sink has received`)
       return sample
     } finally {
       await child.stop()
     }
   })
 
+const sluice = (endpoints: number) => (round: Round) => closedLoop(round, "sluice", { endpoints })
+const peer = (workload: "bare" | "handWritten" | "bullmq") => (round: Round) => closedLoop(round, workload)
+
 export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
   benchmark({
     name: "webhooks/throughput",
-    sides: { handWritten: throughput("handWritten"), bare: throughput("bare") },
+    sides: {
+      one: sluice(1),
+      handWritten: peer("handWritten"),
+      hundred: sluice(100),
+      bare: peer("bare")
+    },
     rows: [
       {
         name: "over-hand-written",
         unit: "deliveries/s",
-        figure: ({ handWritten }) => handWritten.perSecond,
-        peer: ({ bare }) => bare.perSecond,
+        figure: ({ one }) => one.perSecond,
+        peer: ({ handWritten }) => handWritten.perSecond,
         goal: atLeast(0.5)
       }
     ]
@@ -61,7 +74,7 @@ export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
   benchmark({
     name: "webhooks/bullmq",
     unavailable: redisMissing,
-    sides: { bullmq: throughput("bullmq") },
+    sides: { bullmq: peer("bullmq") },
     rows: [{ name: "throughput", unit: "deliveries/s", figure: ({ bullmq }) => bullmq.perSecond }]
   })
 ]
