@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { Pool } from "undici"
 import { deliveryHeaders } from "../../../../src/webhooks/signature.ts"
 import { serveWorkload } from "../workload.ts"
-import { type DeliveryLoad, failLoudly, outstanding, sampleDeliveries } from "./deliveries.ts"
+import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
 import { connections, hookPath, type NumberedEvent, numberedEvent, secret } from "./events.ts"
 import { startRedis } from "./redis.ts"
 
@@ -15,7 +15,7 @@ const addedAtOnce = 512
 const idleMillis = 1
 const name = "deliveries"
 
-serveWorkload(({ dataFolder, seconds, url, warmUpSeconds }: DeliveryLoad) =>
+serveWorkload(({ dataFolder, outstanding, seconds, url, warmUpSeconds }: DeliveryLoad) =>
   Effect.gen(function* () {
     const connection = yield* startRedis(dataFolder)
     const pool = new Pool(url, { connections, pipelining: 1 })

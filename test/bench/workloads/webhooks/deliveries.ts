@@ -7,12 +7,11 @@ export interface DeliveryLoad {
   readonly url: string
   /** For servers of its own. */
   readonly dataFolder: string
+  /** Events that have been emitted or put in, and whose delivery is not recorded, at most. */
+  readonly outstanding: number
   readonly warmUpSeconds: number
   readonly seconds: number
 }
-
-/** Events that have been emitted or put in, and whose delivery is not recorded, at most. */
-export const outstanding = 4_096
 
 export interface DeliverySample extends Sample {
   /** Deliveries whose outcome was recorded. */

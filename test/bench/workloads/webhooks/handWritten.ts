@@ -9,7 +9,7 @@ import { Pool } from "undici"
 import { deliveryHeaders } from "../../../../src/webhooks/signature.ts"
 import { startServers } from "../servers.ts"
 import { serveWorkload } from "../workload.ts"
-import { type DeliveryLoad, failLoudly, outstanding, sampleDeliveries } from "./deliveries.ts"
+import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
 import { connections, hookPath, numberedEvent, secret } from "./events.ts"
 
 /** Rows in one statement. */
@@ -73,7 +73,7 @@ const record = {
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, idleMillis))
 
-serveWorkload(({ dataFolder, seconds, url, warmUpSeconds }: DeliveryLoad) =>
+serveWorkload(({ dataFolder, outstanding, seconds, url, warmUpSeconds }: DeliveryLoad) =>
   Effect.gen(function* () {
     const { databaseUrl } = yield* startServers(dataFolder)
     const database = new pg.Pool({ connectionString: databaseUrl, max: 3 })

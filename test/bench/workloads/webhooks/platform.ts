@@ -12,7 +12,7 @@ import { eventProjection } from "../../../../src/events/eventProjection.ts"
 import { NatsConnection } from "../../../../src/nats/connection.ts"
 import { type EngineSettings, layerPorts } from "../../../../src/platform/engine.ts"
 import { layerStores } from "../../../../src/platform.ts"
-import type { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
+import { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
 import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.ts"
 import { DispatchFeed } from "../../../../src/webhooks/DispatchFeed.ts"
 import type { DispatcherSettings } from "../../../../src/webhooks/Dispatching.ts"
@@ -82,24 +82,26 @@ export const startDeliveries = Effect.fnUntraced(function* (
   yield* ready
   return {
     sql: Context.get(services, SqlClient.SqlClient),
+    days: Context.get(services, DayPartitions),
     dispatcher: Context.get(services, WebhookDispatcher.WebhookDispatcher),
     partitionOf,
-    /** Makes an organization's only endpoint. */
-    createEndpoint: (index: number, url: string) =>
+    /** Makes an endpoint that gets every event of its organization. */
+    createEndpoint: (organization: number, endpoint: number, url: string) =>
       ask(
         WebhookEndpoint,
-        { organization: organizationOf(index), key: endpointOf(index) },
+        { organization: organizationOf(organization), key: endpointOf(endpoint) },
         {
           _tag: "Create",
           url,
           enabledEvents: [eventType],
           description: null,
-          secretId: `secret_${index}`,
+          secretId: `secret_${endpoint}`,
           targets: "any"
         }
       ),
     /** Emits one event of an organization; done when it is durable. */
-    emit: (index: number, number: number) => ask(Emitter, { organization: organizationOf(index) }, { number })
+    emit: (organization: number, number: number) =>
+      ask(Emitter, { organization: organizationOf(organization) }, { number })
   }
 })
 

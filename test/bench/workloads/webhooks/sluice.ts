@@ -7,8 +7,8 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { type Context, Effect, Metric } from "effect"
 import type { Sample } from "../../runner/benchmark.ts"
 import { serveWorkload } from "../workload.ts"
-import { type DeliveryLoad, failLoudly, outstanding, sampleDeliveries } from "./deliveries.ts"
-import { connections, hangingPath, hookPath, momentBefore } from "./events.ts"
+import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
+import { hangingPath, hookPath, momentBefore } from "./events.ts"
 import { type Deliveries, startDeliveries } from "./platform.ts"
 
 export interface SluiceLoad extends DeliveryLoad {
@@ -26,15 +26,17 @@ export interface SluiceLoad extends DeliveryLoad {
 }
 
 export interface OpenSample extends Sample {
+  /** Events whose endpoint answers; all of them were delivered in the end. */
   readonly emitted: number
-  /** Asks that were refused because the engine was full. */
+  /** Events that were refused because the engine was full. */
   readonly refused: number
 }
 
 /** Asks under way at most. */
 const callers = 256
-/** How long outcomes may take after the last event. */
+/** How long outcomes may take after the last event, and how often they are looked for. */
 const drainMillis = 30_000
+const drainPollMillis = 20
 
 const outcomes = (outcome: string) =>
   Metric.counter("sluice_webhook_deliveries_total", {
@@ -49,7 +51,7 @@ const countOf = (context: Context.Context<never>): (() => number) => {
 }
 
 /** Emits for ever, never more than `outstanding` ahead of what is recorded. */
-const closedLoop = ({ emit }: Deliveries, { endpoints }: SluiceLoad, recorded: () => number) => {
+const closedLoop = ({ emit }: Deliveries, { endpoints, outstanding }: SluiceLoad, recorded: () => number) => {
   let asked = 0
   let underWay = 0
   const pump = () => {
@@ -71,60 +73,59 @@ const closedLoop = ({ emit }: Deliveries, { endpoints }: SluiceLoad, recorded: (
   )
 }
 
-/** Emits so many a second for a time. */
-const openLoop = ({ emit }: Deliveries, organizations: number, perSecond: number, seconds: number) =>
-  Effect.promise(
-    () =>
-      new Promise<OpenSample>((resolve) => {
-        const started = performance.now()
-        let sent = 0
-        let answered = 0
-        let refused = 0
-        const send = () => {
-          const now = performance.now()
-          const due = Math.min(((now - started) / 1000) * perSecond, seconds * perSecond)
-          for (; sent < due; sent++) {
-            const late = now - started - (sent / perSecond) * 1000
-            Effect.runCallback(emit(sent % organizations, momentBefore(late)), {
-              onExit: (exit) => {
-                answered++
-                if (exit._tag === "Failure") refused++
-              }
-            })
+/** Emits so many a second for a time; the organizations whose endpoint answers are the first ones. */
+const openLoop = ({ emit }: Deliveries, organizations: number, answering: number, perSecond: number, seconds: number) =>
+  new Promise<OpenSample>((resolve) => {
+    const started = performance.now()
+    let sent = 0
+    let ended = 0
+    let emitted = 0
+    let refused = 0
+    const send = () => {
+      const now = performance.now()
+      const due = Math.min((now - started) / 1000, seconds) * perSecond
+      for (; sent < due; sent++) {
+        const organization = sent % organizations
+        const late = now - started - (sent / perSecond) * 1000
+        Effect.runCallback(emit(organization, momentBefore(late)), {
+          onExit: (exit) => {
+            ended++
+            if (exit._tag === "Failure") refused++
+            else if (organization < answering) emitted++
           }
-          if (sent < seconds * perSecond || answered < sent) return
-          clearInterval(timer)
-          resolve({ emitted: sent - refused, refused })
-        }
-        const timer = setInterval(send, 1)
-      })
-  )
+        })
+      }
+      if (due < seconds * perSecond || ended < sent) return
+      clearInterval(timer)
+      resolve({ emitted, refused })
+    }
+    const timer = setInterval(send, 1)
+  })
 
 const drained = async (recorded: () => number, expected: number): Promise<void> => {
   for (const deadline = performance.now() + drainMillis; recorded() < expected; ) {
     if (performance.now() > deadline) throw new Error(`${recorded()} of ${expected} outcomes were recorded`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, drainPollMillis))
   }
 }
 
 serveWorkload((load: SluiceLoad) =>
   Effect.gen(function* () {
-    const { endpoints, eventsPerSecond, hanging = 0, inFlight = connections, refusing = 0, seconds, url } = load
-    const deliveries = yield* startDeliveries(load.dataFolder, {
-      capacity: { main: inFlight, slow: inFlight }
-    })
+    const { endpoints, eventsPerSecond, hanging = 0, inFlight, refusing = 0, seconds, url } = load
+    const deliveries = yield* startDeliveries(
+      load.dataFolder,
+      inFlight === undefined ? undefined : { capacity: { main: inFlight, slow: inFlight } }
+    )
     const organizations = endpoints + hanging + refusing
+    const urlOf = (index: number) =>
+      index < endpoints
+        ? url + hookPath
+        : index < endpoints + hanging
+          ? url + hangingPath
+          : `${load.refusingUrl}${hookPath}`
     yield* Effect.forEach(
       Array.from({ length: organizations }, (_, index) => index),
-      (index) =>
-        deliveries.createEndpoint(
-          index,
-          index < endpoints
-            ? url + hookPath
-            : index < endpoints + hanging
-              ? url + hangingPath
-              : `${load.refusingUrl}${hookPath}`
-        ),
+      (index) => deliveries.createEndpoint(index, index, urlOf(index)),
       { concurrency: callers, discard: true }
     )
     const recorded = countOf(yield* Effect.context<never>())
@@ -135,9 +136,8 @@ serveWorkload((load: SluiceLoad) =>
     }
     const emit = async (forSeconds: number): Promise<OpenSample> => {
       const before = recorded()
-      const sample = await Effect.runPromise(openLoop(deliveries, organizations, eventsPerSecond, forSeconds))
-      // where some never answer, who waits for outcomes waits for ever
-      if (organizations === endpoints) await drained(recorded, before + sample.emitted)
+      const sample = await openLoop(deliveries, organizations, endpoints, eventsPerSecond, forSeconds)
+      await drained(recorded, before + sample.emitted)
       return sample
     }
     yield* Effect.promise(() => emit(load.warmUpSeconds))
