@@ -3,136 +3,24 @@
  * schema. `resolveConfig` checks all of them at once and reports every fault together, so that a boot fails once and
  * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
-import { Data, Redacted, Result, Schema } from "effect"
-import { parseNatsAddress } from "./nats/address.ts"
-
-/** One setting: where it comes from, what it means and how its text becomes a value. */
-interface Setting<A> {
-  readonly env: string
-  readonly flag: string
-  readonly description: string
-  /** The text assumed when neither flag nor environment gives one; undefined where the setting may be absent. */
-  readonly fallback: string | undefined
-  readonly secret: boolean
-  /** What the text must be, in words, for the fault's sentence. */
-  readonly expected: string
-  readonly parse: (text: string) => Result.Result<A, string>
-  /** What of a valid secret may be shown; nothing where there is no such function. */
-  readonly show?: (text: string) => string
-}
-
-const setting =
-  <A>(
-    expected: string,
-    parse: (text: string) => A | undefined,
-    more: { readonly explain?: (text: string) => string | undefined; readonly show?: (text: string) => string } = {}
-  ) =>
-  (options: { readonly env: string; readonly description: string; readonly fallback?: string }): Setting<A> => ({
-    env: options.env,
-    flag: options.env
-      .replace(/^SLUICE_/, "")
-      .toLowerCase()
-      .replaceAll("_", "-"),
-    description: options.description,
-    fallback: options.fallback,
-    secret: false,
-    expected,
-    parse: (text) => {
-      const value = parse(text)
-      if (value !== undefined) return Result.succeed(value)
-      const why = more.explain?.(text)
-      return Result.fail(why === undefined ? expected : `${expected} (${why})`)
-    },
-    ...(more.show === undefined ? {} : { show: more.show })
-  })
-
-const secret = <A>(of: Setting<A>): Setting<Redacted.Redacted<A>> => ({
-  ...of,
-  secret: true,
-  parse: (text) => Result.map(of.parse(text), (value) => Redacted.make(value))
-})
-
-const text = setting("a text that is not empty", (value) => (value === "" ? undefined : value))
-
-const integer = (minimum: number, maximum: number) =>
-  setting(`a whole number from ${minimum} to ${maximum}`, (value) => {
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-    return number >= minimum && number <= maximum ? number : undefined
-  })
-
-const oneOf = <const Choices extends ReadonlyArray<string>>(choices: Choices) =>
-  setting(`one of ${choices.join(", ")}`, (value): Choices[number] | undefined =>
-    choices.includes(value) ? value : undefined
-  )
-
-const url = (...protocols: ReadonlyArray<string>) =>
-  setting(`an address such as ${protocols[0]}//host`, (value) => {
-    const parsed = URL.parse(value)
-    return parsed !== null && protocols.includes(parsed.protocol) && parsed.host !== "" ? value : undefined
-  })
-
-const misplaced = /[@#]|\/.*\//
-
-/** An address is worth seeing without its user and password. */
-const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
-
-/** A `/`, `?`, `#` or `@` in a password that is not encoded moves part of it to where host and database stand. */
-const postgresUrl = setting(
-  "an address such as postgres://user:password@host:5432/database",
-  (value) => {
-    const parsed = URL.parse(value)
-    const named = parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol) && parsed.host !== ""
-    return named && !misplaced.test(`${parsed.pathname}${parsed.hash}`) ? value : undefined
-  },
-  {
-    explain: (value) => (/^postgres(ql)?:\/\/.*[@#]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
-    show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
-  }
-)
-
-const natsUrl = setting(
-  "an address such as nats://user:password@host:4222, several separated by commas",
-  (value) => (Result.isSuccess(parseNatsAddress(Redacted.make(value))) ? value : undefined),
-  {
-    explain: (value) => {
-      const address = parseNatsAddress(Redacted.make(value))
-      return Result.isFailure(address) ? address.failure.reason : undefined
-    },
-    show: (value) =>
-      value
-        .split(",")
-        .map((one) => withoutCredentials(one.trim()))
-        .join(",")
-  }
-)
-
-const isDecodable = (encoded: string): boolean => {
-  try {
-    decodeURIComponent(encoded)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Percent-encoded values, as OpenTelemetry's own variable is written. */
-const headers = setting("headers such as name=value,name=value with percent-encoded values", (value) =>
-  value.split(",").every((pair) => /^[^=\s]+=/.test(pair.trim()) && isDecodable(pair)) ? value : undefined
-)
-
-/** An API key as the platform makes them; the demo key may be given a value of this form. */
-const apiKey = setting("a key such as sk_live_… with at least 22 letters and digits after the prefix", (value) =>
-  /^sk_(live|test)_[A-Za-z0-9]{22,128}$/.test(value) ? value : undefined
-)
-
-const adminKey = setting("a key such as adm_… with at least 22 letters and digits after the prefix", (value) =>
-  /^adm_[A-Za-z0-9]{22,128}$/.test(value) ? value : undefined
-)
-
-/** Part of the names of streams and subjects, where dots, blanks and wildcards have a meaning. */
-const namespace = setting("1 to 64 letters, digits, _ and -", (value) =>
-  /^[A-Za-z0-9_-]{1,64}$/.test(value) ? value : undefined
-)
+import { Data, Result, Schema } from "effect"
+import {
+  adminKey,
+  apiKey,
+  durations,
+  headers,
+  integer,
+  namespace,
+  natsUrl,
+  oneOf,
+  postgresUrl,
+  type Setting,
+  secret,
+  secretsKeys,
+  text,
+  url
+} from "./settingKinds.ts"
+import { targetPolicies } from "./webhooks/targets.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
 export const settings = {
@@ -267,6 +155,29 @@ export const settings = {
     fallback: "262144",
     description: "Largest request body in bytes"
   }),
+  secretsKey: secret(
+    secretsKeys({
+      env: "SLUICE_SECRETS_KEY",
+      description:
+        "Key under which webhooks' signing secrets are stored, earlier ones behind a comma; default: made in the data folder when PostgreSQL is embedded"
+    })
+  ),
+  webhookTargets: oneOf(targetPolicies)({
+    env: "SLUICE_WEBHOOK_TARGETS",
+    description:
+      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded and NODE_ENV is not production"
+  }),
+  webhookRetryDelays: durations({
+    env: "SLUICE_WEBHOOK_RETRY_DELAYS",
+    description: "Waits before the retries of a webhook delivery; default: 5s,30s,2m,15m,1h"
+  }),
+  webhookTimeout: integer(
+    100,
+    60_000
+  )({
+    env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
+    description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
+  }),
   otlpEndpoint: url(
     "http:",
     "https:"
@@ -305,6 +216,7 @@ type Defaulted =
   | "logLevel"
   | "accessLog"
   | "maxBodyBytes"
+  | "webhookTargets"
 
 /** The validated configuration. A setting without default and value is undefined. */
 export type Config = {
@@ -377,11 +289,16 @@ export const resolveConfig = (
       faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
     }
   }
-  if (config.demo === undefined) {
-    config.demo = config.nodeEnv === "production" ? "off" : "on"
-    const line = lines.findIndex(({ name }) => name === "demo")
-    lines[line] = { ...lines[line]!, value: String(config.demo) }
+  const assume = (name: keyof Settings, value: string) => {
+    if (config[name] !== undefined) return
+    config[name] = value
+    const line = lines.findIndex((one) => one.name === name)
+    lines[line] = { ...lines[line]!, value }
   }
+  const production = config.nodeEnv === "production"
+  const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
+  assume("demo", production ? "off" : "on")
+  assume("webhookTargets", embedded && !production ? "any" : "public")
   const { host, port, adminHost, adminPort } = config
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
     faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)

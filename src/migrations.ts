@@ -9,6 +9,7 @@ import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
 import { createTelcoTables } from "./telco/migrations.ts"
 import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
+import { createWebhookTables } from "./webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
@@ -16,6 +17,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 3, name: "engine", run: createEngineTables },
   { number: 4, name: "custom request rates", run: addRequestRate },
   { number: 5, name: "event log", run: createEventTables },
+  { number: 6, name: "webhook endpoints", run: createWebhookTables },
   { number: 7, name: "webhook deliveries", run: createDeliveryTables },
   { number: 8, name: "telco numbers", run: createTelcoTables }
 ]

@@ -15,6 +15,7 @@ import { NatsConnection } from "./nats/connection.ts"
 import { ApiKeys } from "./platform/ApiKeys.ts"
 import { Authentication } from "./platform/Authentication.ts"
 import { Cursors } from "./platform/Cursors.ts"
+import { type DispatchOptions, layerDispatcher } from "./platform/dispatch.ts"
 import { type EngineSettings, layerEngine } from "./platform/engine.ts"
 import { Health } from "./platform/Health.ts"
 import { OrganizationPlans } from "./platform/OrganizationPlans.ts"
@@ -26,13 +27,28 @@ import * as Notifications from "./postgres/Notifications.ts"
 import * as PgClient from "./postgres/PgClient.ts"
 import { Inventory } from "./telco/Inventory.ts"
 import { Telco } from "./telco/Telco.ts"
+import { Deliveries } from "./webhooks/Deliveries.ts"
+import { deliveriesTable, skippedTable } from "./webhooks/deliveryModel.ts"
+import { Endpoints } from "./webhooks/Endpoints.ts"
+import { IdempotentRequests } from "./webhooks/IdempotentRequests.ts"
+import * as Replays from "./webhooks/Replays.ts"
+import type { SecretsKeys } from "./webhooks/secretsKeys.ts"
+import { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
 /** The tables that are kept by day. */
-const keptTables: ReadonlyArray<KeptTable> = [{ table: eventsTable, retentionMillis: eventRetentionMillis }]
+const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skippedTable].map((table) => ({
+  table,
+  retentionMillis: eventRetentionMillis
+}))
 
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
+}
+
+export interface WebhookOptions extends DispatchOptions {
+  /** The keys under which signing secrets are stored; the first for new ones. */
+  readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
@@ -55,13 +71,27 @@ export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Cursors.layer)
 )
 
-/** Everything a node serves from. Needs the stores, `OrganizationPlans` and `Engine`. */
-export const layerServices = (options: StoreOptions) =>
+/** Webhook endpoints, their deliveries and replays. */
+const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
+  Layer.mergeAll(
+    Endpoints.layer({ targets: options.webhookTargets }),
+    Deliveries.layer,
+    IdempotentRequests.layer,
+    Replays.layer
+  )
+
+/** Sends webhooks. Needs the stores and what `layerDecisions` gives. */
+export const layerDelivery = (options: WebhookOptions) =>
+  layerDispatcher(options).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
+
+/** Everything a node serves from. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the secrets alone. */
+export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
   Layer.mergeAll(
     Authentication.layer,
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
     EventLog.layer,
+    layerWebhookServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))

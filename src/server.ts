@@ -13,11 +13,24 @@ import { layerEvents } from "./events/http.ts"
 import { SluiceApi } from "./http/api.ts"
 import { layerServer, type ServerOptions } from "./http/server.ts"
 import { layerSystem } from "./http/system.ts"
-import { layerDirectoryAccess, layerEventsAccess, layerTelcoAccess } from "./platform/layerAccess.ts"
+import {
+  layerDirectoryAccess,
+  layerEventsAccess,
+  layerTelcoAccess,
+  layerWebhooksAccess
+} from "./platform/layerAccess.ts"
 import { layerTelco } from "./telco/http.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "./webhooks/http.ts"
 
 export type { ServerOptions } from "./http/server.ts"
-export { layerDecisions, layerServices, layerStores, type StoreOptions } from "./platform.ts"
+export {
+  layerDecisions,
+  layerDelivery,
+  layerServices,
+  layerStores,
+  type StoreOptions,
+  type WebhookOptions
+} from "./platform.ts"
 
 /** Ends the event streams before the listener stops, which waits for what is under way. */
 const layerStreamsEnd = Layer.effectDiscard(
@@ -28,12 +41,20 @@ const layerStreamsEnd = Layer.effectDiscard(
   })
 )
 
-/** The public API on its listener. Needs `Authentication`, `Directory`, `EventLog`, `Telco` and `Health`. */
+/** The public API on its listener. Needs the services of `layerServices`. */
 export const layerPublic = (options: ServerOptions) =>
   layerStreamsEnd.pipe(
     Layer.provideMerge(layerServer(SluiceApi, options)),
-    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerSystem)),
-    Layer.provide(Layer.mergeAll(layerDirectoryAccess, layerEventsAccess, layerTelcoAccess)),
+    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerWebhooks, layerSystem)),
+    Layer.provide(
+      Layer.mergeAll(
+        layerDirectoryAccess,
+        layerEventsAccess,
+        layerTelcoAccess,
+        layerWebhooksAccess,
+        layerWebhookUrlRequired
+      )
+    ),
     Layer.provide(EventStreams.layer)
   )
 

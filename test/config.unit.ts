@@ -117,4 +117,31 @@ describe("configuration", () => {
     const { lines } = resolved({ NODE_ENV: "production" })
     expect(lines.find(({ name }) => name === "demo")).toMatchObject({ value: "off", source: "default" })
   })
+
+  it("lets webhooks go anywhere in a development start with servers of its own, and nowhere else unless told", () => {
+    const targets = (environment: Record<string, string>) => resolved(environment).config.webhookTargets
+    const servers = { DATABASE_URL: "postgres://db/sluice", NATS_URL: "nats://one:4222" }
+    expect(targets({})).toBe("any")
+    expect(targets({ NODE_ENV: "production" })).toBe("public")
+    expect(targets({ NODE_ENV: "production", SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
+    expect(targets({ SLUICE_WEBHOOK_TARGETS: "public" })).toBe("public")
+    expect(targets(servers)).toBe("public")
+    expect(targets({ DATABASE_URL: servers.DATABASE_URL })).toBe("public")
+    expect(targets({ NATS_URL: servers.NATS_URL })).toBe("public")
+    expect(targets({ ...servers, SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
+    const { lines } = resolved({})
+    expect(lines.find(({ name }) => name === "webhookTargets")).toMatchObject({ value: "any", source: "default" })
+  })
+
+  it("takes several keys for signing secrets, and shows none of them", () => {
+    const [key, earlier] = ["ab".repeat(32), "A".repeat(43)]
+    const { lines, config } = resolved({ SLUICE_SECRETS_KEY: `${key},${earlier}` })
+    expect(Redacted.value(config.secretsKey!).map(({ bytes }) => bytes.length)).toEqual([32, 32])
+    expect(describeConfig(lines)).toMatch(/SLUICE_SECRETS_KEY +<redacted> /)
+    const faulty = resolveConfig({ SLUICE_SECRETS_KEY: `${key},s3cr3t` })
+    const faults = Result.isFailure(faulty) ? faulty.failure.faults : []
+    expect(faults).toEqual([
+      "SLUICE_SECRETS_KEY must be 32 bytes in base64 or hexadecimal, such as `openssl rand -base64 32` makes, earlier keys behind a comma"
+    ])
+  })
 })

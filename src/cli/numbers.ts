@@ -9,7 +9,7 @@ import { maximumNumbers } from "../telco/Inventory.ts"
 import { isRefused, makeNumbersReader, type NumbersCount } from "../telco/numbersFile.ts"
 import { everyPage, withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
-import { printJson, printTable, shownTime } from "./output.ts"
+import { explained, printJson, printTable, shownTime } from "./output.ts"
 
 const dataDir = { dataDir: settingFlags.dataDir }
 
@@ -59,7 +59,7 @@ const readNumbers = <E, R>(path: string, onNumber: (tn: string) => void, flush: 
     const reader = makeNumbersReader(onNumber)
     const chunks = Stream.mapError(fileSystem.stream(path), ({ reason }) => {
       const words = { NotFound: "there is no such file", PermissionDenied: "permission is denied" }
-      return new FileUnreadable({ path, reason: words[reason._tag as keyof typeof words] ?? reason.message })
+      return new FileUnreadable({ path, reason: words[reason._tag as keyof typeof words] ?? "it is no readable file" })
     })
     yield* Stream.runForEach(chunks, (chunk) =>
       Effect.andThen(
@@ -88,12 +88,13 @@ const importNumbers = Command.make(
     json,
     ...dataDir
   },
-  (flags) =>
-    withAdmin(
+  Effect.fnUntraced(function* (flags) {
+    // Before anything is started for it.
+    const count = yield* explained(judge(flags.file))
+    return yield* withAdmin(
       flags,
       Effect.gen(function* () {
         const client = yield* AdminClient
-        const count = yield* judge(flags.file)
         const batch: Array<string> = []
         let added = 0
         const send = (atLeast: number) =>
@@ -116,6 +117,7 @@ const importNumbers = Command.make(
             )
       })
     )
+  })
 ).pipe(Command.withDescription("Add the numbers of a file to an organization's inventory"))
 
 const list = Command.make("list", { org, json, ...dataDir }, (flags) =>

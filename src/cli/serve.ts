@@ -18,13 +18,14 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerObservability } from "../observability.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { layerEngineHealth } from "../platform/engine.ts"
-import { layerDecisions, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
+import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
 import { checkServer } from "../postgres/server.ts"
 import { layerAdmin, layerPublic } from "../server.ts"
 import { version } from "../version.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
+import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
 
 /** Where a listener listens, and the settings that say so. */
 interface Address {
@@ -92,6 +93,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
   const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
 
+  yield* requireSecretsKey(config)
   yield* requireAddress(api)
   if (adminOn) yield* requireAddress(admin)
   const folder = yield* openDataFolder(config.dataDir)
@@ -106,7 +108,14 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
 
-  const options = { databaseUrl, maxConnections: config.databasePool }
+  const options = {
+    databaseUrl,
+    maxConnections: config.databasePool,
+    secretsKeys: yield* secretsKeys(config, folder),
+    webhookTargets: config.webhookTargets,
+    webhookRetryDelays: config.webhookRetryDelays,
+    webhookTimeoutMillis: config.webhookTimeout
+  }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // First of all: where another platform runs on this database, this one is refused.
   const decisions = yield* Layer.build(
@@ -124,9 +133,14 @@ const run = Effect.fnUntraced(function* (config: Config) {
   const platform = yield* Layer.build(
     Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
       Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
     )
   )
+
+  if (config.webhookTargets === "any") {
+    yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
+  }
 
   return yield* Effect.gen(function* () {
     const directory = yield* Directory

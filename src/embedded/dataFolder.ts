@@ -21,7 +21,7 @@ import { writeOnce, writeWhole } from "./wholeFiles.ts"
 /** The layout's version. A later layout either reads this one or refuses it by name. */
 export const FOLDER_FORMAT = 1
 
-/** Random bytes of a secret: 192 bits, 32 characters of base64url. */
+/** Random bytes of a secret, unless more are asked for: 192 bits, 32 characters of base64url. */
 const SECRET_BYTES = 24
 
 /** Files that may lie in a folder that is otherwise empty: those of file systems and of version control. */
@@ -58,8 +58,8 @@ export interface DataFolder {
    */
   readonly token: string
   readonly file: (...segments: ReadonlyArray<string>) => string
-  /** A random text that is made once and kept in `secrets/<name>`, readable by the owner only. */
-  readonly secret: (name: string) => Effect.Effect<Redacted.Redacted<string>, DataFolderUnusable>
+  /** A random text of `bytes` in base64url that is made once and kept in `secrets/<name>`, readable by the owner only. */
+  readonly secret: (name: string, bytes?: number) => Effect.Effect<Redacted.Redacted<string>, DataFolderUnusable>
   /** Tells commands where this platform is, until the scope closes. Only the holder of the lock may call it. */
   readonly publish: (
     run: Omit<RunningPlatform, "pid" | "processStartedAt" | "startedAtMillis">
@@ -176,10 +176,10 @@ export const openDataFolder = Effect.fnUntraced(function* (
     hold,
     running,
     publish,
-    secret: (name) =>
+    secret: (name, bytes = SECRET_BYTES) =>
       attempt(() =>
         // Secrets come from the system's own source and never from the Random service, which a seed can replay.
-        writeOnce(file("secrets", name), `${randomBytes(SECRET_BYTES).toString("base64url")}\n`)
+        writeOnce(file("secrets", name), `${randomBytes(bytes).toString("base64url")}\n`)
       ).pipe(Effect.map((text) => Redacted.make(text.trim(), { label: name })))
   }
 })

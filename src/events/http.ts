@@ -7,6 +7,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { SluiceApi } from "../http/api.ts"
+import { builtWith } from "../http/lean.ts"
 import { quote } from "../http/parameters.ts"
 import {
   EnvelopeInvalidRequest,
@@ -15,7 +16,7 @@ import {
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
 import { Authentication } from "../platform/Authentication.ts"
-import { CurrentPrincipal } from "../platform/access.ts"
+import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { givenKey } from "../platform/layerAccess.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
@@ -142,4 +143,4 @@ export const layerEvents = HttpApiBuilder.group(
         }).pipe(Effect.catchTags({ SqlError: unavailable, TooManyStreams: tooMany }))
     })
   })
-)
+).pipe(builtWith(EventLog, EventStreams, Authentication, EventsAccess))

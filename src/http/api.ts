@@ -8,6 +8,7 @@ import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { version } from "../version.ts"
+import { WebhooksApi } from "../webhooks/api.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
@@ -15,6 +16,7 @@ export class SluiceApi extends HttpApi.make("sluice")
   .add(DirectoryApi)
   .add(EventsApi)
   .add(TelcoApi)
+  .add(WebhooksApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

@@ -10,10 +10,15 @@ interface Response {
   readonly content?: Record<string, Record<string, unknown>>
 }
 
+interface Body {
+  readonly schema: { readonly anyOf?: ReadonlyArray<{ readonly type?: string }> }
+}
+
 interface Operation {
   readonly tags?: ReadonlyArray<string>
   readonly responses?: Record<string, Response>
   security?: ReadonlyArray<Record<string, ReadonlyArray<string>>>
+  requestBody?: { required?: boolean; readonly content: Record<string, Body> }
   parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: Record<string, unknown> }>
 }
 
@@ -67,6 +72,10 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
           operation.security = [...operation.security, { apiKeyQuery: [] }]
         }
       }
+      // A body that may be null may be left out.
+      const { requestBody } = operation
+      const { anyOf } = requestBody?.content["application/json"]?.schema ?? {}
+      if (requestBody !== undefined && anyOf?.some(({ type }) => type === "null")) requestBody.required = false
     }
   }
   document.components = {

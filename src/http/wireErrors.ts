@@ -32,6 +32,22 @@ export class NotFound extends Schema.Error<NotFound>("sluice/NotFound")(
   { httpApiStatus: 404, description: "Nothing has the given id; the message names it" }
 ) {}
 
+/** 409: what was asked does not fit the state that the thing is in; the message says why. */
+export class Conflict extends Schema.Error<Conflict>("sluice/Conflict")(
+  { _tag: Schema.tagDefaultOmit("Conflict"), error: Schema.tag("conflict"), message: Schema.String },
+  { httpApiStatus: 409, description: "What was asked does not fit the present state; the message says why" }
+) {}
+
+/** 409: the Idempotency-Key was used for another request. */
+export class IdempotencyKeyReused extends Schema.Error<IdempotencyKeyReused>("sluice/IdempotencyKeyReused")(
+  {
+    _tag: Schema.tagDefaultOmit("IdempotencyKeyReused"),
+    error: Schema.tag("idempotency_conflict"),
+    message: Schema.String
+  },
+  { httpApiStatus: 409, description: "The Idempotency-Key was used for another request" }
+) {}
+
 /** 429: the organization's request rate is used up; `Retry-After` says when the next minute begins. */
 export class RateLimited extends Schema.Error<RateLimited>("sluice/RateLimited")(
   { _tag: Schema.tagDefaultOmit("RateLimited"), error: Schema.tag("rate_limited"), message: Schema.String },

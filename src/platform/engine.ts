@@ -1,7 +1,7 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
  * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
- * `DayPartitions` and `EventWakeups`.
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal` and `DispatchFeed` come out too.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -17,18 +17,37 @@ import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
+import { DispatchFeed } from "../webhooks/DispatchFeed.ts"
+import type { SigningSecrets } from "../webhooks/dispatchPorts.ts"
+import { dispatchProjection, type EventAppend } from "../webhooks/dispatchProjection.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpointRules.ts"
+import { ReplaySignal, replayProjection } from "../webhooks/replaying.ts"
+import { layerMatching } from "./dispatch.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 import { organizationProjection } from "./organizationProjection.ts"
 import { requestLimiter } from "./RequestRate.ts"
 
 /** What the parts of the SQL reactor need. */
-type ProjectionServices = SqlClient.SqlClient | Notifications | DayPartitions | EventWakeups
+type ProjectionServices =
+  | SqlClient.SqlClient
+  | Notifications
+  | DayPartitions
+  | EventWakeups
+  | ReplaySignal
+  | DispatchFeed
+  | EventAppend
+  | SigningSecrets
 
 /** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine<ProjectionServices>("projections", [organizationProjection, eventProjection])
+export const projections = Reactor.combine<ProjectionServices>("projections", [
+  organizationProjection,
+  eventProjection,
+  dispatchProjection,
+  replayProjection
+])
 
-export const actors = [OrganizationActor, TelcoActor, TestEventsActor]
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]
 
 export interface EngineSettings {
@@ -58,7 +77,9 @@ export const layerPorts = (settings: EngineSettings) =>
 export const layerEngine = (settings: EngineSettings) =>
   Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: settings.partitions } }).pipe(
     Layer.provide(PlacementPostgres.layer()),
-    Layer.provide(layerPorts(settings))
+    Layer.provide(layerPorts(settings)),
+    Layer.provide(layerMatching),
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
   )
 
 /** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */

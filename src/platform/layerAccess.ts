@@ -3,7 +3,7 @@
  * authenticated request is counted by the request rate before its handler runs. The warm path is synchronous. Needs
  * `Authentication` and `RequestRate`.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RequestState } from "../http/RequestState.ts"
@@ -81,6 +81,8 @@ const enveloped: Refusals<
   unavailable: EnvelopeUnavailable.of
 }
 
+type RequestFiber = Fiber.Fiber<unknown, unknown>
+
 interface AccessOptions<Refusal> {
   /** The service that the key must have; none where scopes alone decide. */
   readonly service?: Service
@@ -108,33 +110,32 @@ const makeAccess = <Refusal>(
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
   ) => {
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
-    const enter = (principal: Principal): Admitted => {
+    const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
       const refusal = check(principal, endpoint)
-      return refusal === undefined
-        ? Effect.provideService(httpEffect, CurrentPrincipal, principal)
-        : Effect.fail(refusal)
+      if (refusal !== undefined) return Effect.fail(refusal)
+      // The request's fiber gets its context back when the request is over.
+      fiber.setContext(Context.add(fiber.context, CurrentPrincipal, principal))
+      return httpEffect as Admitted
+    }
+    const proceed = (fiber: RequestFiber, principal: Principal, decision: Decision | undefined): Admitted => {
+      if (decision === undefined) return enter(fiber, principal)
+      Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitHeaders(decision)
+      if (decision.allowed) return enter(fiber, principal)
+      // What was decided is in the headers.
+      return Effect.fail(
+        refusals.rateLimited(
+          `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
+        )
+      )
     }
     /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
-    const admit = (principal: Principal | null): Admitted => {
+    const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
       if (principal === null) return Effect.fail(refusals.unauthorized)
       const taken = requestRate.take(principal)
       return Effect.isEffect(taken)
-        ? Effect.flatMap(taken, (decision) => proceed(principal, decision))
-        : proceed(principal, taken)
+        ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
+        : proceed(fiber, principal, taken)
     }
-    const proceed = (principal: Principal, decision: Decision | undefined): Admitted =>
-      decision === undefined
-        ? enter(principal)
-        : Effect.withFiber((fiber): Admitted => {
-            Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitHeaders(decision)
-            if (decision.allowed) return enter(principal)
-            // What was decided is in the headers.
-            return Effect.fail(
-              refusals.rateLimited(
-                `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
-              )
-            )
-          })
     return Effect.withFiber((fiber): Admitted => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
@@ -144,10 +145,10 @@ const makeAccess = <Refusal>(
         return Effect.fail(refusals.invalid("The parameter 'apiKey' was given more than once."))
       }
       const warm = authentication.verifyWarm(key, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
-      if (warm !== undefined) return admit(warm)
+      if (warm !== undefined) return admit(fiber, warm)
       return authentication.verify(key).pipe(
         Effect.mapError(() => refusals.unavailable("The API key cannot be checked right now")),
-        Effect.flatMap(admit)
+        Effect.flatMap((principal) => admit(fiber, principal))
       )
     })
   }

@@ -3,10 +3,11 @@ import { Context, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { SluiceApi } from "../http/api.ts"
+import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
 import { RequestState } from "../http/RequestState.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
-import { CurrentPrincipal } from "../platform/access.ts"
+import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
@@ -63,4 +64,4 @@ export const layerTelco = HttpApiBuilder.group(
         ).pipe(Effect.catchTags(failures))
     })
   })
-)
+).pipe(builtWith(Telco, TelcoAccess))

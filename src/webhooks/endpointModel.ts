@@ -85,7 +85,18 @@ export const EndpointCommand = Schema.Union([
   }),
   Schema.TaggedStruct("Delete", {}),
   Schema.TaggedStruct("Get", {}),
-  Schema.TaggedStruct("Unpause", {}),
+  /** With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller. */
+  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
+  /**
+   * Sends events of the past again: those from `since` on and before `until` (now, where it is left out or later) that match the endpoint's
+   * patterns and, where given, `types`. The id is chosen at random by the caller.
+   */
+  Schema.TaggedStruct("RequestReplay", {
+    replayId: Id,
+    since: Millis,
+    until: Schema.NullOr(Millis),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  }),
   Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
   Schema.TaggedStruct("RequestTest", {}),
   /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
@@ -120,14 +131,26 @@ export const EndpointFact = Schema.Union([
   /** `previousUntil` null: the secret before signs no more. */
   Schema.TaggedStruct("SecretRotated", { secretId: Id, previousUntil: Schema.NullOr(Millis) }),
   Schema.TaggedStruct("PreviousSecretEnded", {}),
-  Schema.TaggedStruct("TestRequested", { eventId: EventId })
+  Schema.TaggedStruct("TestRequested", { eventId: EventId }),
+  /**
+   * The events of the interval stand before this in the log, but for those of its last millisecond that are delivered anyway. `patterns` are
+   * the endpoint's at that place.
+   */
+  Schema.TaggedStruct("ReplayRequested", {
+    replayId: Id,
+    since: Millis,
+    until: Millis,
+    patterns: Schema.Array(Schema.String),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  })
 ])
 export type EndpointFact = typeof EndpointFact.Type
 
-/** The endpoint after the command, null where there is none (any more); `eventId` of a requested test. */
+/** The endpoint after the command, null where there is none (any more); `eventId` of a requested test, `replay` of a replay. */
 export const EndpointReply = Schema.Struct({
   endpoint: Schema.NullOr(Endpoint),
-  eventId: Schema.optionalKey(EventId)
+  eventId: Schema.optionalKey(EventId),
+  replay: Schema.optionalKey(Schema.Struct({ replayId: Id, since: Millis, until: Millis }))
 })
 export type EndpointReply = typeof EndpointReply.Type
 
@@ -167,6 +190,15 @@ export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("En
   }
 }
 
+/** What was asked needs an endpoint that is not paused. */
+export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("EndpointPaused", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The webhook endpoint ${this.endpointId} is paused`
+  }
+}
+
 /** A field outside its bounds; the message names it and the bounds. */
 export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("EndpointInvalid", {
   field: Schema.String,
@@ -178,6 +210,7 @@ export const EndpointRejection = Schema.Union([
   EndpointExists,
   TooManyEndpoints,
   EndpointDisabled,
+  EndpointPaused,
   EndpointInvalid,
   UrlRefused,
   InvalidPattern

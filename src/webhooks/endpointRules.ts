@@ -6,8 +6,8 @@
 import { Result, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import { publicEvent } from "../events/catalogue.ts"
-import { eventIdPrefix } from "../events/event.ts"
-import { type InvalidPattern, parsePatterns } from "../events/patterns.ts"
+import { eventIdPrefix, eventRetentionMillis } from "../events/event.ts"
+import { InvalidPattern, parsePatterns } from "../events/patterns.ts"
 import {
   Endpoint,
   EndpointCommand,
@@ -16,6 +16,7 @@ import {
   EndpointFact,
   EndpointInvalid,
   EndpointNotFound,
+  EndpointPaused,
   EndpointRejection,
   EndpointReply,
   failingAfterFailures,
@@ -99,6 +100,7 @@ const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null
     case "PreviousSecretEnded":
       return { ...endpoint, previousSecret: null }
     case "TestRequested":
+    case "ReplayRequested":
       return endpoint
   }
 }
@@ -110,11 +112,11 @@ const evolve = (state: Endpoint | null, fact: EndpointFact): Endpoint | null =>
 const after = (
   state: Endpoint | null,
   facts: ReadonlyArray<EndpointFact>,
-  more: Pick<Parameters<typeof Actor.decided>[0], "events" | "others"> & { readonly eventId?: string } = {}
+  more: Pick<Parameters<typeof Actor.decided>[0], "events" | "others"> & Omit<EndpointReply, "endpoint"> = {}
 ): Decision => {
-  const { eventId, ...rest } = more
-  const endpoint = facts.reduce(evolve, state)
-  return Actor.decided({ ...rest, facts, reply: { endpoint, ...(eventId === undefined ? {} : { eventId }) } })
+  const { eventId, replay, ...rest } = more
+  const reply = { ...(eventId === undefined ? {} : { eventId }), ...(replay === undefined ? {} : { replay }) }
+  return Actor.decided({ ...rest, facts, reply: { endpoint: facts.reduce(evolve, state), ...reply } })
 }
 
 const problemOf = (
@@ -183,6 +185,49 @@ const rotate = (endpoint: Endpoint, command: Command<"RotateSecret">, now: numbe
   return after(endpoint, [{ _tag: "SecretRotated", secretId, previousUntil }])
 }
 
+/** Facts of a replay of the interval, behind others of the same decision. */
+const replayed = (
+  endpoint: Endpoint,
+  before: ReadonlyArray<EndpointFact>,
+  replay: { readonly replayId: string; readonly since: number; readonly until: number },
+  types: ReadonlyArray<string> | null
+): Decision =>
+  after(endpoint, [...before, { _tag: "ReplayRequested", ...replay, patterns: endpoint.enabledEvents, types }], {
+    replay
+  })
+
+const requestReplay = (
+  endpoint: Endpoint,
+  command: Command<"RequestReplay">,
+  { now, self }: Actor.DecideContext
+): Decision => {
+  const { replayId, since, types } = command
+  // what was decided in this millisecond already belongs to it
+  const until = Math.min(command.until ?? now + 1, now + 1)
+  const refuse = (field: string, message: string) => Actor.rejected(new EndpointInvalid({ field, message }))
+  if (since < now - eventRetentionMillis) return refuse("since", "since is more than 30 days ago")
+  if (since >= until) return refuse("since", "since must be before until, and not in the future")
+  const checked = types === null ? undefined : parsePatterns(types)
+  if (checked !== undefined && Result.isFailure(checked)) {
+    const { message, reason } = checked.failure
+    // where it is about the list itself it names the field that lists of patterns otherwise are in
+    return Actor.rejected(new InvalidPattern({ reason, message: message.replace("enabled_events", "types") }))
+  }
+  if (!endpoint.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
+  if (endpoint.paused !== null) return Actor.rejected(new EndpointPaused({ endpointId: self.key }))
+  return replayed(endpoint, [], { replayId, since, until }, types)
+}
+
+const unpause = (endpoint: Endpoint, { replayId }: Command<"Unpause">, context: Actor.DecideContext): Decision => {
+  const { now, self } = context
+  if (replayId !== undefined && !endpoint.isActive)
+    return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
+  if (endpoint.paused === null) return after(endpoint, [])
+  if (replayId === undefined) return after(endpoint, [{ _tag: "Unpaused" }])
+  const since = Math.max(endpoint.paused.at, now - eventRetentionMillis)
+  return replayed(endpoint, [{ _tag: "Unpaused" }], { replayId, since, until: now + 1 }, null)
+}
+
 /** Facts and events of a failure: counted where it is a delivery's, and pausing where that is due. */
 const fail = (
   endpoint: Endpoint,
@@ -229,7 +274,9 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
         others: [WebhookEndpoints.facts("", [{ _tag: "Removed", endpointId: context.self.key }])]
       })
     case "Unpause":
-      return after(state, state.paused === null ? [] : [{ _tag: "Unpaused" }])
+      return unpause(state, command, context)
+    case "RequestReplay":
+      return requestReplay(state, command, context)
     case "RotateSecret":
       return rotate(state, command, context.now)
     case "RequestTest": {

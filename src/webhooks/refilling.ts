@@ -220,27 +220,34 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
   }
 })
 
+/** Ends what is too old and what belongs to deleted endpoints; answers whether there may be more of it. */
+const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: RefillParts, partition: number) {
+  for (const endpointId of yield* store.deleted(partition, pageSize))
+    dispatching.cancel(dispatching.worker(partition, endpointId))
+  const now = yield* Clock.currentTimeMillis
+  const expired = yield* store.expire(partition, { now, limit: endedAtOnce })
+  metrics.outcome("expired", expired)
+  return expired === endedAtOnce
+})
+
 const scanning = (parts: RefillParts) => {
-  const { actors, dispatching, metrics, store } = parts
-  let endedAt = Number.NEGATIVE_INFINITY
+  const { actors, dispatching } = parts
+  /** When a partition is next looked through for what is to be ended; one that was just taken over at once. */
+  let endingAt: ReadonlyMap<number, number> = new Map()
   return steadily(
     "looking for due ones",
     Effect.gen(function* () {
       const begunAt = yield* Clock.currentTimeMillis
       const partitions = yield* actors.partitions
       dispatching.dropOthers(new Set(partitions))
-      const isEnding = begunAt - endedAt >= endingMillis
-      if (isEnding) endedAt = begunAt
+      const next = new Map<number, number>()
       for (const partition of partitions) {
         yield* scan(parts, partition)
-        if (!isEnding) continue
-        for (const endpointId of yield* store.deleted(partition, pageSize))
-          dispatching.cancel(dispatching.worker(partition, endpointId))
-        const expired = yield* store.expire(partition, { now: begunAt, limit: endedAtOnce })
-        metrics.outcome("expired", expired)
-        // there may be more
-        if (expired === endedAtOnce) endedAt = Number.NEGATIVE_INFINITY
+        const due = endingAt.get(partition) ?? begunAt
+        if (begunAt < due) next.set(partition, due)
+        else if (!(yield* ending(parts, partition))) next.set(partition, begunAt + endingMillis)
       }
+      endingAt = next
       const took = (yield* Clock.currentTimeMillis) - begunAt
       const pauseMillis = Math.min(Math.max(dispatching.settings.scanMillis, took * scanShare), lastScanPauseMillis)
       yield* Effect.sleep(Duration.millis(pauseMillis))

@@ -37,7 +37,20 @@ describe("openapi.json", () => {
       "/v1/npa/{npa}",
       "/v1/npa/{npa}/nxx/{nxx}",
       "/v1/telco/lookup/{tn}",
-      "/v1/telco/search"
+      "/v1/telco/search",
+      "/v1/webhooks",
+      "/v1/webhooks",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}/deliveries",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}/retry",
+      "/v1/webhooks/{id}/replay",
+      "/v1/webhooks/{id}/rotate-secret",
+      "/v1/webhooks/{id}/skipped",
+      "/v1/webhooks/{id}/test",
+      "/v1/webhooks/{id}/unpause"
     ])
   })
 })

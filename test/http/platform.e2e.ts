@@ -11,9 +11,11 @@ import { ingestionSection } from "./sections/ingestion.ts"
 import { keysSection } from "./sections/keys.ts"
 import { malformedSection } from "./sections/malformed.ts"
 import { malformedAdminSection } from "./sections/malformedAdmin.ts"
+import { malformedWebhooksSection } from "./sections/malformedWebhooks.ts"
 import { outagesSection } from "./sections/outages.ts"
 import { stoppingSection } from "./sections/stopping.ts"
 import { systemSection } from "./sections/system.ts"
+import { webhooksSection } from "./sections/webhooks.ts"
 
 const platform = usePlatform()
 
@@ -23,8 +25,10 @@ keysSection(platform)
 errorsSection(platform)
 systemSection(platform)
 clientSection(platform)
+webhooksSection(platform)
 malformedSection(platform)
 malformedAdminSection(platform)
+malformedWebhooksSection(platform)
 ingestionSection(platform)
 outagesSection(platform)
 stoppingSection(platform)

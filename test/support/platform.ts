@@ -44,6 +44,10 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
     SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`
   }
 }
+/** A database of others needs a key of its own for what is stored encrypted in it. */
+const secretsOf = ({ DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> =>
+  DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: "5e".repeat(32) }
+
 /** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
 const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
 
@@ -52,6 +56,7 @@ const environmentOf = (environment: Readonly<Record<string, string>>): Record<st
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),
+  ...secretsOf(environment),
   NODE_COMPILE_CACHE: compileCache,
   ...environment
 })

@@ -7,6 +7,7 @@ import { Context, Effect, Exit, Layer, Logger, Redacted, Schedule, Schema, Scope
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import * as Actor from "../../src/engine/Actor.ts"
+import { ReactorTransaction } from "../../src/engine/Cursors.ts"
 import { Engine, layer as engineLayer } from "../../src/engine/Engine.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
@@ -31,8 +32,6 @@ import { WebhookEndpoint, WebhookEndpoints } from "../../src/webhooks/endpointRu
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../src/webhooks/targets.ts"
 import { defaultSettings, layer as dispatcherLayer, WebhookDispatcher } from "../../src/webhooks/WebhookDispatcher.ts"
 import { makeDatabase } from "../support/database.ts"
-
-export const organization = "org_1"
 
 /** Decides that so many events happen, in one frame; each has a number. */
 export const Emitter = Actor.make({
@@ -60,9 +59,12 @@ export const Emitter = Actor.make({
 /** The secret that a secret's id stands for in these tests. */
 export const secretOf = (id: string): string => `whsec_${id}`
 
+/** Secrets that were removed, by all processes of the file. */
+export const forgottenSecrets = new Set<string>()
+
 const secrets = Layer.succeed(SigningSecrets, {
   open: (ids) => Effect.succeed(new Map(ids.map((id) => [id, secretOf(id)]))),
-  forget: () => Effect.void
+  forget: (ids) => Effect.sync(() => ids.forEach((id) => void forgottenSecrets.add(id)))
 })
 
 const append = Effect.fnUntraced(function* (events: ReadonlyArray<PlacedEvent>) {
@@ -142,17 +144,40 @@ export interface ProcessOptions {
   /** Without a dispatcher, deliveries only pile up. */
   readonly isIdle?: boolean
   readonly partitions?: number
+  /** Sees what the reactor is given. */
+  readonly onRecords?: (records: ReadonlyArray<LogRecord>) => void
 }
 
-/** Short waits in place of the real ones; a lease that a test can wait for. */
+/** Short waits in place of the real ones. */
 export const settings: DispatcherSettings = {
   ...defaultSettings,
   schedule: { delaysMillis: [50, 60, 70, 80, 90], jitter: 0.2, maximumRetryAfterMillis: 3_600_000 },
-  timeoutMillis: 500,
-  leaseMillis: 2_000,
   scanMillis: 100,
   drainMillis: 1_000
 }
+
+/** What the projection needs beside the database. */
+const services = Layer.mergeAll(
+  DispatchFeed.layer,
+  secrets,
+  DayPartitions.layer,
+  Layer.effect(
+    EventAppend,
+    Effect.map(SqlClient.SqlClient, (sql) => ({
+      append: (events: ReadonlyArray<PlacedEvent>) => Effect.provideService(append(events), SqlClient.SqlClient, sql)
+    }))
+  )
+)
+
+/** Gives the projection records that it has had already, in one transaction, as they would come after a lost commit. */
+export const projectAgain = (sql: SqlClient.SqlClient, records: ReadonlyArray<LogRecord>) =>
+  sql
+    .withTransaction(dispatchProjection.handle(records))
+    .pipe(
+      Effect.provideService(ReactorTransaction, { onCommit: () => undefined }),
+      Effect.provide(services),
+      Effect.provideService(SqlClient.SqlClient, sql)
+    )
 
 const processLayer = (deployment: Deployment, options: ProcessOptions) => {
   const stores = Layer.mergeAll(
@@ -162,20 +187,17 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
   )
   const engine = engineLayer({
     actors: [WebhookEndpoint, WebhookEndpoints, Emitter],
-    reactors: [Reactor.combine("projections", [eventLog, dispatchProjection])],
+    reactors: [
+      Reactor.combine("projections", [
+        {
+          handle: (records: ReadonlyArray<LogRecord>) => Effect.sync(() => options.onRecords?.(records))
+        },
+        eventLog,
+        dispatchProjection
+      ])
+    ],
     config: { partitions: options.partitions ?? 1 }
   }).pipe(Layer.provide([stores, layerLocal]))
-  const services = Layer.mergeAll(
-    DispatchFeed.layer,
-    secrets,
-    DayPartitions.layer,
-    Layer.effect(
-      EventAppend,
-      Effect.map(SqlClient.SqlClient, (sql) => ({
-        append: (events: ReadonlyArray<PlacedEvent>) => Effect.provideService(append(events), SqlClient.SqlClient, sql)
-      }))
-    )
-  )
   const dispatcher =
     options.isIdle === true
       ? Layer.succeed(
@@ -191,7 +213,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
         })
   return dispatcher.pipe(
     Layer.provideMerge(engine),
-    Layer.provide(services),
+    Layer.provide(Layer.fresh(services)),
     Layer.provideMerge(
       Layer.merge(
         PgClient.layer({ url: deployment.databaseUrl, maxConnections: 10 }),
@@ -211,40 +233,71 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
     yield* Effect.orDie(engine.ready)
     const sql = Context.get(context, SqlClient.SqlClient)
     const dispatcher = Context.get(context, WebhookDispatcher)
-    const ask = (endpointId: string, command: EndpointCommand) =>
-      engine.ask(WebhookEndpoint, { organization, key: endpointId }, command)
     return {
       engine,
       sql,
       dispatcher,
-      ask,
-      /** Makes an endpoint; its secret is `secretOf(<id>-secret)`. */
-      create: (endpointId: string, url: string, enabledEvents: ReadonlyArray<string> = ["telco.*"]) =>
-        ask(endpointId, {
-          _tag: "Create",
-          url,
-          enabledEvents,
-          description: null,
-          secretId: `${endpointId}-secret`,
-          targets: "any"
-        }),
-      emit: (count = 1, of = organization) => engine.ask(Emitter, { organization: of }, { count }),
-      endpoint: (endpointId: string) => engine.state(WebhookEndpoint, { organization, key: endpointId }),
-      deliveries: (endpointId: string) => deliveriesOf(sql, endpointId),
-      skipped: (endpointId: string) =>
-        Effect.orDie(
-          sql<{ readonly reason: string; readonly event_id: string }>`
-            select reason, event_id from webhook_skipped where endpoint_id = ${endpointId}
-            order by event_created_at, sequence, idx`
-        ),
-      jobs: Effect.orDie(
-        Effect.map(sql<{ readonly count: number }>`select count(*) as count from webhook_jobs`, ([row]) => row!.count)
-      ),
+      /** What an organization can do and see. */
+      organization: (organization: string) => organizationOf(engine, sql, organization),
       stop: Scope.close(scope, Exit.void)
     }
   })
 
 export type Process = Effect.Success<ReturnType<typeof startProcess>>
+
+const organizationOf = (engine: Engine["Service"], sql: SqlClient.SqlClient, organization: string) => {
+  const ask = (endpointId: string, command: EndpointCommand) =>
+    engine.ask(WebhookEndpoint, { organization, key: endpointId }, command)
+  const deliveries = (endpointId: string) => deliveriesOf(sql, endpointId)
+  return {
+    ask,
+    /** Makes an endpoint; its secret is `secretOf(<id>-secret)`. */
+    create: (endpointId: string, url: string, enabledEvents: ReadonlyArray<string> = ["telco.*"]) =>
+      ask(endpointId, {
+        _tag: "Create",
+        url,
+        enabledEvents,
+        description: null,
+        secretId: `${endpointId}-secret`,
+        targets: "any"
+      }),
+    emit: (count = 1) => engine.ask(Emitter, { organization }, { count }),
+    endpoint: (endpointId: string) => engine.state(WebhookEndpoint, { organization, key: endpointId }),
+    /** In the order of their events. */
+    deliveries,
+    /** Waits until every delivery of an endpoint is over, at least `count`, and answers them. */
+    settled: (endpointId: string, count = 1) =>
+      Effect.andThen(
+        until(
+          Effect.map(
+            deliveries(endpointId),
+            (rows) => rows.length >= count && rows.every(({ status }) => status !== "pending")
+          )
+        ),
+        deliveries(endpointId)
+      ),
+    skipped: (endpointId: string) =>
+      Effect.orDie(
+        sql<{ readonly reason: string; readonly event_type: string }>`
+          select reason, event_type from webhook_skipped where endpoint_id = ${endpointId}
+          order by event_created_at, sequence, idx`
+      ),
+    /** What the platform emitted about the organization itself, oldest first. */
+    events: (pattern: string) =>
+      Effect.orDie(
+        sql<{ readonly type: string; readonly body: string }>`
+          select type, body from events where organization_id = ${organization} and type like ${pattern}
+          order by created_at, sequence, idx`
+      ),
+    jobs: (endpointId: string) =>
+      Effect.orDie(
+        Effect.map(
+          sql<{ readonly count: number }>`select count(*) as count from webhook_jobs where group_key = ${endpointId}`,
+          ([row]) => row!.count
+        )
+      )
+  }
+}
 
 interface DeliveryRow {
   readonly id: string
@@ -285,16 +338,4 @@ export const until = <E>(condition: Effect.Effect<boolean, E>): Effect.Effect<vo
       ),
       { schedule: Schedule.spaced("20 millis"), times: 1_500 }
     )
-  )
-
-/** Waits until every delivery of an endpoint is over, and answers them; at least `count`. */
-export const settled = (running: Process, endpointId: string, count = 1) =>
-  Effect.andThen(
-    until(
-      Effect.map(
-        running.deliveries(endpointId),
-        (rows) => rows.length >= count && rows.every(({ status }) => status !== "pending")
-      )
-    ),
-    running.deliveries(endpointId)
   )

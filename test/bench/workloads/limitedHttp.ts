@@ -14,8 +14,9 @@ import { ensureDemo } from "../../../src/platform/demo.ts"
 import { layerEngine } from "../../../src/platform/engine.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
-import { layerServices, layerStores } from "../../../src/platform.ts"
+import { layerDelivery, layerServices, layerStores } from "../../../src/platform.ts"
 import { layerPublic } from "../../../src/server.ts"
+import { parseSecretsKeys } from "../../../src/webhooks/secretsKeys.ts"
 import { demoKey } from "../runner/platform.ts"
 import { startServers } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
@@ -33,7 +34,12 @@ const maxBodyBytes = 1_048_576
 serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
   Effect.gen(function* () {
     const servers = yield* startServers(dataFolder)
-    const options = { databaseUrl: Redacted.make(servers.databaseUrl), maxConnections }
+    const options = {
+      databaseUrl: Redacted.make(servers.databaseUrl),
+      maxConnections,
+      secretsKeys: Redacted.make(parseSecretsKeys("00".repeat(32))!),
+      webhookTargets: "public" as const
+    }
     const decisions = Layer.mergeAll(
       OrganizationPlans.layer,
       limited ? RequestRate.layer : RequestRate.layerUnlimited
@@ -42,6 +48,7 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
     )
     const platform = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(layerDelivery(options)),
         Layer.provideMerge(decisions),
         Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),
         Layer.provideMerge(layerStores(options))

@@ -14,7 +14,7 @@ import { statistics } from "./literals.ts"
  * base64 but for the end, which depends on what follows.
  */
 const formsOf = (secret: string): ReadonlyArray<string> => [
-  /^(sk_(live|test)|adm)_/.test(secret) ? secret.slice(secret.lastIndexOf("_") + 1) : secret,
+  /^(sk_(live|test)|adm|whsec)_/.test(secret) ? secret.slice(secret.lastIndexOf("_") + 1) : secret,
   Buffer.from(secret).toString("base64").slice(0, -4)
 ]
 

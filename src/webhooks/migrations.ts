@@ -1,0 +1,51 @@
+/** Tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an `Idempotency-Key`. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Secrets are sealed; `key_id` names the key. What an idempotent request answered is sealed too, since it may show a secret. */
+export const createWebhookTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table webhook_secrets (
+      id text collate "C" primary key,
+      organization_id text not null,
+      endpoint_id text not null,
+      key_id text not null,
+      ciphertext text not null,
+      created_at int8 not null
+    )`
+  // `after_*` is the place in the event log of the last event that was dealt with.
+  yield* sql`
+    create table webhook_replays (
+      id text collate "C" primary key,
+      organization_id text not null,
+      endpoint_id text collate "C" not null,
+      partition int4 not null,
+      since_at int8 not null,
+      until_at int8 not null,
+      patterns text not null,
+      types text,
+      sent int8 not null,
+      after_created_at int8 not null,
+      after_sequence int8 not null,
+      after_idx int4 not null,
+      status text not null,
+      created_at int8 not null,
+      finished_at int8
+    )`
+  yield* sql`create index webhook_replays_open on webhook_replays (endpoint_id) where finished_at is null`
+  yield* sql`create index webhook_replays_old on webhook_replays (finished_at) where finished_at is not null`
+  yield* sql`
+    create table webhook_idempotency (
+      organization_id text not null,
+      key text collate "C" not null,
+      digest text not null,
+      chosen text not null,
+      busy_until int8 not null,
+      key_id text,
+      answer text,
+      created_at int8 not null,
+      primary key (organization_id, key)
+    )`
+  yield* sql`create index webhook_idempotency_old on webhook_idempotency (created_at)`
+})

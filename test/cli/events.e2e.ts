@@ -1,0 +1,418 @@
+/**
+ * Commands for those who receive events and for those who run the numbers: `sluice listen` and `sluice trigger` with a real receiver, and `sluice
+ * numbers`. The tests follow each other on one platform, which some of them start again.
+ */
+import { createHmac } from "node:crypto"
+import { once } from "node:events"
+import { writeFile } from "node:fs/promises"
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
+import { catalogue } from "../../src/events/index.ts"
+import { type Platform, type Started, sluice, start, startPlatform } from "../support/platform.ts"
+import { seedFiles } from "./files.ts"
+import { ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
+
+const database = useDatabases()
+const newFolder = useFolders()
+const adminKey = `adm_${"Ab1".repeat(10)}`
+
+let databaseUrl = ""
+let folder = ""
+let platform: Platform
+let environment: Record<string, string> = {}
+let organization = ""
+let key = ""
+
+const serve = (port: string) =>
+  startPlatform(
+    { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_ADMIN_KEY: adminKey, SLUICE_PORT: port },
+    folder
+  )
+
+beforeAll(async () => {
+  databaseUrl = await database()
+  folder = await newFolder()
+  await ok(["ingest", ...(await seedFiles(await newFolder()))], { DATABASE_URL: databaseUrl, SLUICE_DATA_DIR: folder })
+  platform = await serve("0")
+  environment = { SLUICE_DATA_DIR: folder }
+  organization = (await okJson(["orgs", "create", "receiver"], environment)).id
+  key = (
+    await okJson(
+      ["keys", "create", "--org", organization, "--services", "telco", "--scopes", "platform:events:read"],
+      environment
+    )
+  ).key
+})
+
+afterAll(async () => {
+  await platform.stop()
+})
+
+describe("sluice numbers", () => {
+  const file = async (name: string, lines: ReadonlyArray<string>): Promise<string> => {
+    const path = join(folder, name)
+    await writeFile(path, lines.join("\r\n"))
+    return path
+  }
+  const owner = async (): Promise<string> => (await okJson(["orgs", "create", "numbers"], environment)).id
+  const listed = async (org: string): Promise<ReadonlyArray<string>> =>
+    (await okJson(["numbers", "list", "--org", org], environment)).map(({ tn }: { readonly tn: string }) => tn)
+  const tn = (index: number): string => String(2_125_550_000 + index)
+
+  it("import takes a number at the beginning of each line, however it is written, and ignores further columns", async () => {
+    const org = await owner()
+    const path = await file("forms.csv", [
+      "\ufefftn,label",
+      "+1 (212) 555-0003,office",
+      '"1-212-555-0001","Desk, second floor"',
+      "",
+      "212.555.0002",
+      "2125550001,twice"
+    ])
+    expect(await okJson(["numbers", "import", path, "--org", org], environment)).toEqual({
+      read: 4,
+      added: 3,
+      malformed: { total: 0, listed: [] }
+    })
+    expect(await listed(org)).toEqual([tn(1), tn(2), tn(3)])
+  })
+
+  it("import is idempotent", async () => {
+    const org = await owner()
+    const path = await file("again.csv", [tn(1), tn(2)])
+    expect(await ok(["numbers", "import", path, "--org", org], environment)).toBe(
+      `${path}\n  read 2, added 2, malformed 0\n`
+    )
+    expect(await ok(["numbers", "import", path, "--org", org], environment)).toBe(
+      `${path}\n  read 2, added 0, malformed 0\n`
+    )
+    expect(await listed(org)).toEqual([tn(1), tn(2)])
+  })
+
+  it("import reports malformed lines with their number and goes on, and refuses a file with more than 1 % of them", async () => {
+    const org = await owner()
+    const lines = Array.from({ length: 200 }, (_, index) => tn(index))
+    lines[49] = "212555,short"
+    lines[99] = '"2125550099'
+    const path = await file("some.csv", lines)
+    expect(await ok(["numbers", "import", path, "--org", org], environment)).toBe(
+      [
+        path,
+        "  read 198, added 198, malformed 2",
+        "  line 50 does not begin with a number of 10 digits, with or without +1 or 1",
+        "  line 100 has a quote that is not closed",
+        ""
+      ].join("\n")
+    )
+    expect(await listed(org)).toHaveLength(198)
+
+    const other = await owner()
+    lines[149] = "nothing"
+    const refused = await file("many.csv", lines)
+    const sentence = refusal(await sluice(["numbers", "import", refused, "--org", other], environment))
+    expect(sentence).toContain(
+      `${refused} was not taken: 3 of 200 lines are malformed, more than 1 %. The inventory is as it was.`
+    )
+    expect(sentence).toContain("line 150 does not begin with a number")
+    expect(await listed(other)).toEqual([])
+  })
+
+  it("import says what is wrong with a file that is none, and with an organization that there is not", async () => {
+    const org = await owner()
+    const run = async (path: string, id = org) =>
+      refusal(await sluice(["numbers", "import", path, "--org", id], environment))
+    const absent = join(folder, "absent.csv")
+    expect(await run(absent)).toBe(`sluice: ${absent} cannot be read: there is no such file`)
+    expect(await run(folder)).toContain(`${folder} cannot be read: `)
+    const empty = await file("empty.csv", ["tn,label", ""])
+    expect(await run(empty)).toContain(`${empty} was not taken: it holds no number.`)
+    expect(await run(await file("one.csv", [tn(1)]), "org_none")).toContain("org_none")
+  })
+
+  it("import takes a large file in batches, list shows all, and a lookup knows them", async () => {
+    const org = await owner()
+    const count = 12_345
+    const numbers = Array.from({ length: count }, (_, index) => String(2_042_000_000 + index * 7))
+    const path = await file("large.csv", numbers)
+    expect(await okJson(["numbers", "import", path, "--org", org], environment)).toMatchObject({
+      read: count,
+      added: count
+    })
+    expect(
+      await query(databaseUrl, "select count(*)::int as count from telco_numbers where organization_id = $1", [org])
+    ).toEqual([{ count }])
+    const created = await okJson(["keys", "create", "--org", org, "--services", "telco"], environment)
+    const response = await fetch(`${platform.url}/v1/telco/lookup/${numbers[4_321]}`, {
+      headers: { authorization: `Bearer ${created.key}` }
+    })
+    expect(await response.json()).toMatchObject({ tn: numbers[4_321], inInventory: true })
+  })
+
+  it("remove takes a number out, in any form, and says when it is not there", async () => {
+    const org = await owner()
+    await ok(["numbers", "import", await file("two.csv", [tn(1), tn(2)]), "--org", org], environment)
+    expect(await ok(["numbers", "remove", "(212) 555-0001", "--org", org], environment)).toBe(`Removed ${tn(1)}.\n`)
+    expect(await listed(org)).toEqual([tn(2)])
+    expect(refusal(await sluice(["numbers", "remove", tn(1), "--org", org], environment))).toContain(tn(1))
+    expect(refusal(await sluice(["numbers", "remove", "x", "--org", org], environment))).toContain("Expected 10 digits")
+    expect(
+      await query(
+        databaseUrl,
+        "select act, detail from admin_acts where subject = $1 and act like 'numbers.%' order by id",
+        [org]
+      )
+    ).toEqual([
+      { act: "numbers.added", detail: { added: 2 } },
+      { act: "numbers.removed", detail: { tn: tn(1) } }
+    ])
+  })
+
+  it("list of an empty inventory says how to fill it", async () => {
+    expect(await ok(["numbers", "list", "--org", await owner()], environment)).toContain("sluice numbers import")
+  })
+})
+
+describe("sluice trigger", () => {
+  it("emits the catalogue's example as a test event", async () => {
+    const type = "telco.lookup.completed"
+    const { example } = catalogue[type]
+    expect(await okJson(["trigger", type, "--org", organization], environment)).toEqual({
+      type,
+      livemode: false,
+      data: example
+    })
+    const shown = async () => {
+      const response = await fetch(`${platform.url}/v1/events?type=${type}`, { headers: { "x-api-key": key } })
+      return ((await response.json()) as { readonly data: ReadonlyArray<object> }).data
+    }
+    await until(async () => (await shown()).length > 0)
+    expect(await shown()).toMatchObject([{ type, service: "telco", data: example, livemode: false }])
+    expect(await ok(["trigger", type, "--org", organization], environment)).toContain(
+      `Emitted ${type} as a test event:\n${JSON.stringify(example, null, 2)}`
+    )
+  })
+
+  it("knows the types that have one, and the organizations that there are", async () => {
+    const unknown = await sluice(["trigger", "invoice.paid", "--org", organization], environment)
+    expect(unknown.code).toBe(1)
+    expect(unknown.stderr).toContain("telco.search.completed")
+    expect(refusal(await sluice(["trigger", "platform.test", "--org", "org_none"], environment))).toContain("org_none")
+  })
+})
+
+describe("the event log", () => {
+  interface Page {
+    readonly data: ReadonlyArray<{ readonly data: { readonly tn?: string } }>
+    readonly pagination: { readonly nextCursor?: string }
+  }
+
+  it("has the coming days made beforehand", async () => {
+    const days = async () =>
+      (await query(databaseUrl, "select 1 from pg_inherits where inhparent = 'events'::regclass")).length
+    await until(async () => (await days()) >= 3)
+  })
+
+  it("has every answered lookup once and no other one twice, though the platform is killed in between", async () => {
+    const org = (await okJson(["orgs", "create", "killed", "--plan", "team"], environment)).id
+    const created = await okJson(
+      ["keys", "create", "--org", org, "--services", "telco", "--scopes", "platform:events:read"],
+      environment
+    )
+    const headers = { "x-api-key": created.key }
+    const total = 600
+    const answered = new Set<string>()
+    let next = 0
+    let serving: Promise<void> | undefined
+    const { port } = new URL(platform.url)
+    const work = async (): Promise<void> => {
+      while (next < total) {
+        await serving
+        const tn = String(2_122_000_000 + next++)
+        // Asked once each: whether it was stored is for the log to say.
+        const response = await fetch(`${platform.url}/v1/telco/lookup/${tn}`, { headers }).catch(() => undefined)
+        if (response?.status === 200) answered.add(tn)
+        await response?.text().catch(() => "")
+        if (answered.size > total / 3) {
+          serving ??= (async () => {
+            platform.process.kill("SIGKILL")
+            await platform.finished
+            platform = await serve(port)
+          })()
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 4 }, work))
+    expect(serving).toBeDefined()
+    expect(answered.size).toBeGreaterThan(total / 2)
+
+    const counts = async (): Promise<Map<string, number>> => {
+      const found = new Map<string, number>()
+      let cursor = ""
+      for (;;) {
+        const response = await fetch(`${platform.url}/v1/events?limit=100${cursor}`, { headers })
+        const { data, pagination } = (await response.json()) as Page
+        for (const { data: payload } of data) found.set(payload.tn!, (found.get(payload.tn!) ?? 0) + 1)
+        if (pagination.nextCursor === undefined) return found
+        cursor = `&cursor=${encodeURIComponent(pagination.nextCursor)}`
+      }
+    }
+    await until(async () => {
+      const found = await counts()
+      return [...answered].every((tn) => found.has(tn))
+    })
+    expect([...(await counts()).values()].filter((count) => count !== 1)).toEqual([])
+  })
+})
+
+describe("sluice listen", () => {
+  interface Received {
+    readonly headers: IncomingHttpHeaders
+    readonly body: string
+  }
+  let receiver: Server
+  let received: Array<Received> = []
+  let status = 200
+  let hook = ""
+  const listeners: Array<Started> = []
+
+  beforeAll(async () => {
+    receiver = createServer((request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk) => chunks.push(chunk))
+      request.on("end", () => {
+        received.push({ headers: request.headers, body: Buffer.concat(chunks).toString("utf8") })
+        response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("thank you")
+      })
+    })
+    receiver.listen(0, "127.0.0.1")
+    await once(receiver, "listening")
+    hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  })
+
+  afterAll(() => {
+    receiver.close()
+  })
+
+  afterEach(async () => {
+    for (const listener of listeners.splice(0)) {
+      listener.process.kill("SIGINT")
+      await listener.finished
+    }
+    received = []
+    status = 200
+  })
+
+  /** Returns once it is connected, with its secret. */
+  const listen = async (...args: ReadonlyArray<string>) => {
+    const started = start(["listen", "--forward-to", hook, ...args], { ...environment, SLUICE_API_KEY: key })
+    listeners.push(started)
+    await until(() => /Signing secret whsec_/.test(started.stderr()) || started.process.exitCode !== null)
+    const secret = /Signing secret (whsec_\w+)/.exec(started.stderr())?.[1]
+    expect(secret, started.stderr()).toBeDefined()
+    return { ...started, secret: secret! }
+  }
+  const trigger = (type: string) => ok(["trigger", type, "--org", organization], environment)
+
+  it("posts each event as it is in the log, signed, and prints a line with status and time", async () => {
+    const listener = await listen()
+    expect(listener.stderr()).toContain(`forwarding * to ${hook}`)
+    await trigger("platform.webhook.paused")
+    const [line, id] = await listener.printed(
+      /^\d\d:\d\d:\d\d {2}200 {2}\d+ ms {2}platform\.webhook\.paused {2}(evt_\S+)$/m
+    )
+    expect(line).toBeDefined()
+    expect(received).toHaveLength(1)
+    const [{ body, headers }] = received as [Received]
+    const logged = await fetch(`${platform.url}/v1/events/${id}`, { headers: { "x-api-key": key } })
+    expect(body).toBe(await logged.text())
+
+    // The rule of the document, by itself.
+    const timestamp = headers["x-platformwebhook-timestamp"]
+    const expected = createHmac("sha256", listener.secret).update(`${timestamp}.${body}`).digest("hex")
+    expect(headers).toMatchObject({
+      "x-platformwebhook-signature": `t=${timestamp},v1=${expected}`,
+      "x-platformwebhook-id": id,
+      "content-type": "application/json",
+      "user-agent": "PlatformWebhook/1.0"
+    })
+    expect(timestamp).toMatch(/^\d{10}$/)
+  })
+
+  it("takes only the events that were asked for, and has the same secret as before", async () => {
+    const first = await listen("--events", "telco.*, send.email.sent")
+    const second = await listen("--events", "platform.test")
+    expect(second.secret).toBe(first.secret)
+    for (const type of ["platform.webhook.failing", "telco.search.completed", "platform.test", "send.email.sent"]) {
+      await trigger(type)
+    }
+    await first.printed(/send\.email\.sent/)
+    await second.printed(/platform\.test/)
+    const types = (text: string) => [...text.matchAll(/ms {2}(\S+)/g)].map(([, type]) => type)
+    expect(types(first.stdout())).toEqual(["telco.search.completed", "send.email.sent"])
+    expect(types(second.stdout())).toEqual(["platform.test"])
+  })
+
+  it("says what became of those that were not taken, and goes on; redirects are not followed", async () => {
+    const listener = await listen()
+    status = 500
+    await trigger("platform.test")
+    await listener.printed(/ 500 {2}\d+ ms {2}platform\.test/)
+    status = 302
+    await trigger("platform.test")
+    await listener.printed(/ 302 {2}\d+ ms {2}platform\.test/)
+    expect(received).toHaveLength(2)
+
+    const nobody = start(["listen", "--forward-to", "http://127.0.0.1:1/hook", "--api-key", key], environment)
+    listeners.push(nobody)
+    await until(() => nobody.stderr().includes("Ready"))
+    await trigger("telco.lookup.completed")
+    await nobody.printed(/failed \(\w+\) {2}\d+ ms {2}telco\.lookup\.completed/)
+  })
+
+  it("goes on behind the last event when the platform was away; a stop of the platform ends its stream in order", async () => {
+    const listener = await listen()
+    await trigger("platform.test")
+    await listener.printed(/platform\.test/)
+    const stream = await fetch(`${platform.url}/v1/events/stream`, { headers: { "x-api-key": key } })
+    const { port } = new URL(platform.url)
+
+    platform.process.kill("SIGTERM")
+    // A stream that was cut off instead of ended is an error here.
+    expect(await stream.text()).toMatch(/^:\n\n/)
+    expect((await platform.finished).code).toBe(0)
+    expect(listener.process.exitCode).toBeNull()
+    platform = await serve(port)
+    await trigger("telco.search.completed")
+    await listener.printed(/telco\.search\.completed/)
+    expect(received.map(({ body }) => (JSON.parse(body) as { readonly type: string }).type)).toEqual([
+      "platform.test",
+      "telco.search.completed"
+    ])
+  })
+
+  it("refuses what it cannot do, with a sentence", async () => {
+    const run = async (args: ReadonlyArray<string>, more: Record<string, string> = { SLUICE_API_KEY: key }) => {
+      const finished = await sluice(["listen", ...args], { ...environment, ...more })
+      expect(finished.stderr).not.toContain(key)
+      return refusal(finished)
+    }
+    const to = ["--forward-to", hook]
+    expect(await run(to, {})).toContain("A key is needed")
+    expect(await run([...to, "--api-key", `sk_live_${"x".repeat(22)}`], {})).toContain("Invalid or missing API key")
+    const unscoped = await okJson(["keys", "create", "--org", organization, "--services", "telco"], environment)
+    expect(await run(to, { SLUICE_API_KEY: unscoped.key })).toContain("Required: platform:events:read")
+    expect(await run([...to, "--events", "te*"])).toContain('"te*"')
+    expect(await run(["--forward-to", "localhost:3000"])).toContain("http://localhost:3000/hook")
+    expect(await run([...to, "--url", "http://127.0.0.1:1"])).toContain("http://127.0.0.1:1 does not answer")
+    const nowhere = { SLUICE_API_KEY: key, SLUICE_DATA_DIR: await newFolder() }
+    expect(await run(to, nowhere)).toContain("No platform is running")
+  })
+
+  it("is ended by ^C", async () => {
+    const listener = await listen()
+    listener.process.kill("SIGINT")
+    expect(await listener.finished).toMatchObject({ code: 130, signal: null })
+  })
+})

@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import { codesMatching, findCode, searchCodes } from "../../src/directory/codes.ts"
+import * as Naive from "./naive.ts"
+import { arbitraryRecords, code, indexOf, listed, ocns, states } from "./records.ts"
+
+/** The directory by single codes, against a naive scan of lists of records. */
+
+const maybe = <const A extends ReadonlyArray<string>>(values: A) =>
+  Arbitrary.schema(Schema.UndefinedOr(Schema.Literals(values)))
+const between = (minimum: number, maximum: number) =>
+  Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
+
+const naiveCodes = (records: Parameters<typeof Naive.make>[0]) => {
+  const { carriers, codes } = Naive.make(records)
+  return codes.map(({ country, npa, nxx, ocn, rateCenter, state, status }) => {
+    const found = carriers.find((carrier) => carrier.ocn === ocn)
+    return {
+      npa,
+      nxx,
+      country,
+      state,
+      rateCenter,
+      status,
+      carrier:
+        found === undefined
+          ? null
+          : {
+              ocn: found.ocn,
+              companyName: found.company_name,
+              commonName: found.common_name,
+              carrierType: found.carrier_type
+            }
+    }
+  })
+}
+
+const same = (value: string | null, wanted: string | undefined) =>
+  wanted === undefined || value?.toUpperCase() === wanted.toUpperCase()
+
+describe("codes equal a naive scan", () => {
+  it.prop(
+    "every one, and those that are not there",
+    { records: arbitraryRecords },
+    ({ records }) => {
+      const index = indexOf(records)
+      const expected = naiveCodes(records)
+      for (const one of expected) assert.deepStrictEqual(findCode(index, one.npa, one.nxx), one)
+      for (const [npa, nxx] of [
+        ["000", "000"],
+        [expected[0]?.npa ?? "212", "000"],
+        ["2", "555"],
+        ["212", "5555"],
+        ["", ""],
+        ["NaN", "NaN"]
+      ] as const) {
+        assert.deepStrictEqual(
+          findCode(index, npa, nxx),
+          expected.find((one) => one.npa === npa && one.nxx === nxx)
+        )
+      }
+    },
+    { arbitrary: { runs: 200 } }
+  )
+
+  it.prop(
+    "any combination of filters, in any case, by pages",
+    {
+      records: arbitraryRecords,
+      state: maybe([...states, "ZZ", "ny"]),
+      npa: maybe(["212", "204", "999", "x"]),
+      rateCenter: maybe(["NWYRCYZN01", "nwyrcyzn01", "Toronto", "TORONTO", ""]),
+      ocn: maybe([...ocns, "MULT", "mult", "zzzz"]),
+      limit: between(1, 100),
+      offset: between(0, 40)
+    },
+    ({ limit, npa, ocn, offset, rateCenter, records, state }) => {
+      const index = indexOf(records)
+      const filters = { npa, ocn, rateCenter, state }
+      const given = Naive.make(records).codes
+      const matching = naiveCodes(records).filter(
+        (one, at) =>
+          (npa === undefined || one.npa === npa) &&
+          same(one.state, state) &&
+          same(one.rateCenter, rateCenter) &&
+          same(given[at]!.ocn, ocn)
+      )
+      assert.deepStrictEqual(searchCodes(index, filters, { limit, offset }), {
+        data: matching.slice(offset, offset + limit),
+        total: matching.length
+      })
+      assert.deepStrictEqual(
+        codesMatching(index, filters),
+        matching.map(({ npa, nxx }) => npa + nxx)
+      )
+    },
+    { arbitrary: { runs: 300 } }
+  )
+
+  it("a name is found in any case, also where several spellings of it occur", () => {
+    const index = indexOf({
+      codes: [
+        code("416-200", { rateCenter: "Toronto" }),
+        code("416-201", { rateCenter: "TORONTO" }),
+        code("416-202", { rateCenter: "toronto" }),
+        code("416-203", { rateCenter: "Torontos" })
+      ]
+    })
+    for (const rateCenter of ["Toronto", "TORONTO", "tOrOnTo"]) {
+      assert.deepStrictEqual(codesMatching(index, { rateCenter }), ["416200", "416201", "416202"])
+    }
+  })
+
+  it("a code that several carriers share has none", () => {
+    const index = indexOf({ codes: [code("212-200", { ocn: "MULT" })], carrierTypes: [listed("MULT")] })
+    assert.isNull(findCode(index, "212", "200")!.carrier)
+    assert.deepStrictEqual(codesMatching(index, { ocn: "MULT" }), ["212200"])
+  })
+})
