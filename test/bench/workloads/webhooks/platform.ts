@@ -1,24 +1,21 @@
 /**
- * The platform as far as it delivers events: engine, event log, reactor and dispatcher in one process on embedded servers, with an actor that
- * emits. Endpoints are made by asking their actors.
+ * The platform as far as it delivers events: its engine, SQL reactor and dispatcher in one process on embedded servers, with an actor that emits.
+ * Endpoints are made by asking their actors.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Engine from "../../../../src/engine/Engine.ts"
-import * as Reactor from "../../../../src/engine/Reactor.ts"
-import { appendEvents } from "../../../../src/events/EventLog.ts"
-import type { EventWakeups } from "../../../../src/events/EventWakeups.ts"
-import { eventProjection } from "../../../../src/events/eventProjection.ts"
 import { NatsConnection } from "../../../../src/nats/connection.ts"
-import { type EngineSettings, layerPorts } from "../../../../src/platform/engine.ts"
+import { layerMatching } from "../../../../src/platform/dispatch.ts"
+import { actors, type EngineSettings, lanes, layerPorts, projections } from "../../../../src/platform/engine.ts"
 import { layerStores } from "../../../../src/platform.ts"
 import { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
 import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.ts"
 import { DispatchFeed } from "../../../../src/webhooks/DispatchFeed.ts"
 import type { DispatcherSettings } from "../../../../src/webhooks/Dispatching.ts"
 import { SigningSecrets } from "../../../../src/webhooks/dispatchPorts.ts"
-import { dispatchProjection, EventAppend } from "../../../../src/webhooks/dispatchProjection.ts"
-import { WebhookEndpoint, WebhookEndpoints } from "../../../../src/webhooks/endpointRules.ts"
+import { WebhookEndpoint } from "../../../../src/webhooks/endpointRules.ts"
+import { ReplaySignal } from "../../../../src/webhooks/replaying.ts"
 import { makeTargetGuard } from "../../../../src/webhooks/targets.ts"
 import * as WebhookDispatcher from "../../../../src/webhooks/WebhookDispatcher.ts"
 import { startServers } from "../servers.ts"
@@ -40,13 +37,6 @@ const secrets = Layer.succeed(SigningSecrets, {
   forget: () => Effect.void
 })
 
-const eventAppend = Layer.effect(
-  EventAppend,
-  Effect.map(Effect.context<SqlClient.SqlClient | DayPartitions | EventWakeups>(), (context) => ({
-    append: (events) => Effect.provideContext(appendEvents(events), context)
-  }))
-)
-
 export const organizationOf = (index: number): string => `org_${String(index).padStart(22, "0")}`
 export const endpointOf = (index: number): string => `we_${String(index).padStart(22, "0")}`
 
@@ -57,15 +47,14 @@ export const startDeliveries = Effect.fnUntraced(function* (
 ) {
   const servers = yield* startServers(dataFolder)
   const engine = Engine.layer({
-    actors: [WebhookEndpoint, WebhookEndpoints, Emitter],
-    reactors: [
-      Reactor.combine<SqlClient.SqlClient | DayPartitions | EventWakeups | DispatchFeed | SigningSecrets | EventAppend>(
-        "projections",
-        [eventProjection, dispatchProjection]
-      )
-    ],
+    actors: [...actors, Emitter],
+    lanes,
+    reactors: [projections],
     config: { partitions: engineSettings.partitions }
-  }).pipe(Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings)]))
+  }).pipe(
+    Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+  )
   const dispatcher = WebhookDispatcher.layer(makeTargetGuard("any"), {
     ...WebhookDispatcher.defaultSettings,
     ...settings
@@ -73,7 +62,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
   const services = yield* Layer.build(
     dispatcher.pipe(
       Layer.provideMerge(engine),
-      Layer.provideMerge(Layer.mergeAll(DispatchFeed.layer, secrets, eventAppend)),
+      Layer.provide(secrets),
       Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),
       Layer.provideMerge(layerStores({ databaseUrl: Redacted.make(servers.databaseUrl), maxConnections }))
     )
