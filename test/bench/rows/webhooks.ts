@@ -7,6 +7,7 @@ import { rmSync } from "node:fs"
 import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import { ChildFailed, freePort } from "../runner/child.ts"
 import { newDataFolder } from "../runner/platform.ts"
+import { longestCountedMillis } from "../workloads/latencies.ts"
 import type { BacklogLoad, BacklogSample } from "../workloads/webhooks/backlog.ts"
 import type { DeliverySample } from "../workloads/webhooks/deliveries.ts"
 import { connections } from "../workloads/webhooks/events.ts"
@@ -123,12 +124,16 @@ const backlog = (round: Round): Promise<BacklogSample> =>
 
 const fairness = (hanging: number, refusing: number) => async (round: Round) => {
   const endpoints = healthyEndpoints
-  return openLoop(round, {
+  const sample = await openLoop(round, {
     ...{ endpoints, hanging, refusing },
     refusingUrl: `http://127.0.0.1:${await freePort()}`,
     eventsPerSecond: (endpoints + hanging + refusing) * eventsPerEndpoint,
     seconds: fairnessSeconds
   })
+  // a ratio of two queues that only grow would say nothing
+  if (sample.p99Millis >= longestCountedMillis)
+    throw new ChildFailed(`the machine cannot keep up with ${sample.eventsPerSecond} events/s: p99 of 2 s or more`)
+  return sample
 }
 
 const refusedNote = (samples: ReadonlyArray<OpenLoopSample>): string => {

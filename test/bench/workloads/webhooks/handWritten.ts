@@ -77,6 +77,8 @@ serveWorkload(({ dataFolder, outstanding, seconds, url, warmUpSeconds }: Deliver
   Effect.gen(function* () {
     const { databaseUrl } = yield* startServers(dataFolder)
     const database = new pg.Pool({ connectionString: databaseUrl, max: 3 })
+    // the server ends with this process, and may be faster; what fails earlier fails a statement too
+    database.on("error", () => {})
     yield* Effect.promise(() => database.query(schema))
     const pool = new Pool(url, { connections, pipelining: 1 })
     const target = url + hookPath

@@ -35,7 +35,7 @@ export interface OpenSample extends Sample {
 /** Asks under way at most. */
 const callers = 256
 /** How long outcomes may take after the last event, and how often they are looked for. */
-const drainMillis = 30_000
+const drainMillis = 60_000
 const drainPollMillis = 20
 
 const outcomes = (outcome: string) =>
