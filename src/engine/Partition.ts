@@ -48,6 +48,8 @@ export interface EngineParts {
   readonly signals: Signals["Service"] | undefined
   readonly clock: Clock.Clock
   readonly sabotage: ReadonlySet<Sabotage>
+  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
+  readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string
 }
@@ -264,6 +266,7 @@ export class Partition {
     while (true) {
       const now = this.currentTime()
       if (now === undefined) return "clock"
+      this.timers.recede(now)
       if (this.roomWanted) {
         this.roomWanted = false
         if (!makeRoom(this)) this.checkpointDue = true
