@@ -110,6 +110,20 @@ describe("the dispatcher's memory", () => {
     expect(dispatching.returned).toHaveLength(3)
   })
 
+  it("given an actor's answer, then it counts until the log has come further", () => {
+    const { dispatching } = dispatchingOf()
+    committed(dispatching, [state("a", active, 5)], [delivery("a")])
+    const worker = dispatching.workers.get("a")!
+    dispatching.foresee(worker, paused)
+    expect(worker.permission).toBe("asked")
+    dispatching.apply(state("a", active, 5))
+    expect(worker.permission).toBe("asked")
+    dispatching.apply(state("a", active, 6))
+    expect(worker.permission).toBe("all")
+    dispatching.apply(state("a", paused, 6))
+    expect(worker.permission).toBe("asked")
+  })
+
   it("given the end of a pause, then every lane of the endpoint is looked for in the store", () => {
     const { dispatching } = dispatchingOf()
     committed(dispatching, [state("a", paused, 1)], [], ["a"])
