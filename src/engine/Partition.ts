@@ -104,6 +104,8 @@ export class Partition {
   confirmedAt = 0n
   /** Before this monotonic time no early renewal is tried again. */
   renewNotBefore = 0n
+  /** A lane was asked when an early renewal was due. */
+  renewalWanted = false
   /** Timers and signals are not taken before this monotonic time: the log took no frame. */
   heldUntil = 0n
   framesSinceCheckpoint = 0
@@ -155,6 +157,7 @@ export class Partition {
     this.latestTime = 0
     this.confirmedAt = 0n
     this.renewNotBefore = 0n
+    this.renewalWanted = false
     this.heldUntil = 0n
     this.framesSinceCheckpoint = 0
     this.bytesSinceCheckpoint = 0
@@ -281,7 +284,9 @@ export class Partition {
       const held = nanos < this.heldUntil
       if (!held && this.timers.needsPage(now)) return "page"
       if (!this.hasWork(now, held)) {
-        return this.lanes.hasWaiting && !this.isFresh(nanos) ? "confirm" : "idle"
+        const renews = this.renewalWanted && this.wantsRenewal(nanos)
+        this.renewalWanted = false
+        return renews || (this.lanes.hasWaiting && !this.isFresh(nanos)) ? "confirm" : "idle"
       }
       try {
         drain.run(this.head, now, held)
@@ -366,6 +371,13 @@ export class Partition {
   /** Whether early renewal of the confirmation is due. */
   wantsRenewal(nanos: bigint): boolean {
     return nanos - this.confirmedAt > renewNanos && nanos >= this.renewNotBefore
+  }
+
+  /** Lets the loop renew the confirmation, so that lanes which are asked steadily never wait for it. */
+  renewSoon(): void {
+    if (this.renewalWanted) return
+    this.renewalWanted = true
+    this.wakeup.notify()
   }
 
   /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */
