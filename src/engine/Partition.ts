@@ -2,7 +2,7 @@
  * One partition of this process: the memory that outlives its recoveries, its place in the log, and the synchronous part of its loop. The
  * fibers around it are in `serve.ts` (loop), `recovery.ts`, `checkpointing.ts`, `loading.ts`, `signalFeed.ts`, `reacting.ts` and `supervise.ts`.
  */
-import { type Clock, Duration, Effect, Exit } from "effect"
+import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { CheckpointRecord, Checkpoints, LogPosition } from "./Checkpoints.ts"
 import type { Cursors } from "./Cursors.ts"
 import { type Snapshot, snapshot } from "./checkpointing.ts"
@@ -85,6 +85,8 @@ export class Partition {
   readonly wakeup = new Wakeup()
   readonly loaderWakeup = new Wakeup()
   readonly checkpointWakeup = new Wakeup()
+  /** Checkpoints are written one after the other. */
+  readonly checkpointTurn = Semaphore.makeUnsafe(1)
   readonly lanes: LaneRunner
   readonly poisoned = new Set<string>()
   status: Status = { _tag: "Starting", reason: "not started yet" }
@@ -95,6 +97,8 @@ export class Partition {
   log: Log | undefined = undefined
   head: Head = emptyHead
   newestCheckpoint: CheckpointRecord | undefined = undefined
+  /** Sequence of a log's first checkpoint, when this life has taken it before any actor had a state. */
+  emptyCheckpointAt: number | undefined = undefined
   timers = new Timers(false)
   drain: Drain
   feed: Feed
@@ -151,6 +155,7 @@ export class Partition {
     this.log = undefined
     this.head = emptyHead
     this.newestCheckpoint = undefined
+    this.emptyCheckpointAt = undefined
     this.timers = new Timers(false)
     this.drain = this.makeDrain()
     this.feed = this.makeFeed()
@@ -383,7 +388,7 @@ export class Partition {
   /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */
   load = (cell: Cell): boolean => {
     if (cell.broken !== undefined) throw new Error(cell.broken)
-    if (this.newestCheckpoint === undefined) {
+    if (this.newestCheckpoint === undefined || this.newestCheckpoint.sequence === this.emptyCheckpointAt) {
       cell.state = cell.actor.options.initial(cell.key)
       cell.loaded = true
       return true

@@ -119,6 +119,8 @@ const life = (partition: Partition) =>
         partition.confirmedAt = partition.nanos()
         yield* startReactors(partition)
       }
+      // without a witness a young log that loses its frames would look like a new one at the next start
+      if (partition.newestCheckpoint === undefined) partition.checkpointDue = true
       const { hash, sequence } = partition.head
       partition.witness = { sequence, hash }
       yield* Effect.forkScoped(essential(partition, "loading", loader(partition)))

@@ -111,6 +111,21 @@ describe("the engine in memory", () => {
     })
   )
 
+  it.effect("is ready when all partitions serve at the same time", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const [first, second] = [engine.local.get(0)!, engine.local.get(1)!]
+      second.setStatus({ _tag: "Starting", reason: "it is recovering" })
+      const ready = yield* Effect.forkChild(engine.ready, { startImmediately: true })
+      first.setStatus({ _tag: "Starting", reason: "it was fenced" })
+      second.setStatus({ _tag: "Serving" })
+      yield* TestClock.adjust(0)
+      expect(ready.pollUnsafe()).toBeUndefined()
+      first.setStatus({ _tag: "Serving" })
+      yield* Fiber.join(ready)
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter], config: { partitions: 2 } })))
+  )
+
   it.effect("shows a partition and an actor to operators", () =>
     Effect.gen(function* () {
       const engine = yield* Engine
