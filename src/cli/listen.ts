@@ -102,6 +102,7 @@ const run = Effect.fnUntraced(function* (
   let last: string | undefined
   let pauseMillis = firstPauseMillis
   let connected = false
+  let lost = false
   const once = Effect.gen(function* () {
     const events = yield* client.events.stream({
       query: { types },
@@ -109,6 +110,8 @@ const run = Effect.fnUntraced(function* (
     })
     if (!connected) yield* Console.error(`Ready: forwarding ${types} to ${to.href}\nSigning secret ${secret}`)
     connected = true
+    if (lost) yield* Console.error("Connected again.")
+    lost = false
     pauseMillis = firstPauseMillis
     yield* events.pipe(
       Stream.tap((event) => Effect.sync(() => (last = event.eventId))),
@@ -121,7 +124,8 @@ const run = Effect.fnUntraced(function* (
     if (Result.isFailure(result)) {
       // Whoever has just typed a wrong address wants to know.
       if (!connected || !isPassing(result.failure)) return yield* Effect.fail(result.failure)
-      yield* Console.error("The connection to the platform is lost; trying again …")
+      if (!lost) yield* Console.error("The connection to the platform is lost; trying again …")
+      lost = true
     }
     yield* Effect.sleep(Duration.millis(pauseMillis))
     pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)

@@ -1,5 +1,5 @@
-/** `sluice trigger <type> --org ID`: emits the catalogue's example of a type as a test event. */
-import { Console, Effect } from "effect"
+/** `sluice trigger <type> [--org ID]`: emits the catalogue's example of a type as a test event. */
+import { Console, Data, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
@@ -7,11 +7,28 @@ import { withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 
+/** Nobody said whose event it is, and it is not plain. */
+export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organizations: number }> {
+  override get message(): string {
+    return this.organizations === 0
+      ? "There is no organization yet: make one with sluice orgs create"
+      : "Say with --org whose event it is; sluice orgs list shows the organizations"
+  }
+}
+
+const onlyOrganization = Effect.gen(function* () {
+  const { organizations } = yield* AdminClient
+  const { data } = yield* organizations.list({ query: { limit: 2 } })
+  return data.length === 1 ? data[0]!.id : yield* new WhoseEvent({ organizations: data.length })
+})
+
 export const trigger = Command.make(
   "trigger",
   {
     type: Argument.Literals("type", exampleTypes).pipe(Argument.withDescription(`One of ${exampleTypes.join(", ")}`)),
-    org: Flag.String("org").pipe(Flag.withDescription("Id of the organization")),
+    org: Flag.optional(Flag.String("org")).pipe(
+      Flag.withDescription("Id of the organization; not needed where there is only one")
+    ),
     json,
     dataDir: settingFlags.dataDir
   },
@@ -20,7 +37,8 @@ export const trigger = Command.make(
       flags,
       Effect.gen(function* () {
         const client = yield* AdminClient
-        const event = yield* client.events.trigger({ params: { id: flags.org }, payload: { type: flags.type } })
+        const id = Option.isSome(flags.org) ? flags.org.value : yield* onlyOrganization
+        const event = yield* client.events.trigger({ params: { id }, payload: { type: flags.type } })
         yield* flags.json
           ? printJson(event)
           : Console.log(`Emitted ${event.type} as a test event:\n${JSON.stringify(event.data, null, 2)}`)

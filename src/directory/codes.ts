@@ -38,13 +38,26 @@ const digits = /^[0-9]{3}$/
 
 const pad = (code: number): string => String(code).padStart(3, "0")
 
-const codeAt = (index: DirectoryIndex, area: number, code: number): NumberingCode => {
+/** The area code that a row of `codes` belongs to. */
+const areaOf = (index: DirectoryIndex, code: number): number => {
+  const { firstCode, npa } = index.areaCodes
+  let low = 0
+  let high = npa.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (firstCode[middle]! <= code) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+const codeAt = (index: DirectoryIndex, code: number): NumberingCode => {
   const { codes } = index
   const ocn = stringAt(index, codes.ocn[code]!)
   // `MULT` is in no carrier's row.
   const carrier = ocn === null ? -1 : findCarrier(index, ocn)
   return {
-    npa: pad(index.areaCodes.npa[area]!),
+    npa: pad(index.areaCodes.npa[areaOf(index, code)]!),
     nxx: pad(codes.nxx[code]!),
     country: countries[codes.country[code]!]!,
     state: stringAt(index, codes.state[code]!),
@@ -69,7 +82,7 @@ export const findCode = (index: DirectoryIndex, npa: string, nxx: string): Numbe
   if (area === -1) return undefined
   const { firstCode } = index.areaCodes
   const code = searchColumn(index.codes.nxx, Number(nxx), firstCode[area]!, firstCode[area + 1]!)
-  return code === -1 ? undefined : codeAt(index, area, code)
+  return code === -1 ? undefined : codeAt(index, code)
 }
 
 /** Strings that are not in capitals, by themselves in capitals; most are, and are found as they are. */
@@ -94,29 +107,42 @@ const numbersOf = (index: DirectoryIndex, text: string): ReadonlySet<number> => 
   return new Set([...(exact === -1 ? [] : [exact]), ...(otherCasesOf(index).get(capitals) ?? [])])
 }
 
-/** Calls back with every code that passes the filters, by NPA, then NXX. */
-const forEachMatch = (
-  index: DirectoryIndex,
-  filters: CodeFilters,
-  visit: (area: number, code: number) => void
-): void => {
-  const { areaCodes, codes } = index
-  const columns = (["state", "rateCenter", "ocn"] as const).flatMap((name) => {
+/** The rows of `codes` that an area code has; all of them without one. */
+const rangeOf = (index: DirectoryIndex, npa: string | undefined): readonly [first: number, end: number] => {
+  const { firstCode, npa: column } = index.areaCodes
+  if (npa === undefined) return [0, index.codes.nxx.length]
+  const area = digits.test(npa) ? searchColumn(column, Number(npa)) : -1
+  return area === -1 ? [0, 0] : [firstCode[area]!, firstCode[area + 1]!]
+}
+
+/**
+ * The rows of `codes` that pass the filters, ascending. A scan of one column a filter, the first over everything: a millisecond for the whole
+ * directory, in which nothing else runs.
+ */
+const rowsMatching = (index: DirectoryIndex, filters: CodeFilters): Uint32Array => {
+  const [first, end] = rangeOf(index, filters.npa)
+  let rows: Uint32Array | undefined
+  for (const name of ["ocn", "rateCenter", "state"] as const) {
     const wanted = filters[name]
-    return wanted === undefined ? [] : [{ column: codes[name], numbers: numbersOf(index, wanted) }]
-  })
-  let first = 0
-  let end = areaCodes.npa.length
-  if (filters.npa !== undefined) {
-    first = digits.test(filters.npa) ? searchColumn(areaCodes.npa, Number(filters.npa)) : -1
-    if (first === -1) return
-    end = first + 1
-  }
-  for (let area = first; area < end; area++) {
-    for (let code = areaCodes.firstCode[area]!; code < areaCodes.firstCode[area + 1]!; code++) {
-      if (columns.every(({ column, numbers }) => numbers.has(column[code]!))) visit(area, code)
+    if (wanted === undefined) continue
+    const column = index.codes[name]
+    const numbers = numbersOf(index, wanted)
+    // Nearly always there is one spelling.
+    const one = numbers.size === 1 ? [...numbers][0] : undefined
+    const length = rows?.length ?? end - first
+    const kept: Uint32Array = new Uint32Array(length)
+    let count = 0
+    for (let at = 0; at < length && numbers.size > 0; at++) {
+      const row = rows === undefined ? first + at : rows[at]!
+      const value = column[row]!
+      if (value === one || (one === undefined && numbers.has(value))) kept[count++] = row
     }
+    rows = kept.subarray(0, count)
   }
+  if (rows !== undefined) return rows
+  const all = new Uint32Array(end - first)
+  for (let at = 0; at < all.length; at++) all[at] = first + at
+  return all
 }
 
 /** A page of the codes that pass the filters, by NPA, then NXX, and how many there are. */
@@ -125,20 +151,19 @@ export const searchCodes = (
   filters: CodeFilters,
   { limit, offset }: { readonly limit: number; readonly offset: number }
 ): { readonly data: ReadonlyArray<NumberingCode>; readonly total: number } => {
-  const found: Array<NumberingCode> = []
-  let total = 0
-  forEachMatch(index, filters, (area, code) => {
-    if (total >= offset && total < offset + limit) found.push(codeAt(index, area, code))
-    total++
-  })
-  return { data: found, total }
+  const rows = rowsMatching(index, filters)
+  return {
+    data: Array.from(rows.subarray(offset, offset + limit), (row) => codeAt(index, row)),
+    total: rows.length
+  }
 }
 
 /** The codes that pass the filters, six digits each, ascending. */
 export const codesMatching = (index: DirectoryIndex, filters: CodeFilters): ReadonlyArray<string> => {
-  const found: Array<string> = []
-  forEachMatch(index, filters, (area, code) =>
-    found.push(pad(index.areaCodes.npa[area]!) + pad(index.codes.nxx[code]!))
-  )
-  return found
+  const { areaCodes, codes } = index
+  let area = 0
+  return Array.from(rowsMatching(index, filters), (row) => {
+    while (areaCodes.firstCode[area + 1]! <= row) area++
+    return pad(areaCodes.npa[area]!) + pad(codes.nxx[row]!)
+  })
 }

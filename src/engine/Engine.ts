@@ -2,7 +2,20 @@
  * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
  * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
  */
-import { Clock, Context, Data, Duration, Effect, Exit, Layer, Option, Random, Schedule, type Scope } from "effect"
+import {
+  Clock,
+  Context,
+  Data,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Random,
+  References,
+  Schedule,
+  type Scope
+} from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -165,6 +178,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
     clock: yield* Clock.Clock,
     sabotage: yield* SabotageReference,
+    isTraced: yield* References.TracerEnabled,
     instance: random.toString(36)
   }
   const local = new Map<number, Partition>()

@@ -48,6 +48,8 @@ export interface EngineParts {
   readonly signals: Signals["Service"] | undefined
   readonly clock: Clock.Clock
   readonly sabotage: ReadonlySet<Sabotage>
+  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
+  readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string
 }
@@ -102,6 +104,8 @@ export class Partition {
   confirmedAt = 0n
   /** Before this monotonic time no early renewal is tried again. */
   renewNotBefore = 0n
+  /** A lane was asked when an early renewal was due. */
+  renewalWanted = false
   /** Timers and signals are not taken before this monotonic time: the log took no frame. */
   heldUntil = 0n
   framesSinceCheckpoint = 0
@@ -153,6 +157,7 @@ export class Partition {
     this.latestTime = 0
     this.confirmedAt = 0n
     this.renewNotBefore = 0n
+    this.renewalWanted = false
     this.heldUntil = 0n
     this.framesSinceCheckpoint = 0
     this.bytesSinceCheckpoint = 0
@@ -264,6 +269,7 @@ export class Partition {
     while (true) {
       const now = this.currentTime()
       if (now === undefined) return "clock"
+      this.timers.recede(now)
       if (this.roomWanted) {
         this.roomWanted = false
         if (!makeRoom(this)) this.checkpointDue = true
@@ -278,7 +284,9 @@ export class Partition {
       const held = nanos < this.heldUntil
       if (!held && this.timers.needsPage(now)) return "page"
       if (!this.hasWork(now, held)) {
-        return this.lanes.hasWaiting && !this.isFresh(nanos) ? "confirm" : "idle"
+        const renews = this.renewalWanted && this.wantsRenewal(nanos)
+        this.renewalWanted = false
+        return renews || (this.lanes.hasWaiting && !this.isFresh(nanos)) ? "confirm" : "idle"
       }
       try {
         drain.run(this.head, now, held)
@@ -363,6 +371,13 @@ export class Partition {
   /** Whether early renewal of the confirmation is due. */
   wantsRenewal(nanos: bigint): boolean {
     return nanos - this.confirmedAt > renewNanos && nanos >= this.renewNotBefore
+  }
+
+  /** Lets the loop renew the confirmation, so that lanes which are asked steadily never wait for it. */
+  renewSoon(): void {
+    if (this.renewalWanted) return
+    this.renewalWanted = true
+    this.wakeup.notify()
   }
 
   /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */

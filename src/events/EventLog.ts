@@ -14,7 +14,10 @@ import { eventsTable } from "./migrations.ts"
 import { type EventPattern, matchesAny } from "./patterns.ts"
 
 /** Events that a follower reads at once. */
-const followPage = 50
+const followPage = 100
+
+/** Events that one page of a filtered list looks through; so that a rare type in a busy organization cannot keep the database busy. */
+export const maximumScanned = 10_000
 
 /** After a failure of the database a follower waits this long. */
 const followRetryMillis = 1_000
@@ -74,7 +77,10 @@ export interface FollowOptions {
 export class EventLog extends Context.Service<
   EventLog,
   {
-    /** Newest first; the events' texts. A cursor that was not made for this list, or whose place is no longer kept, is refused. */
+    /**
+     * Newest first; the events' texts. A page with a pattern may be shorter than its limit, even empty, and still have more behind it: it
+     * looks through `maximumScanned` events. A cursor that was not made for this list, or whose place is no longer kept, is refused.
+     */
     readonly list: (options: ListOptions) => Effect.Effect<
       {
         readonly data: ReadonlyArray<string>
@@ -202,8 +208,7 @@ const make = Effect.gen(function* () {
     const conditions = [
       sql`organization_id = ${organizationId}`,
       sql`created_at >= ${Math.max(earliest, since ?? 0)}`,
-      ...(until === undefined ? [] : [sql`created_at < ${until}`]),
-      ...matching(pattern)
+      ...(until === undefined ? [] : [sql`created_at < ${until}`])
     ]
     if (position !== undefined) {
       const [sequence, index] = position.id.split(".").map(Number)
@@ -213,13 +218,28 @@ const make = Effect.gen(function* () {
         sql`(created_at, sequence, idx) < (${position.atMillis}, ${sequence}, ${index}::int4)`
       )
     }
+    const cursorOf = (last: EventPosition) => cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
+    const filter = matching(pattern)
+    const [end] =
+      filter.length === 0
+        ? []
+        : yield* sql<EventPosition>`
+            select created_at as "createdAt", sequence, idx as "index" from events where ${sql.and(conditions)}
+            order by created_at desc, sequence desc, idx desc limit 1 offset ${maximumScanned - 1}`
+    if (end !== undefined) {
+      conditions.push(
+        sql`created_at >= ${end.createdAt}`,
+        sql`(created_at, sequence, idx) >= (${end.createdAt}, ${end.sequence}, ${end.index}::int4)`
+      )
+    }
     const rows = yield* sql<Row>`
-      select ${columns} from events where ${sql.and(conditions)}
+      select ${columns} from events where ${sql.and([...conditions, ...filter])}
       order by created_at desc, sequence desc, idx desc limit ${limit + 1}`
-    const { data, pagination } = pageOf(rows, limit, (last) =>
-      cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
-    )
-    return { data: data.map(({ body }) => body), pagination }
+    const { data, pagination } = pageOf(rows, limit, cursorOf)
+    return {
+      data: data.map(({ body }) => body),
+      pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
+    }
   })
 
   const find = Effect.fnUntraced(function* (organizationId: string, eventId: string) {
@@ -262,11 +282,11 @@ const make = Effect.gen(function* () {
             const woken = yield* waiter.wait(idleMillis)
             return [woken ? [] : idle, Option.some(position)] as const
           }
-          const wanted = rows.filter((row) => matchesAny(patterns, row))
-          return [
-            wanted.map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body })),
-            Option.some<EventPosition>(last)
-          ] as const
+          const wanted = rows
+            .filter((row) => matchesAny(patterns, row))
+            .map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body }))
+          // A long way without a wanted one must not look like silence.
+          return [wanted.length === 0 ? idle : wanted, Option.some<EventPosition>(last)] as const
         })
         return Stream.paginate(after, step)
       })

@@ -48,8 +48,10 @@ export class TestEvents extends Context.Service<
           Effect.mapError(started, ({ message }) => new TestEventNotStored({ message })).pipe(
             Effect.flatMap((engine) =>
               Effect.catch(engine.ask(TestEventsActor, { organization }, { type }), (error: AskError) =>
-                // A terminal error is a fault of this program: examples are small and of their type.
-                isRetryable(error) ? Effect.fail(new TestEventNotStored({ message: error.message })) : Effect.die(error)
+                // Any other one is a fault of this program: examples are small and of their type.
+                isRetryable(error) || error._tag === "PartitionStopped"
+                  ? Effect.fail(new TestEventNotStored({ message: error.message }))
+                  : Effect.die(error)
               )
             ),
             Effect.as(catalogue[type].example)

@@ -41,7 +41,7 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
   OpenApi.annotations({
     summary: "List events",
     description:
-      "Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second."
+      "Events of the last 30 days, newest first, each as it is delivered to webhook endpoints. Eventually consistent, normally under a second. A page with `type` may be shorter than its limit and still have more behind it: go by `hasMore`."
   })
 )
 

@@ -297,8 +297,6 @@ const heal = (simulation: Simulation): void => {
   simulation.faults.heal()
   simulation.endOutages()
   restore(simulation)
-  // a full log whose owner starts anew needs room for the claim
-  simulation.logBytes *= 4
   for (const engine of simulation.living().slice(0, -1)) simulation.crash(engine, "as one too many")
   const newest = simulation.newest()
   if (newest !== undefined) {
@@ -344,12 +342,39 @@ const comeToRest = (simulation: Simulation): void => {
       : undefined
   }
   for (let restarts = 0; restarts <= operatorRestarts; restarts++) {
-    simulation.world.advanceUntil(end, () => isAtRest(simulation) || stopped() !== undefined)
+    while (
+      simulation.world.advanceUntil(
+        end,
+        () => isAtRest(simulation) || stopped() !== undefined || isFullForGood(simulation)
+      ) &&
+      isFullForGood(simulation)
+    ) {
+      simulation.trace(() => "an operator raises max_bytes")
+      simulation.logBytes *= 4
+    }
     const engine = stopped()
     if (engine === undefined) return
     simulation.crash(engine, "by an operator, since it had stopped")
     simulation.start()
   }
+}
+
+/** Bytes that any frame of the workload fits in. */
+const roomyBytes = 4_096
+
+/** Whether a log is full and nothing that it holds can go, so that only more room helps. */
+const isFullForGood = ({ logBytes, scenario, server, stores }: Simulation): boolean => {
+  for (let partition = 0; partition < scenario.topology.partitions; partition++) {
+    const { log } = server.of(partition)
+    if (log.bytes + roomyBytes <= logBytes) continue
+    const { records } = stores.checkpoints.of(partition)
+    const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
+    const last = lastSequenceOf(log)
+    const isCovered = (place: { readonly sequence: number }) => place.sequence >= last
+    if (cursors.length === 0 || !cursors.every(isCovered) || !records.some(isCovered)) continue
+    if ((purgeableBelow(records, cursors, new Set()) ?? 0) <= log.firstSequence) return true
+  }
+  return false
 }
 
 /** Whether nothing is left to be waited for. */

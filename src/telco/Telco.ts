@@ -15,7 +15,7 @@ import {
   searchCodes
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
-import { type AskError, isRetryable, type RetryableError } from "../engine/errors.ts"
+import { type AskError, isRetryable, type PartitionStopped, type RetryableError } from "../engine/errors.ts"
 import { Inventory } from "./Inventory.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
@@ -28,8 +28,10 @@ export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn
   }
 }
 
-/** The event could not be stored, so nothing is answered. Safe to repeat. */
-export class EventNotStored extends Data.TaggedError("EventNotStored")<{ readonly cause: RetryableError }> {}
+/** The event could not be stored, so nothing is answered. Safe to repeat; a stopped partition waits for its operator. */
+export class EventNotStored extends Data.TaggedError("EventNotStored")<{
+  readonly cause: RetryableError | PartitionStopped
+}> {}
 
 /** Who asks. */
 export interface Caller {
@@ -96,8 +98,10 @@ const make = Effect.gen(function* () {
   const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
     engine.ask(TelcoActor, { organization: caller.organizationId }, command).pipe(
       Effect.catch((error: AskError) =>
-        // A terminal error is a fault of this program or a partition that waits for its operator.
-        isRetryable(error) ? Effect.fail(new EventNotStored({ cause: error })) : Effect.die(error)
+        // Any other one is a fault of this program.
+        isRetryable(error) || error._tag === "PartitionStopped"
+          ? Effect.fail(new EventNotStored({ cause: error }))
+          : Effect.die(error)
       ),
       Effect.asVoid
     )

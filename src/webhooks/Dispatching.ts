@@ -8,6 +8,7 @@ import type { CommittedDeliveries } from "./DispatchFeed.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { lanes } from "./deliveryModel.ts"
 import type { FoldedEndpoint, TakenDelivery } from "./dispatchPorts.ts"
+import type { Endpoint } from "./endpointModel.ts"
 import { firstPace, slowAfterMillis, windowOf } from "./pace.ts"
 import type { RetrySchedule } from "./schedule.ts"
 import { Worker } from "./Worker.ts"
@@ -94,6 +95,11 @@ export class Dispatching {
     }
   }
 
+  /** Whether it is worth looking at the store. */
+  get hasRoom(): boolean {
+    return this.held.size <= maximumHeld / 2 && this.#heldCharacters <= maximumHeldCharacters / 2
+  }
+
   /** How many more first attempts of an endpoint may be held; none while older ones wait in the store. */
   roomOf(endpointId: string): number {
     const worker = this.workers.get(endpointId)
@@ -122,12 +128,25 @@ export class Dispatching {
     return worker
   }
 
-  /** Takes in the state of an endpoint, where it has a worker and the state is not an old one. */
+  /** Takes in the state of an endpoint as the log has made it, where it has a worker and the state is a newer one. */
   apply(folded: FoldedEndpoint): void {
     const worker = this.workers.get(folded.endpointId)
     if (worker === undefined) return
+    const known = worker.folded?.sequence ?? -1
+    if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
+    worker.isAhead = false
+    this.#adopt(worker, folded)
+  }
+
+  /** Takes in what the endpoint's actor has just answered, before the log's own state comes, with a later frame. */
+  foresee(worker: Worker, endpoint: Endpoint | null): void {
+    if (worker.folded === undefined) return
+    worker.isAhead = true
+    this.#adopt(worker, { ...worker.folded, endpoint })
+  }
+
+  #adopt(worker: Worker, folded: FoldedEndpoint): void {
     const before = worker.folded
-    if (before !== undefined && before.sequence > folded.sequence) return
     worker.folded = folded
     if (before !== undefined && before.endpoint === folded.endpoint) return
     worker.isSuccessTold = false
@@ -181,7 +200,7 @@ export class Dispatching {
     this.held.delete(delivery.id)
     this.#heldCharacters -= delivery.body.length
     held.worker.held--
-    if (this.wanting.size > 0 && this.held.size === maximumHeld / 2) this.wakeup.notify()
+    if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()
   }
 
   /** Begins every attempt that may begin now. */
@@ -265,7 +284,7 @@ export class Dispatching {
 
   /** Forgets what belongs to partitions that are served elsewhere. */
   dropOthers(partitions: ReadonlySet<number>): void {
-    for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.#drop(worker)
+    for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.drop(worker)
   }
 
   /** Forgets workers without anything to do when there are many. */
@@ -273,17 +292,18 @@ export class Dispatching {
     if (this.workers.size <= maximumIdleWorkers) return
     for (const worker of this.workers.values()) {
       if (this.workers.size <= maximumIdleWorkers) return
-      if (worker.isForgettable && !this.deleted.has(worker.endpointId)) this.#drop(worker)
+      if (worker.isForgettable && !this.deleted.has(worker.endpointId)) this.drop(worker)
     }
   }
 
-  #drop(worker: Worker): void {
+  /** Forgets an endpoint; what is held of it and not in flight goes back. */
+  drop(worker: Worker): void {
     worker.isDropped = true
     this.workers.delete(worker.endpointId)
     this.wanting.delete(worker)
     this.deleted.delete(worker.endpointId)
     this.queue.permit(worker, "none")
-    for (const delivery of this.queue.withdraw(worker)) this.returned.push(delivery)
+    for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
     for (let index = this.#timers.length - 1; index >= 0; index--)
       if (this.#timers[index]!.worker === worker) this.#timers.splice(index, 1)
   }

@@ -11,8 +11,8 @@ import { WebhookSecrets } from "./WebhookSecrets.ts"
 /** How long an answer is kept and a key stands for its request. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
 
-/** After this long a request that neither answered nor failed is taken for dead. */
-export const busyMillis = 30_000
+/** After this long a request that neither answered nor failed is taken for dead: they end after 10 s (`httpErrors.ts`). */
+export const busyMillis = 15_000
 
 const sweepIntervalMillis = 60 * 60 * 1000
 
@@ -122,13 +122,15 @@ const make = Effect.gen(function* () {
     const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
       const error = Cause.findErrorOption(cause)
       const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
-      return Effect.ignore(
+      const freeing = Effect.ignore(
         rejected
           ? sql`delete from webhook_idempotency where organization_id = ${organizationId} and key = ${request.key}`
           : sql`
               update webhook_idempotency set busy_until = 0
               where organization_id = ${organizationId} and key = ${request.key}`
       )
+      // who gave up does not wait for a database that is silent
+      return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
     return yield* act(JSON.parse(row!.chosen) as Chosen).pipe(
       Effect.tap(keep),

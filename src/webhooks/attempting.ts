@@ -41,7 +41,10 @@ const lastPauseMillis = 5_000
 /** A delivery whose secrets cannot be read is left alone for so long. */
 const secretsPauseMillis = 1_000
 
-/** Asked again what fails for a while: the actor's partition or the store are away. Ends where the partition is served elsewhere. */
+/**
+ * Tries again what fails for a while: the actor's partition or the store are away. Where the partition is served elsewhere meanwhile, one try
+ * is what is left: outcomes count wherever they come from, but the other one will attempt the delivery again anyway.
+ */
 const persistently = <A, E, E2>(
   worker: Worker,
   effect: Effect.Effect<A, E>,
@@ -50,14 +53,14 @@ const persistently = <A, E, E2>(
 ): Effect.Effect<A | undefined, E2> =>
   Effect.gen(function* () {
     let pauseMillis = firstPauseMillis
-    while (!worker.isDropped) {
-      const exit = yield* Effect.result(effect)
-      if (exit._tag === "Success") return exit.success
-      if (!isWorthIt(exit.failure)) return yield* otherwise(exit.failure)
+    while (true) {
+      const result = yield* Effect.result(effect)
+      if (result._tag === "Success") return result.success
+      if (!isWorthIt(result.failure)) return yield* otherwise(result.failure)
+      if (worker.isDropped) return undefined
       yield* Effect.sleep(Duration.millis(pauseMillis))
       pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
     }
-    return undefined
   })
 
 const isWorthAsking = (error: AskError): boolean => isRetryable(error) || error._tag === "PartitionStopped"
@@ -70,15 +73,19 @@ const tell = (
   command: EndpointCommand
 ) =>
   Effect.map(
-    persistently(worker, actors.tell(delivery, command), isWorthAsking, (error) =>
-      Effect.as(
-        Effect.logError(`webhook endpoint ${delivery.endpointId} could not be told of an outcome: ${error.message}`),
-        undefined
-      )
+    persistently(
+      worker,
+      Effect.suspend(() => actors.tell(delivery, command)),
+      isWorthAsking,
+      (error) =>
+        Effect.as(
+          Effect.logError(`webhook endpoint ${delivery.endpointId} could not be told of an outcome: ${error.message}`),
+          undefined
+        )
     ),
     (reply) => {
-      if (reply === undefined || worker.folded === undefined) return
-      dispatching.apply({ ...worker.folded, endpoint: reply.endpoint })
+      if (reply === undefined) return
+      dispatching.foresee(worker, reply.endpoint)
       dispatching.pump()
     }
   )

@@ -30,8 +30,9 @@ const lastScanPauseMillis = 30_000
 /** Every so many milliseconds expired deliveries and those of deleted endpoints are looked for. */
 const endingMillis = 10_000
 
-/** Every so many milliseconds the backlog is counted. */
+/** Every so many milliseconds the backlog is counted; sooner while there is none of this process. */
 const countingMillis = 30_000
+const firstCountMillis = 250
 
 const failurePauseMillis = 500
 
@@ -94,7 +95,7 @@ const cancelling = Effect.fnUntraced(function* ({ dispatching, store }: RefillPa
       if (cancelled === 0) break
     }
     dispatching.deleted.delete(endpointId)
-    if (worker.held === 0) dispatching.workers.delete(endpointId)
+    if (worker.held === 0) dispatching.drop(worker)
   }
 })
 
@@ -119,6 +120,8 @@ interface Wanted extends DeliveryClaim {
 /** Claims of those that want more, as far as there is room; the same ones are not first each time. */
 const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
+  // those that find no room stay wanting, and are looked at when there is some
+  if (!dispatching.hasRoom) return claims
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {
     if (room <= 0) break
@@ -211,9 +214,12 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
     }
     // also those that are known: their partition may have been elsewhere in between
     yield* readEndpoints(parts, [...workers])
-    for (const { dueAt, endpointId, lane } of page)
-      if (dueAt <= dispatching.now && dispatching.worker(partition, endpointId).permits(lane))
-        dispatching.wake(partition, endpointId, [lane])
+    for (const { dueAt, endpointId, lane } of page) {
+      if (dueAt > dispatching.now) continue
+      const worker = dispatching.worker(partition, endpointId)
+      if (worker.folded?.endpoint === null) dispatching.cancel(worker)
+      else if (worker.permits(lane)) dispatching.wake(partition, endpointId, [lane])
+    }
     dispatching.forgetIdle()
     after = page.at(-1)
     if (page.length < pageSize) return
@@ -289,20 +295,27 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
     })
   )
 
-const counting = ({ actors, metrics, store }: RefillParts) =>
-  steadily(
+const counting = ({ actors, metrics, store }: RefillParts) => {
+  let counted: ReadonlySet<number> = new Set()
+  return steadily(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      for (const partition of yield* actors.partitions) {
+      const partitions = new Set(yield* actors.partitions)
+      for (const partition of partitions) {
         const { oldestDueAt, pending } = yield* store.backlog(partition)
         const paused = yield* store.pausedEndpoints(partition)
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })
       }
-      yield* Effect.sleep(Duration.millis(countingMillis))
+      // of those that are served elsewhere now, the other one tells
+      for (const partition of counted)
+        if (!partitions.has(partition)) metrics.backlog(partition, { pending: 0, oldestSeconds: 0, paused: 0 })
+      counted = partitions
+      yield* Effect.sleep(Duration.millis(partitions.size === 0 ? firstCountMillis : countingMillis))
     })
   )
+}
 
 /** Everything that goes on beside the attempts. */
 export const fibers = (parts: RefillParts): ReadonlyArray<Effect.Effect<never, DeliveriesUnavailable>> => [

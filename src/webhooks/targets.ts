@@ -7,6 +7,7 @@ import { lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
 import { Result, Schema } from "effect"
 import { isLoopbackAddress, refusedAddressClass } from "./addresses.ts"
+import { boundedResolve } from "./boundedResolve.ts"
 
 /**
  * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to loopback hosts, for
@@ -108,8 +109,11 @@ const refuseTarget = (host: string, address: string): TargetRefused =>
 const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
 
-/** Makes the guard of a policy. `resolve` asks the name servers. */
-export const makeTargetGuard = (policy: TargetPolicy, resolve: Resolve = systemResolve): TargetGuard => {
+/** Makes the guard of a policy. `resolve` asks the name servers; the system's, unless given, with the bounds of `boundedResolve`. */
+export const makeTargetGuard = (
+  policy: TargetPolicy,
+  resolve: Resolve = boundedResolve(systemResolve)
+): TargetGuard => {
   const isRefused = (address: string): boolean => {
     const refused = refusedAddressClass(address)
     return refused !== undefined && (policy === "public" || refused === "invalid")

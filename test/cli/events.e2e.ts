@@ -200,6 +200,10 @@ describe("sluice trigger", () => {
     expect(unknown.stderr).toContain("telco.search.completed")
     expect(refusal(await sluice(["trigger", "platform.test", "--org", "org_none"], environment))).toContain("org_none")
   })
+
+  it("asks whose event it is where there are several organizations", async () => {
+    expect(refusal(await sluice(["trigger", "platform.test"], environment))).toContain("--org")
+  })
 })
 
 describe("the event log", () => {

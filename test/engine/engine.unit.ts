@@ -1,6 +1,6 @@
 /** The engine as an embedder sees it: asks, lanes (rule 15), states, inspection, refusals, asks from other processes, metrics. */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Metric, Schema } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import { Engine, layerMemory } from "../../src/engine/Engine.ts"
@@ -167,6 +167,25 @@ describe("rule 15, lanes", () => {
       expect(ask.pollUnsafe()).toBeUndefined()
       yield* Deferred.succeed(gate, undefined)
       yield* Fiber.join(ask)
+    })
+  )
+
+  it.effect("given a lane that is asked steadily on an idle partition, then no ask waits for a confirmation", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      const later = () => expect.fail("an ask had to wait")
+      for (let second = 0; second < 60; second++) {
+        expect(engine.askLaneNow(Limiter, target, null, later)).toEqual(Exit.succeed(true))
+        yield* TestClock.adjust("1 second")
+      }
+      // one that comes after a long pause has to wait, and is answered
+      yield* TestClock.adjust("1 minute")
+      const answers: Array<unknown> = []
+      expect(engine.askLaneNow(Limiter, target, null, (exit) => answers.push(exit))).toBeUndefined()
+      yield* TestClock.adjust(0)
+      expect(answers).toEqual([Exit.succeed(true)])
     })
   )
 

@@ -15,6 +15,7 @@ import { malformedWebhooksSection } from "./sections/malformedWebhooks.ts"
 import { outagesSection } from "./sections/outages.ts"
 import { stoppingSection } from "./sections/stopping.ts"
 import { systemSection } from "./sections/system.ts"
+import { webhookOutagesSection } from "./sections/webhookOutages.ts"
 import { webhooksSection } from "./sections/webhooks.ts"
 
 const platform = usePlatform()
@@ -31,4 +32,5 @@ malformedAdminSection(platform)
 malformedWebhooksSection(platform)
 ingestionSection(platform)
 outagesSection(platform)
+webhookOutagesSection(platform)
 stoppingSection(platform)

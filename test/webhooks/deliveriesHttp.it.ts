@@ -204,7 +204,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect((reply.body as { nextAttemptAt: number }).nextAttemptAt).toBeGreaterThanOrEqual(before)
     expect((await ask("GET", `${path}/deliveries/${id}`)).body).toStrictEqual(reply.body)
     expect(await jobsOf(endpointId)).toEqual([
-      { id, lane: 1, attempts: 0, payload: `retry ${eventCreatedAt} ${eventId} ${organization}` }
+      { id, lane: 2, attempts: 0, payload: `retry ${eventCreatedAt} ${eventId} ${organization}` }
     ])
   })
 

@@ -7,52 +7,72 @@ import { Deferred, Effect, Fiber } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { LogRecord } from "../../src/engine/records.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
-import { maximumHeld } from "../../src/webhooks/Dispatching.ts"
-import { type Deployment, deploy, projectAgain, settings, startProcess, until } from "./dispatchSupport.ts"
-import { answering, hanging, startReceiver } from "./receiver.ts"
+import { type DispatcherSettings, maximumHeld } from "../../src/webhooks/Dispatching.ts"
+import { type Deployment, deploy, projectAgain, settings, startProcess } from "./dispatchSupport.ts"
+import { answering, hanging, type Receiver, startReceiver } from "./receiver.ts"
+import { until } from "./until.ts"
 
 /** Another connection to the deployment's database, as an operator has. */
 const connection = (deployment: Deployment) =>
   Effect.orDie(Effect.provide(PgClient.make({ url: deployment.databaseUrl, maxConnections: 2 }), Reactivity.layer))
+
+/**
+ * A process that delivers one event, and dies when it has the answer to a second one and cannot record it: the jobs are locked. Answers the
+ * ids of the two events.
+ */
+const crashAtRecord = (
+  deployment: Deployment,
+  receiver: Receiver,
+  status: number,
+  more: Partial<DispatcherSettings> = {}
+) =>
+  Effect.gen(function* () {
+    const operator = yield* connection(deployment)
+    const running = yield* startProcess(deployment, { settings: { ...more, drainMillis: 1, leaseMillis: 4_000 } })
+    const organization = running.organization("org_1")
+    yield* organization.create("we_1", receiver.url("/hook"))
+    yield* organization.emit()
+    yield* organization.settled("we_1")
+    let answer = () => {}
+    receiver.answer("/hook", (response) => {
+      answer = () => response.writeHead(status).end()
+    })
+    yield* organization.emit()
+    yield* until(Effect.sync(() => receiver.of("/hook").length === 2))
+    const locked = yield* Deferred.make<void>()
+    const unlock = yield* Deferred.make<void>()
+    const lock = yield* Effect.forkScoped(
+      operator.withTransaction(
+        Effect.gen(function* () {
+          yield* operator`select 1 from webhook_jobs for update`
+          yield* Deferred.succeed(locked, undefined)
+          yield* Deferred.await(unlock)
+        })
+      )
+    )
+    yield* Deferred.await(locked)
+    answer()
+    yield* until(
+      Effect.map(
+        Effect.orDie(
+          operator`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+        ),
+        ({ length }) => length > 0
+      )
+    )
+    yield* running.stop
+    yield* Deferred.succeed(unlock, undefined)
+    yield* Fiber.join(lock)
+    const [recorded, lost] = receiver.of("/hook").map(({ headers }) => headers["x-platformwebhook-id"])
+    return { recorded, lost }
+  })
 
 describe("a process", () => {
   it.live("that dies between the answer and its record has the delivery attempted again, once", () =>
     Effect.gen(function* () {
       const receiver = yield* startReceiver
       const deployment = yield* deploy
-      const operator = yield* connection(deployment)
-      const first = yield* startProcess(deployment, { settings: { drainMillis: 1, leaseMillis: 4_000 } })
-      yield* first.organization("org_1").create("we_1", receiver.url("/hook"))
-      yield* first.organization("org_1").emit()
-      yield* first.organization("org_1").settled("we_1")
-      const locked = yield* Deferred.make<void>()
-      const unlock = yield* Deferred.make<void>()
-      const arrived = yield* Deferred.make<void>()
-      receiver.answer("/hook", (response) => {
-        Effect.runSync(Deferred.succeed(arrived, undefined))
-        // answered only when the outcome cannot be recorded any more
-        Effect.runFork(
-          Effect.andThen(
-            Deferred.await(locked),
-            Effect.sync(() => response.end())
-          )
-        )
-      })
-      yield* first.organization("org_1").emit()
-      yield* Deferred.await(arrived)
-      yield* Effect.forkScoped(
-        operator.withTransaction(
-          Effect.gen(function* () {
-            yield* operator`select 1 from webhook_jobs for update`
-            yield* Deferred.succeed(locked, undefined)
-            yield* Deferred.await(unlock)
-          })
-        )
-      )
-      yield* Deferred.await(locked)
-      yield* until(Effect.sync(() => receiver.of("/hook").length === 2))
-      yield* first.stop
-      yield* Deferred.succeed(unlock, undefined)
+      const crash = yield* crashAtRecord(deployment, receiver, 200)
       receiver.answer("/hook", answering(200))
       const second = yield* startProcess(deployment)
       const deliveries = yield* second.organization("org_1").settled("we_1", 2)
@@ -64,8 +84,26 @@ describe("a process", () => {
         ]
       )
       const ids = receiver.of("/hook").map(({ headers }) => headers["x-platformwebhook-id"])
-      assert.lengthOf(ids, 3)
-      assert.deepStrictEqual([ids[1], ids[2]], [deliveries[1]!.event_id, deliveries[1]!.event_id])
+      assert.deepStrictEqual(ids, [crash.recorded, crash.lost, crash.lost])
+    })
+  )
+
+  it.live("that dies after its last attempt has told the endpoint's actor, which counts the failure once", () =>
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver
+      const deployment = yield* deploy
+      const schedule = { ...settings.schedule, delaysMillis: [] }
+      yield* crashAtRecord(deployment, receiver, 500, { schedule })
+      const idle = yield* startProcess(deployment, { isIdle: true })
+      const [, pending] = yield* idle.organization("org_1").deliveries("we_1")
+      assert.deepInclude(pending, { status: "pending", attempts: 0 })
+      assert.strictEqual((yield* idle.organization("org_1").endpoint("we_1"))!.consecutiveFailures, 1)
+      yield* idle.stop
+      receiver.answer("/hook", answering(500))
+      const second = yield* startProcess(deployment, { settings: { schedule } })
+      const [, failed] = yield* second.organization("org_1").settled("we_1", 2)
+      assert.deepInclude(failed, { status: "failed", attempts: 1 })
+      assert.strictEqual((yield* second.organization("org_1").endpoint("we_1"))!.consecutiveFailures, 1)
     })
   )
 

@@ -3,7 +3,7 @@
  * process can be killed and started again on the same stores.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Exit, Layer, Logger, Redacted, Schedule, Schema, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import * as Actor from "../../src/engine/Actor.ts"
@@ -13,25 +13,30 @@ import { layerLocal } from "../../src/engine/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
 import { publicEvent } from "../../src/events/catalogue.ts"
-import { encodeEvent, eventOf } from "../../src/events/event.ts"
+import { appendEvents } from "../../src/events/EventLog.ts"
+import { EventWakeups } from "../../src/events/EventWakeups.ts"
+import { eventProjection } from "../../src/events/eventProjection.ts"
 import { migrations } from "../../src/migrations.ts"
 import { NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
+import { Cursors } from "../../src/platform/Cursors.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { unnest } from "../../src/postgres/compiler.ts"
 import { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { migrate } from "../../src/postgres/migrate.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
+import { Deliveries } from "../../src/webhooks/Deliveries.ts"
+import { DispatcherWakeup } from "../../src/webhooks/DispatcherWakeup.ts"
 import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
 import type { DispatcherSettings } from "../../src/webhooks/Dispatching.ts"
 import { SigningSecrets } from "../../src/webhooks/dispatchPorts.ts"
-import { dispatchProjection, EventAppend, type PlacedEvent } from "../../src/webhooks/dispatchProjection.ts"
+import { dispatchProjection, EventAppend } from "../../src/webhooks/dispatchProjection.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpointModel.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../../src/webhooks/endpointRules.ts"
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../src/webhooks/targets.ts"
 import { defaultSettings, layer as dispatcherLayer, WebhookDispatcher } from "../../src/webhooks/WebhookDispatcher.ts"
 import { makeDatabase } from "../support/database.ts"
+import { until } from "./until.ts"
 
 /** Decides that so many events happen, in one frame; each has a number. */
 export const Emitter = Actor.make({
@@ -67,58 +72,6 @@ const secrets = Layer.succeed(SigningSecrets, {
   forget: (ids) => Effect.sync(() => ids.forEach((id) => void forgottenSecrets.add(id)))
 })
 
-const append = Effect.fnUntraced(function* (events: ReadonlyArray<PlacedEvent>) {
-  const sql = yield* SqlClient.SqlClient
-  if (events.length === 0) return
-  yield* sql`
-    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
-    select * from ${unnest(
-      events.map(({ body, event, index, organizationId, sequence }) => ({
-        organization_id: organizationId,
-        event_id: event.eventId,
-        type: event.type,
-        service: event.service,
-        livemode: event.livemode,
-        created_at: event.createdAt,
-        sequence,
-        idx: index,
-        body
-      })),
-      {
-        organization_id: "text",
-        event_id: "text",
-        type: "text",
-        service: "text",
-        livemode: "bool",
-        created_at: "int8",
-        sequence: "int8",
-        idx: "int4",
-        body: "text"
-      }
-    )}`
-})
-
-/** The event log, as far as the dispatcher needs it. */
-const eventLog = {
-  wants: (record: LogRecord) => record._tag === "Event",
-  handle: (records: ReadonlyArray<LogRecord>) =>
-    append(
-      records.flatMap((record) => {
-        if (record._tag !== "Event") return []
-        const event = eventOf(record)
-        return [
-          {
-            organizationId: record.organization,
-            sequence: record.sequence,
-            index: record.index,
-            event,
-            body: encodeEvent(event)
-          }
-        ]
-      })
-    )
-}
-
 export interface Deployment {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly namespace: string
@@ -127,13 +80,7 @@ export interface Deployment {
 /** Stores of the test's own. */
 export const deploy: Effect.Effect<Deployment, never, Scope.Scope> = Effect.gen(function* () {
   const { url } = yield* makeDatabase
-  yield* Effect.gen(function* () {
-    yield* migrate(migrations)
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`
-      create table if not exists events (organization_id text, event_id text, type text, service text, livemode bool,
-        created_at int8, sequence int8, idx int4, body text)`
-  }).pipe(Effect.provide(PgClient.layer({ url })), Effect.provide(Logger.layer([])))
+  yield* migrate(migrations).pipe(Effect.provide(PgClient.layer({ url })), Effect.provide(Logger.layer([])))
   return { databaseUrl: url, namespace: `test-${randomUUID().slice(0, 12)}` }
 }).pipe(Effect.orDie)
 
@@ -156,16 +103,26 @@ export const settings: DispatcherSettings = {
   drainMillis: 1_000
 }
 
-/** What the projection needs beside the database. */
+/** What the projections need beside the database. */
 const services = Layer.mergeAll(
   DispatchFeed.layer,
   secrets,
-  DayPartitions.layer,
   Layer.effect(
     EventAppend,
-    Effect.map(SqlClient.SqlClient, (sql) => ({
-      append: (events: ReadonlyArray<PlacedEvent>) => Effect.provideService(append(events), SqlClient.SqlClient, sql)
-    }))
+    Effect.map(Effect.context<SqlClient.SqlClient | DayPartitions | EventWakeups>(), (context) =>
+      EventAppend.of({ append: (events) => Effect.provideContext(appendEvents(events), context) })
+    )
+  )
+).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      DayPartitions.layer,
+      // nobody waits for events here
+      Layer.succeed(EventWakeups, {
+        announce: () => undefined,
+        listen: () => Effect.succeed({ wait: () => Effect.succeed(false) })
+      })
+    )
   )
 )
 
@@ -188,13 +145,16 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
   const engine = engineLayer({
     actors: [WebhookEndpoint, WebhookEndpoints, Emitter],
     reactors: [
-      Reactor.combine("projections", [
-        {
-          handle: (records: ReadonlyArray<LogRecord>) => Effect.sync(() => options.onRecords?.(records))
-        },
-        eventLog,
-        dispatchProjection
-      ])
+      Reactor.combine<SqlClient.SqlClient | DayPartitions | EventWakeups | DispatchFeed | EventAppend | SigningSecrets>(
+        "projections",
+        [
+          {
+            handle: (records: ReadonlyArray<LogRecord>) => Effect.sync(() => options.onRecords?.(records))
+          },
+          eventProjection,
+          dispatchProjection
+        ]
+      )
     ],
     config: { partitions: options.partitions ?? 1 }
   }).pipe(Layer.provide([stores, layerLocal]))
@@ -211,7 +171,13 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
           ...settings,
           ...options.settings
         })
-  return dispatcher.pipe(
+  const wakeup = Layer.effect(
+    DispatcherWakeup,
+    Effect.map(WebhookDispatcher, ({ wake }) => ({ wake }))
+  )
+  return Deliveries.layer.pipe(
+    Layer.provide(Layer.merge(Cursors.layer, wakeup)),
+    Layer.provideMerge(dispatcher),
     Layer.provideMerge(engine),
     Layer.provide(Layer.fresh(services)),
     Layer.provideMerge(
@@ -238,7 +204,11 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
       sql,
       dispatcher,
       /** What an organization can do and see. */
-      organization: (organization: string) => organizationOf(engine, sql, organization),
+      organization: (organization: string) => ({
+        ...organizationOf(engine, sql, organization),
+        retry: (endpointId: string, deliveryId: string) =>
+          Context.get(context, Deliveries).retry({ organizationId: organization, endpointId }, deliveryId)
+      }),
       stop: Scope.close(scope, Exit.void)
     }
   })
@@ -324,18 +294,5 @@ const deliveriesOf = (sql: SqlClient.SqlClient, endpointId: string): Effect.Effe
         from webhook_deliveries d join events e on e.event_id = d.event_id
         where d.endpoint_id = ${endpointId} order by e.created_at, e.sequence, e.idx`,
       (rows) => rows.map((row) => ({ ...row, attempt_log: JSON.parse(row.attempt_log) }))
-    )
-  )
-
-/** Waits until the condition holds, by the real clock; fails the test when it never does. */
-export const until = <E>(condition: Effect.Effect<boolean, E>): Effect.Effect<void, E | "never"> =>
-  Effect.asVoid(
-    Effect.retry(
-      Effect.filterOrFail(
-        condition,
-        (holds) => holds,
-        () => "never" as const
-      ),
-      { schedule: Schedule.spaced("20 millis"), times: 1_500 }
     )
   )

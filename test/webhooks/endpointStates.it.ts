@@ -4,8 +4,9 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { deploy, forgottenSecrets, type Process, settings, startProcess, until } from "./dispatchSupport.ts"
+import { deploy, forgottenSecrets, type Process, settings, startProcess } from "./dispatchSupport.ts"
 import { answering, hanging, type Receiver, startReceiver } from "./receiver.ts"
+import { until } from "./until.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly receiver: Receiver }>()(
   "test/Subject"
@@ -94,7 +95,7 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("an endpoint", (it
     })
   )
 
-  it.effect("gets a test while it is Paused, but none of its pending deliveries", () =>
+  it.effect("gets a test and a retry that was asked for while it is Paused, but none of its pending deliveries", () =>
     Effect.gen(function* () {
       const { id, isPaused, organization, path, receiver } = yield* fresh
       receiver.answer(path, answering(410))
@@ -107,9 +108,18 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("an endpoint", (it
           rows.some(({ origin, status }) => origin === "test" && status === "succeeded")
         )
       )
+      const test = (yield* organization.deliveries(id)).find(({ origin }) => origin === "test")!
+      receiver.answer(path, answering(500))
+      yield* organization.retry(id, test.id)
+      yield* until(
+        Effect.map(organization.deliveries(id), (rows) =>
+          rows.some((row) => row.id === test.id && row.status === "failed" && row.attempts === 2)
+        )
+      )
       const [pending] = yield* organization.deliveries(id)
       assert.deepInclude(pending, { status: "pending", origin: "event" })
-      assert.lengthOf(receiver.of(path), 2)
+      assert.lengthOf(receiver.of(path), 3)
+      assert.strictEqual((yield* organization.endpoint(id))!.consecutiveFailures, 0)
     })
   )
 

@@ -125,14 +125,8 @@ export const streamSection = (platform: () => TestPlatform): void => {
 
     it("is resumable by Last-Event-ID: nothing is lost, nothing comes twice", async () => {
       const tenant = await makeTenant(platform(), "resume")
-      for (let count = 0; count < 120; count++) await tenant.trigger("platform.test")
-      const newestFirst = await tenant.events(100)
-      await expect
-        .poll(async () => {
-          const { body } = await tenant.get("/v1/events?limit=100")
-          return (body as { readonly pagination: object }).pagination
-        })
-        .toMatchObject({ hasMore: true })
+      for (let count = 0; count < 90; count++) await tenant.trigger("platform.test")
+      const newestFirst = await tenant.events(90)
       const from = newestFirst.at(-1)!.eventId
       const first = await open(tenant, "", { "last-event-id": from })
       const some = (await first.until(30)).slice(0, 30)

@@ -15,7 +15,7 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
     const { admin, secrets, url } = platform()
     const made = await admin("POST", "/admin/v1/organizations", { name: "webhooks", plan: "team" })
     const { id: organization } = made.body as { readonly id: string }
-    const created = await admin("POST", `/admin/v1/organizations/${organization}/keys`, { services: [], scopes })
+    const created = await admin("POST", `/admin/v1/organizations/${organization}/keys`, { services: ["telco"], scopes })
     const { key } = created.body as { readonly key: string }
     secrets.add(key)
     return { organization, key, ask: askAt(url, key) }
@@ -130,6 +130,30 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
       await until(async () => {
         const page = await use(key, (client) => client.webhooks.listDeliveries({ params, query: {} }))
         return Result.getOrThrow(page).data.length === 3
+      })
+    })
+  })
+
+  describe("a replay", () => {
+    it("asked for at once after an event was answered has that event, though the event log follows later", async () => {
+      const { ask, key } = await newTenant()
+      const { id } = await newEndpoint(key)
+      const since = Date.now() - 1_000
+      const subscribe = async (pattern: string) =>
+        expect((await ask("PATCH", `/v1/webhooks/${id}`, { enabled_events: [pattern] })).status).toBe(200)
+      for (let round = 1; round <= 5; round++) {
+        // What an endpoint subscribes to when it happens has a delivery already.
+        await subscribe("send.*")
+        const lookups = await Promise.all(Array.from({ length: 8 }, () => ask("GET", "/v1/telco/lookup/2125550100")))
+        expect(lookups.map(({ status }) => status)).toEqual(lookups.map(() => 200))
+        await subscribe("telco.*")
+        const replay = await ask("POST", `/v1/webhooks/${id}/replay`, { since, types: ["telco.lookup.completed"] })
+        // Pending deliveries of the rounds before are not sent again.
+        expect(replay.body).toMatchObject({ count: 8 })
+      }
+      await until(async () => {
+        const { body } = await ask("GET", `/v1/webhooks/${id}/deliveries?limit=100`)
+        return (body as { readonly data: ReadonlyArray<object> }).data.length === 40
       })
     })
   })
