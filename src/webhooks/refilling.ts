@@ -20,6 +20,12 @@ import type { Worker } from "./Worker.ts"
 /** Lanes in one page of a scan, endpoints read at a time. */
 const pageSize = 1_000
 
+/** Lanes of a page whose next delivery is looked for once nothing more of them is due; those of others are found by a scan. */
+const looksAhead = 100
+
+/** The shortest time until such a lane is looked at again. */
+const lookAgainMillis = 50
+
 /** Deliveries that are ended at a time. */
 const endedAtOnce = 1_000
 
@@ -163,8 +169,23 @@ const takeIn = Effect.fnUntraced(function* (
     counts.set(key, (counts.get(key) ?? 0) + 1)
     dispatching.hold(delivery)
   }
-  for (const { endpointId, lane, limit, worker } of claims)
+  const exhausted: Array<Wanted> = []
+  for (const claim of claims) {
+    const { endpointId, lane, limit, worker } = claim
     if (counts.get(`${lane} ${endpointId}`) === limit) worker.more[lane] = true
+    else if (worker.armedFor[lane] === Number.POSITIVE_INFINITY) exhausted.push(claim)
+  }
+  // otherwise what is due a little later (retries, what a crash has left) would wait for a scan, which a busy machine puts off
+  yield* Effect.forEach(
+    exhausted.slice(0, looksAhead),
+    ({ endpointId, lane, worker }) =>
+      Effect.map(store.due(partition, { after: { endpointId, lane: lane - 1 }, limit: 1 }), ([next]) => {
+        if (next?.endpointId !== endpointId || next.lane !== lane) return
+        // what is due and was not taken is with somebody else, or did not fit
+        dispatching.arm(worker, lane, Math.max(next.dueAt, dispatching.now + lookAgainMillis))
+      }),
+    { concurrency: 4, discard: true }
+  )
 })
 
 /** Takes in what is wanted, whenever something is; gives back and cancels what has to be. */

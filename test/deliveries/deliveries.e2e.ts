@@ -1,0 +1,28 @@
+/** Three kills of the whole platform among some thousand events (`npm run test:deliveries` makes five among 10,000). */
+import { expect, it } from "vitest"
+import { describeReport } from "./report.ts"
+import { runKills } from "./run.ts"
+
+/** For a machine that does much else. */
+const runMillis = 400_000
+
+const events = 2_000
+
+it(
+  "delivers every answered event at least once, signed, with the bytes of the event log, though the platform is killed -9 three times",
+  async () => {
+    const lines: Array<string> = []
+    const seed = Number(process.env.SLUICE_DELIVERIES_SEED ?? 3)
+    const report = await runKills({ events, kills: 3, seed, tell: (line) => lines.push(line) }).finally(() =>
+      process.stdout.write(`${lines.join("\n")}\n`)
+    )
+    process.stdout.write(`${describeReport(report)}\n`)
+    expect(report.violations).toEqual([])
+    expect(report.kills).toBe(3)
+    expect(report.answered).toBeGreaterThanOrEqual(events)
+    // What was to be seen through has happened.
+    expect(report.refused).toBeGreaterThan(0)
+    expect(report.lost + report.loggedUnanswered + report.duplicates).toBeGreaterThan(0)
+  },
+  runMillis
+)

@@ -1,0 +1,270 @@
+/**
+ * The lines of the decisions about events and their delivery ("Events and webhooks"), one by one in their order, on the running platform with a
+ * real receiver. Signatures are computed by the test from the document. What happens while an endpoint is Paused or Disabled is in `missed.ts`;
+ * figures that no test can wait for (an hour, 30 days) are in the specifications of the rules.
+ */
+import { createHmac } from "node:crypto"
+import { describe, expect, it } from "vitest"
+import { usNpa } from "../../cli/files.ts"
+import { answering, hanging, type Received } from "../receiver.ts"
+import { bodyOf, eventIn, eventually, retryDelaysMillis, type ShownEvent, timeoutMillis, type Whole } from "../whole.ts"
+
+/** The signatures of a delivery, and those that the document asks for with these secrets. */
+const signatures = ({ body, headers }: Received, ...secrets: ReadonlyArray<string>) => {
+  const timestamp = headers["x-platformwebhook-timestamp"]
+  const wanted = secrets.map(
+    (secret) => `v1=${createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")}`
+  )
+  return { shown: headers["x-platformwebhook-signature"], expected: [`t=${timestamp}`, ...wanted].join(",") }
+}
+
+const expectSigned = (received: Received, ...secrets: ReadonlyArray<string>): void => {
+  const { expected, shown } = signatures(received, ...secrets)
+  expect(shown).toBe(expected)
+}
+
+const typesOf = (received: ReadonlyArray<Received>) => received.map((one) => eventIn(one).type).sort()
+
+export const linesSection = (whole: () => Whole): void => {
+  describe("decisions: the event log", () => {
+    it("returns the Event shape, byte for byte as delivered", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      await bodyOf(tenant.ask("GET", `/v1/telco/lookup/${usNpa}5540123`))
+      const [delivered] = await hook.receives(1)
+      const { eventId, ...event } = eventIn(delivered!)
+      expect(event).toEqual({
+        type: "telco.lookup.completed",
+        service: "telco",
+        data: { tn: `${usNpa}5540123`, npa: usNpa, nxx: "554", hasCarrier: true, hasInventory: false },
+        livemode: true,
+        createdAt: expect.any(Number)
+      })
+      expect(delivered).toMatchObject({
+        method: "POST",
+        headers: {
+          "x-platformwebhook-id": eventId,
+          "content-type": "application/json",
+          "user-agent": "PlatformWebhook/1.0"
+        }
+      })
+      expectSigned(delivered!, hook.secret)
+      const [listed] = await tenant.events(1)
+      expect(JSON.stringify(listed)).toBe(delivered!.body)
+      const alone = await fetch(`${whole().url}/v1/events/${eventId}`, { headers: { "x-api-key": tenant.key } })
+      expect(await alone.text()).toBe(delivered!.body)
+    })
+
+    it("filters type (pattern), since (inclusive), until (exclusive), integer milliseconds; newest first", async () => {
+      const tenant = await whole().tenant()
+      const types = ["telco.lookup.completed", "send.email.sent", "telco.search.completed"]
+      for (const type of types) await tenant.happens(type)
+      const all = await tenant.events(3)
+      expect(all.map(({ type }) => type)).toEqual(types.toReversed())
+      const [last, middle, first] = all as [ShownEvent, ShownEvent, ShownEvent]
+      const idsOf = async (query: string) => (await tenant.events(0, query)).map(({ eventId }) => eventId)
+      expect(await idsOf("&type=telco.*")).toEqual([last.eventId, first.eventId])
+      const within = all.filter(({ createdAt }) => createdAt >= middle.createdAt && createdAt < last.createdAt)
+      expect(await idsOf(`&since=${middle.createdAt}&until=${last.createdAt}`)).toEqual(
+        within.map(({ eventId }) => eventId)
+      )
+      expect((await tenant.ask("GET", "/v1/events?since=1.5")).status).toBe(400)
+    })
+
+    it("is followed as a stream that goes on behind Last-Event-ID", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      await tenant.happens("telco.lookup.completed", 3)
+      const bodies = new Map((await hook.receives(3)).map((one) => [eventIn(one).eventId, one.body]))
+      const [, , oldest] = await tenant.events(3)
+      const abort = new AbortController()
+      const response = await fetch(`${whole().url}/v1/events/stream`, {
+        headers: { "x-api-key": tenant.key, "last-event-id": oldest!.eventId },
+        signal: abort.signal
+      })
+      let text = ""
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        text += chunk
+        if (text.split("\ndata: ").length > 2 && text.endsWith("\n\n")) break
+      }
+      abort.abort()
+      const shown = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!)
+      bodies.delete(oldest!.eventId)
+      expect(shown.toSorted()).toEqual([...bodies.values()].toSorted())
+    })
+  })
+
+  describe("decisions: patterns", () => {
+    it("`*`; `x.*` matches every type beginning with `x.`; `x.y.*` by type alone; exact", async () => {
+      const tenant = await whole().tenant()
+      const all = ["platform.webhook.failing", "send.email.sent", "telco.lookup.completed", "telco.search.completed"]
+      const expected: ReadonlyArray<readonly [pattern: string, types: ReadonlyArray<string>]> = [
+        ["*", all],
+        ["telco.*", all.slice(2)],
+        ["telco.lookup.*", ["telco.lookup.completed"]],
+        ["send.email.sent", ["send.email.sent"]],
+        ["platform.*", ["platform.webhook.failing"]]
+      ]
+      const hooks = await Promise.all(expected.map(([pattern]) => tenant.hook([pattern])))
+      for (const type of all) await tenant.happens(type)
+      for (const [index, hook] of hooks.entries()) {
+        const [pattern, types] = expected[index]!
+        expect(typesOf(await hook.receives(types.length)), pattern).toEqual(types)
+        await hook.deliveries(types.length, "succeeded")
+      }
+    })
+
+    it("`*` only alone or as last segment; first segment must be known; otherwise 400", async () => {
+      const tenant = await whole().tenant()
+      for (const pattern of ["*.sent", "te*", "telco.*.completed", "order.*"]) {
+        const reply = await tenant.ask("POST", "/v1/webhooks", {
+          url: "https://example.com",
+          enabled_events: [pattern]
+        })
+        expect(reply.status, pattern).toBe(400)
+        expect(reply.body).toMatchObject({ error: "invalid_request", message: expect.stringContaining(pattern) })
+      }
+    })
+  })
+
+  describe("decisions: endpoints are matched as they were at the event's place in the log", () => {
+    it("not as they are when it is delivered", async () => {
+      const tenant = await whole().tenant()
+      await tenant.happens("telco.lookup.completed")
+      const hook = await tenant.hook(["telco.*"])
+      await tenant.happens("telco.search.completed")
+      await bodyOf(tenant.ask("PATCH", hook.path, { enabled_events: ["send.*"] }))
+      await tenant.happens("telco.lookup.completed")
+      await tenant.happens("send.email.sent")
+      expect(typesOf(await hook.receives(2))).toEqual(["send.email.sent", "telco.search.completed"])
+      await hook.deliveries(2)
+    })
+  })
+
+  describe("decisions: a delivery is one event for one endpoint", () => {
+    it("a first attempt and at most 5 retries; timestamp and signature are made anew for each attempt; same eventId", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      const statuses = [500, 404, 301, 429, 503, 204]
+      whole().receiver.answer(hook.to, (response, _, count) => response.writeHead(statuses[count]!).end())
+      await tenant.happens("telco.lookup.completed")
+      const [delivery] = await hook.deliveries(1, "succeeded")
+      expect(delivery!.attempts.map(({ status }) => status)).toEqual(statuses)
+      expect(delivery!.attemptCount).toBe(6)
+      for (const [index, delay] of retryDelaysMillis.entries()) {
+        const [before, after] = delivery!.attempts.slice(index)
+        expect(after!.at - (before!.at + before!.duration)).toBeGreaterThanOrEqual(delay)
+      }
+      const received = await hook.receives(6)
+      expect(new Set(received.map(({ body }) => body)).size).toBe(1)
+      for (const [index, one] of received.entries()) {
+        expectSigned(one, hook.secret)
+        const { at } = delivery!.attempts[index]!
+        expect(one.headers["x-platformwebhook-timestamp"]).toBe(String(Math.floor(at / 1000)))
+      }
+      expect(await hook.shown()).toMatchObject({ consecutive_failures: 0, last_delivery_status: 204 })
+    })
+
+    it("redirects are not followed and fail", async () => {
+      const tenant = await whole().tenant()
+      const [hook, elsewhere] = [await tenant.hook(), await tenant.hook(["send.*"])]
+      whole().receiver.answer(hook.to, answering(307, { location: whole().receiver.url(elsewhere.to) }))
+      await tenant.happens("telco.lookup.completed")
+      const [delivery] = await hook.deliveries(1, "failed")
+      expect(new Set(delivery!.attempts.map(({ status }) => status))).toEqual(new Set([307]))
+      expect(elsewhere.received()).toEqual([])
+    })
+
+    it("fails without an answer in time: last_delivery_status is 0; others do not wait for it", async () => {
+      const tenant = await whole().tenant()
+      const [hook, healthy] = [await tenant.hook(), await tenant.hook()]
+      let answered = 0
+      whole().receiver.answer(hook.to, hanging)
+      whole().receiver.answer(healthy.to, (response) => {
+        answered++
+        response.end()
+      })
+      await tenant.happens("telco.lookup.completed", 20)
+      await healthy.receives(20)
+      const first = hook.received()
+      expect(first.length).toBeLessThan(20)
+      expect(answered).toBe(20)
+      await eventually(async () => expect(await hook.shown()).toMatchObject({ last_delivery_status: 0 }))
+      whole().receiver.answer(hook.to, answering(200))
+      const deliveries = await hook.deliveries(20, "succeeded")
+      const [timedOut] = deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => status === 0))
+      expect(timedOut!.duration).toBeGreaterThanOrEqual(timeoutMillis)
+    })
+
+    it("the later of the delay and Retry-After (429, 503)", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      whole().receiver.answer(hook.to, (response, _, count) =>
+        count === 0 ? response.writeHead(429, { "retry-after": "1" }).end() : response.end()
+      )
+      await tenant.happens("telco.lookup.completed")
+      const [delivery] = await hook.deliveries(1, "succeeded")
+      const [before, after] = delivery!.attempts
+      expect(after!.at - before!.at).toBeGreaterThanOrEqual(1_000)
+    })
+  })
+
+  describe("decisions: a delivery fails when its last attempt has failed", () => {
+    it("consecutive_failures counts failed deliveries, 0 after a success", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      whole().receiver.answer(hook.to, answering(400))
+      await tenant.happens("telco.lookup.completed", 2)
+      await hook.deliveries(2, "failed")
+      await eventually(async () => expect(await hook.shown()).toMatchObject({ consecutive_failures: 2 }))
+      whole().receiver.answer(hook.to, answering(200))
+      await tenant.happens("telco.lookup.completed")
+      await eventually(async () => expect(await hook.shown()).toMatchObject({ consecutive_failures: 0 }))
+    })
+
+    it("410 Gone pauses at once", async () => {
+      const tenant = await whole().tenant()
+      const [hook, watcher] = [await tenant.hook(), await tenant.hook(["platform.webhook.paused"])]
+      whole().receiver.answer(hook.to, answering(410))
+      await tenant.happens("telco.lookup.completed")
+      const [paused] = await watcher.receives(1)
+      expect(eventIn(paused!).data).toMatchObject({ endpoint_id: hook.id, reason: "gone", last_delivery_status: 410 })
+      expect(await hook.shown()).toMatchObject({ is_paused: true, consecutive_failures: 0, last_delivery_status: 410 })
+      await hook.receives(1)
+    })
+  })
+
+  describe("decisions: rotate-secret", () => {
+    it("one previous secret; both sign, new first; without overlap only the new one", async () => {
+      const tenant = await whole().tenant()
+      const hook = await tenant.hook()
+      const rotate = async (overlapSeconds: number) => {
+        const path = `${hook.path}/rotate-secret`
+        return (await bodyOf<{ readonly signing_secret: string }>(tenant.ask("POST", path, { overlapSeconds })))
+          .signing_secret
+      }
+      const second = await rotate(60)
+      await tenant.happens("telco.lookup.completed")
+      expectSigned((await hook.receives(1))[0]!, second, hook.secret)
+      const third = await rotate(60)
+      await tenant.happens("telco.lookup.completed")
+      expectSigned((await hook.receives(2))[1]!, third, second)
+      const fourth = await rotate(0)
+      await tenant.happens("telco.lookup.completed")
+      expectSigned((await hook.receives(3))[2]!, fourth)
+      expect(new Set([hook.secret, second, third, fourth]).size).toBe(4)
+    })
+  })
+
+  describe("decisions: targets", () => {
+    it("http:// to loopback hosts is allowed with SLUICE_WEBHOOK_TARGETS=any alone; any other http:// never", async () => {
+      const tenant = await whole().tenant()
+      const ask = (url: string) => tenant.ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] })
+      expect((await ask("http://127.0.0.1:3000/hook")).status).toBe(201)
+      expect(await ask("http://hooks.example.com/")).toMatchObject({
+        status: 400,
+        body: { error: "Webhook URL must use HTTPS" }
+      })
+    })
+  })
+}
