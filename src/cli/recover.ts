@@ -24,6 +24,17 @@ export class StillRunning extends Data.TaggedError("StillRunning")<{ readonly de
   }
 }
 
+/** The deployment has no such partition. */
+export class UnknownPartition extends Data.TaggedError("UnknownPartition")<{
+  readonly partition: number
+  readonly partitions: number
+}> {
+  override get message(): string {
+    const { partition, partitions } = this
+    return `There is no partition ${partition}: this deployment is configured with ${partitions}, numbered from 0 to ${partitions - 1}.`
+  }
+}
+
 export const recover = Command.make(
   "recover",
   {
@@ -46,6 +57,9 @@ export const recover = Command.make(
       Effect.scoped(
         Effect.gen(function* () {
           const config = yield* configuration(flags)
+          const { partitions } = config
+          const partition = Option.getOrElse(flags.partition, () => 0)
+          if (partition < 0 || partition >= partitions) return yield* new UnknownPartition({ partition, partitions })
           const folder = yield* openDataFolder(config.dataDir)
           yield* folder.hold({ purpose: "sluice recover" })
           const embedded = yield* startEmbedded(folder, {

@@ -95,6 +95,7 @@ export const simulate = Command.make(
       const drawn = (yield* Clock.currentTimeMillis) % 1_000_000_000
       if (seeds < 1 || Option.getOrElse(flags.seed, () => 0) < 0)
         return yield* failed("--seeds is at least 1, --seed at least 0")
+      if (minutes !== undefined && minutes < 1) return yield* failed("--minutes is at least 1")
       yield* run(
         Option.getOrElse(flags.seed, () => drawn),
         seeds,

@@ -2,7 +2,20 @@
  * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
  * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
  */
-import { Clock, Context, Data, Duration, Effect, Exit, Layer, Option, Random, Schedule, type Scope } from "effect"
+import {
+  Clock,
+  Context,
+  Data,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Random,
+  References,
+  Schedule,
+  type Scope
+} from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
@@ -165,6 +178,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
     clock: yield* Clock.Clock,
     sabotage: yield* SabotageReference,
+    isTraced: yield* References.TracerEnabled,
     instance: random.toString(36)
   }
   const local = new Map<number, Partition>()
@@ -272,7 +286,7 @@ const makeService = (
         if (partition === undefined) return resume(Effect.fail(unplaced(id)))
         partition.peek(target.organization, index, target.key ?? "", resume as Resume)
       }),
-    ready: Effect.suspend(() => Effect.forEach([...local.values()], awaitServing, { discard: true })),
+    ready: awaitAllServing(local),
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
@@ -284,13 +298,23 @@ const makeService = (
   })
 }
 
+/** One may have ceased to serve while another was waited for. */
+const awaitAllServing = (local: ReadonlyMap<number, Partition>): Effect.Effect<void, PartitionStopped> =>
+  Effect.suspend(() => {
+    const partitions = [...local.values()]
+    return Effect.flatMap(Effect.forEach(partitions, awaitServing, { discard: true }), () =>
+      partitions.every(({ status }) => status._tag === "Serving") ? Effect.void : awaitAllServing(local)
+    )
+  })
+
 const awaitServing = (partition: Partition): Effect.Effect<void, PartitionStopped> =>
   Effect.callback<void, PartitionStopped>((resume) => {
     const look = (status: Status) => {
       if (status._tag === "Serving") resume(Effect.void)
-      else if (status._tag === "Stopped")
-        resume(Effect.fail(new PartitionStopped({ partition: partition.id, reason: status.reason })))
-      else return
+      else if (status._tag === "Stopped" || status._tag === "Closed") {
+        const reason = status._tag === "Stopped" ? status.reason : "it was shut down"
+        resume(Effect.fail(new PartitionStopped({ partition: partition.id, reason })))
+      } else return
       partition.statusListeners.delete(look)
     }
     partition.statusListeners.add(look)

@@ -132,7 +132,9 @@ export class LaneRunner {
   ): Exit.Exit<unknown, AskError> | undefined {
     const { partition } = this
     const lane = partition.parts.registry.lanes[laneIndex]!
-    if (!partition.isFresh(partition.nanos())) return undefined
+    const nanos = partition.nanos()
+    if (!partition.isFresh(nanos)) return undefined
+    if (partition.wantsRenewal(nanos)) partition.renewSoon()
     const now = partition.currentTime()
     if (now === undefined) return Exit.fail(partition.notServing())
     const organization = partition.memory.organization(organizationName)

@@ -2,7 +2,7 @@
  * One partition of this process: the memory that outlives its recoveries, its place in the log, and the synchronous part of its loop. The
  * fibers around it are in `serve.ts` (loop), `recovery.ts`, `checkpointing.ts`, `loading.ts`, `signalFeed.ts`, `reacting.ts` and `supervise.ts`.
  */
-import { type Clock, Duration, Effect, Exit } from "effect"
+import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { CheckpointRecord, Checkpoints, LogPosition } from "./Checkpoints.ts"
 import type { Cursors } from "./Cursors.ts"
 import { type Snapshot, snapshot } from "./checkpointing.ts"
@@ -48,6 +48,8 @@ export interface EngineParts {
   readonly signals: Signals["Service"] | undefined
   readonly clock: Clock.Clock
   readonly sabotage: ReadonlySet<Sabotage>
+  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
+  readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string
 }
@@ -83,6 +85,8 @@ export class Partition {
   readonly wakeup = new Wakeup()
   readonly loaderWakeup = new Wakeup()
   readonly checkpointWakeup = new Wakeup()
+  /** Checkpoints are written one after the other. */
+  readonly checkpointTurn = Semaphore.makeUnsafe(1)
   readonly lanes: LaneRunner
   readonly poisoned = new Set<string>()
   status: Status = { _tag: "Starting", reason: "not started yet" }
@@ -93,6 +97,8 @@ export class Partition {
   log: Log | undefined = undefined
   head: Head = emptyHead
   newestCheckpoint: CheckpointRecord | undefined = undefined
+  /** Sequence of a log's first checkpoint, when this life has taken it before any actor had a state. */
+  emptyCheckpointAt: number | undefined = undefined
   timers = new Timers(false)
   drain: Drain
   feed: Feed
@@ -102,6 +108,8 @@ export class Partition {
   confirmedAt = 0n
   /** Before this monotonic time no early renewal is tried again. */
   renewNotBefore = 0n
+  /** A lane was asked when an early renewal was due. */
+  renewalWanted = false
   /** Timers and signals are not taken before this monotonic time: the log took no frame. */
   heldUntil = 0n
   framesSinceCheckpoint = 0
@@ -147,12 +155,14 @@ export class Partition {
     this.log = undefined
     this.head = emptyHead
     this.newestCheckpoint = undefined
+    this.emptyCheckpointAt = undefined
     this.timers = new Timers(false)
     this.drain = this.makeDrain()
     this.feed = this.makeFeed()
     this.latestTime = 0
     this.confirmedAt = 0n
     this.renewNotBefore = 0n
+    this.renewalWanted = false
     this.heldUntil = 0n
     this.framesSinceCheckpoint = 0
     this.bytesSinceCheckpoint = 0
@@ -264,6 +274,7 @@ export class Partition {
     while (true) {
       const now = this.currentTime()
       if (now === undefined) return "clock"
+      this.timers.recede(now)
       if (this.roomWanted) {
         this.roomWanted = false
         if (!makeRoom(this)) this.checkpointDue = true
@@ -278,7 +289,9 @@ export class Partition {
       const held = nanos < this.heldUntil
       if (!held && this.timers.needsPage(now)) return "page"
       if (!this.hasWork(now, held)) {
-        return this.lanes.hasWaiting && !this.isFresh(nanos) ? "confirm" : "idle"
+        const renews = this.renewalWanted && this.wantsRenewal(nanos)
+        this.renewalWanted = false
+        return renews || (this.lanes.hasWaiting && !this.isFresh(nanos)) ? "confirm" : "idle"
       }
       try {
         drain.run(this.head, now, held)
@@ -365,10 +378,17 @@ export class Partition {
     return nanos - this.confirmedAt > renewNanos && nanos >= this.renewNotBefore
   }
 
+  /** Lets the loop renew the confirmation, so that lanes which are asked steadily never wait for it. */
+  renewSoon(): void {
+    if (this.renewalWanted) return
+    this.renewalWanted = true
+    this.wakeup.notify()
+  }
+
   /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */
   load = (cell: Cell): boolean => {
     if (cell.broken !== undefined) throw new Error(cell.broken)
-    if (this.newestCheckpoint === undefined) {
+    if (this.newestCheckpoint === undefined || this.newestCheckpoint.sequence === this.emptyCheckpointAt) {
       cell.state = cell.actor.options.initial(cell.key)
       cell.loaded = true
       return true

@@ -64,7 +64,11 @@ const fillAlarm = 0.7
 const retryMillis = 1_000
 
 /** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
-export const checkpoint = Effect.fnUntraced(function* (partition: Partition) {
+export const checkpoint = (partition: Partition): Effect.Effect<boolean> =>
+  // the one of a shutdown would conflict with one that is still being written, and be left out
+  partition.checkpointTurn.withPermit(takeAndWrite(partition))
+
+const takeAndWrite = Effect.fnUntraced(function* (partition: Partition) {
   const taken = partition.takeSnapshot(false)
   if (taken !== undefined) {
     const written = yield* Effect.exit(write(partition, taken))
@@ -100,6 +104,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     complete(partition, newest, newest.sequence === taken.record.sequence ? taken.bytes : 0)
     return
   }
+  if (previous === 0 && taken.actors.length === 0) partition.emptyCheckpointAt = taken.record.sequence
   complete(partition, taken.record, taken.bytes)
 })
 

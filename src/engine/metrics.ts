@@ -21,6 +21,7 @@ export class PartitionMetrics {
   private readonly logFill: Metric.Gauge<number>
   private readonly actors: Metric.Gauge<number>
   private readonly attributes: { readonly partition: string }
+  private readonly cursorLags = new Map<string, Metric.Gauge<number>>()
 
   constructor(partition: number, context: Context.Context<never>) {
     this.context = context
@@ -128,10 +129,15 @@ export class PartitionMetrics {
 
   /** Frames a reactor is behind. */
   cursorLag(reactor: string, frames: number): void {
-    Metric.gauge("sluice_cursor_lag_frames", {
-      description: "Frames between a reactor's cursor and the head",
-      attributes: { ...this.attributes, reactor }
-    }).updateUnsafe(frames, this.context)
+    let lag = this.cursorLags.get(reactor)
+    if (lag === undefined) {
+      lag = Metric.gauge("sluice_cursor_lag_frames", {
+        description: "Frames between a reactor's cursor and the head",
+        attributes: { ...this.attributes, reactor }
+      })
+      this.cursorLags.set(reactor, lag)
+    }
+    lag.updateUnsafe(frames, this.context)
   }
 
   /** Records parked by a reactor since the start. */

@@ -278,7 +278,10 @@ const apply = (partition: Partition, sequence: number, frame: Frame, changed: Se
   return undefined
 }
 
-/** Appends the claim frame; a refused claim reads on and claims again. Afterwards the partition is the owner of its epoch. */
+/**
+ * Appends the claim frame; a refused claim reads on and claims again. Afterwards the partition is the owner of its epoch. False when the log is
+ * full, with nothing stored.
+ */
 export const claim = Effect.fnUntraced(function* (partition: Partition) {
   const log = partition.log!
   for (let attempt = 0; attempt < maximumClaims; attempt++) {
@@ -302,7 +305,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         partition.head = headAfter(head.sequence + 1, bytes, header)
         partition.confirmedAt = outcome.confirmedAtNanos
         partition.framesSinceCheckpoint++
-        return
+        return true
       case "Fenced": {
         // somebody else wrote: see what, after a moment in which they may finish what they do
         yield* Effect.sleep(Duration.millis(yield* Random.nextIntBetween(1, 50)))
@@ -316,14 +319,10 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         yield* replay(partition, log, state.lastSequence)
         continue
       }
+      case "Full":
+        return false
       default:
-        return yield* new JournalUnavailable({
-          partition: partition.id,
-          message:
-            outcome._tag === "Full"
-              ? "the log is full: raise its max_bytes, or let checkpoints complete so that it can be purged"
-              : "the claim's outcome is not known"
-        })
+        return yield* new JournalUnavailable({ partition: partition.id, message: "the claim's outcome is not known" })
     }
   }
   return yield* new JournalUnavailable({

@@ -95,44 +95,44 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
     if (parts.sabotage.has("checkpoint-between-frames")) partition.takeSnapshot(true)
     if (parts.sabotage.has("reply-before-ack")) partition.answerWaiting()
     const outcome = append(log, { bytes, identity, expectedLast: head.sequence }, parts.sabotage)
-    return Effect.map(
-      Effect.withSpan(outcome, "sluice.drain", {
-        attributes: {
-          partition: partition.id,
-          commands: drain.decidedCount,
-          records: drain.draft.builder.count,
-          bytes: bytes.length
-        }
-      }),
-      (outcome) => {
-        partition.metrics.appended(outcome.branch, Number(partition.nanos() - startedAt) / 1e6)
-        if (outcome._tag === "Committed") {
-          partition.head = headAfter(head.sequence + 1, bytes, header)
-          const { hash, sequence } = partition.head
-          partition.witness = { sequence, hash }
-          partition.confirmedAt = outcome.confirmedAtNanos
-          drain.draft.commit(sequence, partition.memory, partition.timers)
-          if (parts.reactors.length > 0) {
-            partition.feed.push({
-              sequence,
-              hash,
-              number: header.number,
-              epoch: header.epoch,
-              now: header.now,
-              bytes: bytes.length,
-              records: drain.draft.records
-            })
+    const traced = parts.isTraced
+      ? Effect.withSpan(outcome, "sluice.drain", {
+          attributes: {
+            partition: partition.id,
+            commands: drain.decidedCount,
+            records: drain.draft.builder.count,
+            bytes: bytes.length
           }
-          partition.noteFrame(bytes.length)
-          const at = partition.nanos()
-          partition.answerWaiting()
-          if (drain.immediate.length > 0 && partition.isFresh(at)) partition.answerImmediate()
-          partition.lanes.retry()
-          return undefined
+        })
+      : outcome
+    return Effect.map(traced, (outcome) => {
+      partition.metrics.appended(outcome.branch, Number(partition.nanos() - startedAt) / 1e6)
+      if (outcome._tag === "Committed") {
+        partition.head = headAfter(head.sequence + 1, bytes, header)
+        const { hash, sequence } = partition.head
+        partition.witness = { sequence, hash }
+        partition.confirmedAt = outcome.confirmedAtNanos
+        drain.draft.commit(sequence, partition.memory, partition.timers)
+        if (parts.reactors.length > 0) {
+          partition.feed.push({
+            sequence,
+            hash,
+            number: header.number,
+            epoch: header.epoch,
+            now: header.now,
+            bytes: bytes.length,
+            records: drain.draft.records
+          })
         }
-        return notCommitted(partition, outcome)
+        partition.noteFrame(bytes.length)
+        const at = partition.nanos()
+        partition.answerWaiting()
+        if (drain.immediate.length > 0 && partition.isFresh(at)) partition.answerImmediate()
+        partition.lanes.retry()
+        return undefined
       }
-    )
+      return notCommitted(partition, outcome)
+    })
   })
 
 const notCommitted = (

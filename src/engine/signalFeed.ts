@@ -4,6 +4,7 @@
  */
 import { Duration, Effect, Stream } from "effect"
 import type { AnyActor } from "./Actor.ts"
+import { describe } from "./Drain.ts"
 import { Entry } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
 import type { Signal } from "./Signals.ts"
@@ -24,26 +25,36 @@ export type SignalRules = Readonly<Record<string, SignalRule>>
 /** Pause before a failed subscription is made again, milliseconds. */
 const resubscribeMillis = 500
 
+/** A store of signals that stays away is warned of once in so long. */
+const warningNanos = 60_000_000_000n
+
 /** Signals that mean nothing are decided by nobody; their place is remembered with the next one that is. */
 export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   const { signals } = partition.parts
   if (signals === undefined) return
   const deduplicates = !partition.parts.sabotage.has("signals-not-deduplicated")
   let after = deduplicates ? partition.head.signalSequence : 0
+  let warnedAt: bigint | undefined
+  const warn = (error: unknown) =>
+    Effect.suspend(() => {
+      const now = partition.nanos()
+      if (warnedAt !== undefined && now - warnedAt < warningNanos) return Effect.void
+      warnedAt = now
+      return Effect.logWarning(`partition ${partition.id} gets no signals and subscribes again: ${describe(error)}`)
+    })
   while (true) {
-    yield* Effect.ignore(
-      Stream.runForEach(signals.subscribe(partition.id, after), (signal) =>
-        Effect.suspend(() => {
-          if (deduplicates && signal.sequence <= after) return Effect.void
-          after = signal.sequence
-          const entry = entryOf(partition, signal)
-          if (entry === undefined) return Effect.void
-          partition.signals.add(entry)
-          partition.wakeup.notify()
-          return partition.signals.hasRoom ? Effect.void : waitForRoom(partition)
-        })
-      )
+    const fed = Stream.runForEach(signals.subscribe(partition.id, after), (signal) =>
+      Effect.suspend(() => {
+        if (deduplicates && signal.sequence <= after) return Effect.void
+        after = signal.sequence
+        const entry = entryOf(partition, signal)
+        if (entry === undefined) return Effect.void
+        partition.signals.add(entry)
+        partition.wakeup.notify()
+        return partition.signals.hasRoom ? Effect.void : waitForRoom(partition)
+      })
     )
+    yield* Effect.ignore(Effect.tapError(fed, warn))
     yield* Effect.sleep(Duration.millis(resubscribeMillis))
   }
 })

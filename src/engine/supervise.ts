@@ -4,6 +4,7 @@
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
 import { checkpoint, checkpointer } from "./checkpointing.ts"
+import { claimAndReact, startReactors } from "./claiming.ts"
 import { describe } from "./Drain.ts"
 import { PartitionMoved } from "./errors.ts"
 import { sweep } from "./eviction.ts"
@@ -11,8 +12,7 @@ import { JournalRefused } from "./Journal.ts"
 import { fenceWindowMillis, maximumFences } from "./limits.ts"
 import { loader } from "./loading.ts"
 import type { Partition } from "./Partition.ts"
-import { react } from "./reacting.ts"
-import { claim, RecoveryRefused, recover } from "./recovery.ts"
+import { RecoveryRefused, recover } from "./recovery.ts"
 import { type LifeEnd, serve } from "./serve.ts"
 import { feedSignals } from "./signalFeed.ts"
 
@@ -112,15 +112,21 @@ const life = (partition: Partition) =>
         if (partition.closing) return { _tag: "Closed" } as LifeEnd
         yield* partition.pause(ownershipPollMillis)
       }
-      if (!partition.parts.sabotage.has("no-claim-frame")) yield* claim(partition)
-      else partition.confirmedAt = partition.nanos()
+      if (!partition.parts.sabotage.has("no-claim-frame")) {
+        const end = yield* claimAndReact(partition)
+        if (end !== undefined) return end
+      } else {
+        partition.confirmedAt = partition.nanos()
+        yield* startReactors(partition)
+      }
+      // without a witness a young log that loses its frames would look like a new one at the next start
+      if (partition.newestCheckpoint === undefined) partition.checkpointDue = true
       const { hash, sequence } = partition.head
       partition.witness = { sequence, hash }
       yield* Effect.forkScoped(essential(partition, "loading", loader(partition)))
       yield* Effect.forkScoped(essential(partition, "checkpointing", checkpointer(partition)))
       yield* Effect.forkScoped(essential(partition, "signals", feedSignals(partition)))
       yield* Effect.forkScoped(essential(partition, "maintenance", maintain(partition)))
-      for (const reactor of partition.parts.reactors) yield* Effect.forkScoped(react(partition, reactor))
       partition.setStatus({ _tag: "Serving" })
       const end = yield* serve(partition)
       if (end._tag === "Closed") yield* checkpoint(partition)

@@ -40,6 +40,16 @@ export class Timers {
     return this.due
   }
 
+  /** Due timers that wait for their actors are due no more when a clock that was far ahead was set back. */
+  recede(now: number): void {
+    while (true) {
+      const last = this.due[this.due.length - 1]
+      if (last === undefined || last.wakeAt <= now) return
+      this.due.pop()
+      this.add(last, last.wakeAt)
+    }
+  }
+
   /** The first `count` due timers were fired or are void. */
   fired(count: number): void {
     this.due.splice(0, count)

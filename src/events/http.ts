@@ -61,14 +61,17 @@ export const layerEvents = HttpApiBuilder.group(
     const streams = yield* EventStreams
     const authentication = yield* Authentication
 
-    /** Whether a key is still one: streams outlive what was checked when they began. */
-    const stillValid = (key: string) =>
+    /**
+     * Whether a key may still have this: streams outlive what was checked when they began. An event goes only to a key that was checked; that
+     * somebody is there may be shown while the database is away.
+     */
+    const stillValid = (key: string, item: Followed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const warm = authentication.verifyWarm(key, now)
         return warm !== undefined
           ? Effect.succeed(warm !== null)
           : Effect.match(authentication.verify(key), {
-              onFailure: () => false,
+              onFailure: () => item._tag === "Idle",
               onSuccess: (principal) => principal !== null
             })
       })
@@ -129,7 +132,7 @@ export const layerEvents = HttpApiBuilder.group(
               idleMillis: heartbeatMillis
             })
             .pipe(
-              Stream.takeWhileEffect(() => stillValid(key)),
+              Stream.takeWhileEffect((item) => stillValid(key, item)),
               Stream.map(written),
               // At once, so that the reader knows that it is connected.
               (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),

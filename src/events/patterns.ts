@@ -64,8 +64,14 @@ const quote = (pattern: string): string =>
 const refuse = (reason: InvalidPattern["reason"], message: string): Result.Result<never, InvalidPattern> =>
   Result.fail(new InvalidPattern({ reason, message }))
 
-/** Reads one pattern. */
-export const parsePattern = (pattern: string): Result.Result<EventPattern, InvalidPattern> => {
+/** The first segments that are allowed: a list of them, or every one, where types are of one's own. */
+export type FirstSegments = ReadonlyArray<string> | "any"
+
+/** Reads one pattern. `firstSegments` are the platform's unless told otherwise. */
+export const parsePattern = (
+  pattern: string,
+  firstSegments: FirstSegments = knownFirstSegments
+): Result.Result<EventPattern, InvalidPattern> => {
   if (pattern === "*") return Result.succeed({ _tag: "All" })
   const quoted = quote(pattern)
   if (pattern.length > maximumTypeLength)
@@ -81,15 +87,18 @@ export const parsePattern = (pattern: string): Result.Result<EventPattern, Inval
   }
   const dot = named.indexOf(".")
   const first = dot === -1 ? named : named.slice(0, dot)
-  if (!knownFirstSegments.includes(first))
-    return refuse("unknown", `The event pattern ${quoted} begins with none of ${knownFirstSegments.join(", ")}`)
+  if (firstSegments !== "any" && !firstSegments.includes(first))
+    return refuse("unknown", `The event pattern ${quoted} begins with none of ${firstSegments.join(", ")}`)
   if (!isPrefix) return Result.succeed({ _tag: "Exact", type: pattern })
   const service = dot === -1 && services.has(named) ? named : undefined
   return Result.succeed({ _tag: "Prefix", prefix: `${named}.`, service })
 }
 
 /** Reads what a caller gave as `enabled_events`: an array of 1 to `maximumPatterns` patterns. The first bad one is the error. */
-export const parsePatterns = (given: unknown): Result.Result<ReadonlyArray<EventPattern>, InvalidPattern> => {
+export const parsePatterns = (
+  given: unknown,
+  firstSegments: FirstSegments = knownFirstSegments
+): Result.Result<ReadonlyArray<EventPattern>, InvalidPattern> => {
   if (!Array.isArray(given) || given.length === 0)
     return refuse("list", "enabled_events must be an array of at least one event pattern")
   if (given.length > maximumPatterns)
@@ -97,7 +106,7 @@ export const parsePatterns = (given: unknown): Result.Result<ReadonlyArray<Event
   const patterns: Array<EventPattern> = []
   for (const pattern of given) {
     if (typeof pattern !== "string") return refuse("list", "enabled_events must contain texts only")
-    const parsed = parsePattern(pattern)
+    const parsed = parsePattern(pattern, firstSegments)
     if (Result.isFailure(parsed)) return Result.fail(parsed.failure)
     patterns.push(parsed.success)
   }

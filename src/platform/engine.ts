@@ -43,8 +43,8 @@ type ProjectionServices =
 export const projections = Reactor.combine<ProjectionServices>("projections", [
   organizationProjection,
   eventProjection,
-  dispatchProjection,
-  replayProjection
+  replayProjection,
+  dispatchProjection
 ])
 
 export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]

@@ -35,7 +35,7 @@ interface Holder {
 
 const refusal = (held: AdvisoryLock.LockHeld): PlacementRefused =>
   new PlacementRefused({
-    message: `another process runs the partitions of this database: ${held.message}. Two at once would take the logs from each other, so this one does not start; stop the other one, or give this one a database and streams of its own`
+    message: `Another process runs the partitions of this database: ${held.message}. Two at once would take the logs from each other, so this one does not start; stop the other one, or give this one a database and streams of its own`
   })
 
 const unavailable = (cause: SqlError.SqlError): PlacementUnavailable =>

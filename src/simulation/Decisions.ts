@@ -37,14 +37,14 @@ export interface FramePlace {
 
 /** Reads the place back from an id that was derived from it (rule 8). */
 export const placeOf = (id: string): FramePlace => {
-  const hex = id.replaceAll("-", "")
-  const high = Number.parseInt(hex.slice(12, 16), 16) & 0x0fff
-  const first = Number.parseInt(hex.slice(16, 20), 16) & 0x3fff
-  const second = Number.parseInt(hex.slice(20, 24), 16)
-  const third = Number.parseInt(hex.slice(24, 28), 16)
+  const bits = (from: number, to: number) => Number.parseInt(id.slice(from, to), 16)
+  const high = bits(14, 18) & 0x0fff
+  const first = bits(19, 23) & 0x3fff
+  const second = bits(24, 28)
+  const third = bits(28, 32)
   return {
-    partition: Number.parseInt(hex.slice(0, 4), 16),
-    epoch: Number.parseInt(hex.slice(4, 12), 16),
+    partition: bits(0, 4),
+    epoch: bits(4, 8) * 0x1_0000 + bits(9, 13),
     number: high * 0x1_0000_0000 + first * 0x4_0000 + second * 4 + (third >>> 14),
     command: third & 0x0fff
   }

@@ -3,7 +3,8 @@ import type { Marks } from "./Marks.ts"
 import type { Operation, Scenario } from "./Scenario.ts"
 
 export class Faults {
-  private readonly planned = new Map<string, string>()
+  /** Kinds by their place, of each operation that something is planned for. */
+  private readonly planned = new Map<Operation, Map<number, string>>()
   private readonly counts = new Map<Operation, number>()
   private readonly marks: Marks
   private readonly trace: (line: () => string) => void
@@ -12,17 +13,22 @@ export class Faults {
   readonly happened = new Set<string>()
 
   constructor(plan: Scenario["faults"], marks: Marks, trace: (line: () => string) => void) {
-    for (const fault of plan) this.planned.set(`${fault.operation} ${fault.nth}`, fault.kind)
+    for (const { kind, nth, operation } of plan) {
+      const kinds = this.planned.get(operation)
+      if (kinds === undefined) this.planned.set(operation, new Map([[nth, kind]]))
+      else kinds.set(nth, kind)
+    }
     this.marks = marks
     this.trace = trace
   }
 
   /** The fault of the operation that happens now, if one is planned. */
   take(operation: Operation): string | undefined {
+    const planned = this.planned.get(operation)
+    if (this.healed || planned === undefined) return undefined
     const nth = this.counts.get(operation) ?? 0
     this.counts.set(operation, nth + 1)
-    if (this.healed || this.planned.size === 0) return undefined
-    const kind = this.planned.get(`${operation} ${nth}`)
+    const kind = planned.get(nth)
     if (kind === undefined) return undefined
     const name = `${operation}: ${kind}`
     this.happened.add(name)

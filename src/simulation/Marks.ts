@@ -27,6 +27,7 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["a checkpoint was not written", "engine, checkpoint failed"],
   ["a checkpoint at frame", "engine, restarted after somebody else's checkpoint"],
   ["does not serve: the clock is", "engine, clock behind"],
+  ["does not serve: its log is full", "engine, started with a full log"],
   ["are lost (", "engine, refused a log with a lost tail"],
   ["has seen another frame", "engine, refused a log with another frame"],
   ["its chain is broken", "engine, refused a broken chain"],

@@ -16,6 +16,8 @@ export interface Operation {
   /** The same command under the same idempotency key, asked before. */
   readonly repeats: Operation | undefined
   answer: Answer | undefined
+  /** How often it was asked, also where nobody listened. */
+  tries: number
 }
 
 /** What an ask came to. */

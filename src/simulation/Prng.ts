@@ -63,13 +63,15 @@ export class Prng {
 
   /** One of the keys, each as often as its weight says. */
   weighted<K extends string>(weights: Readonly<Partial<Record<K, number>>>): K {
-    const entries = Object.entries(weights) as unknown as ReadonlyArray<readonly [K, number]>
-    let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
-    for (const [key, weight] of entries) {
-      rest -= weight
+    const keys = Object.keys(weights) as Array<K>
+    let sum = 0
+    for (const key of keys) sum += weights[key]!
+    let rest = this.next() * sum
+    for (const key of keys) {
+      rest -= weights[key]!
       if (rest < 0) return key
     }
-    return entries[entries.length - 1]![0]
+    return keys[keys.length - 1]!
   }
 
   /** Some of the values, in their order; each one with the probability. */

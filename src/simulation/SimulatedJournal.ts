@@ -311,12 +311,14 @@ class Publish {
       case "crash after the commit":
         this.store()
         return simulation.crash(engine, "after a commit, before the ack")
-      case "crash at the ack":
-        this.store()
-        world.after(soon, undefined, () => {
-          if (!simulation.isHealed) simulation.crash(engine, "when the ack came")
+      case "crash at the ack": {
+        const answer = this.store()
+        world.after(soon, engine.process, () => {
+          if (simulation.isHealed) this.answer(answer)
+          else simulation.crash(engine, "when the ack came")
         })
         return
+      }
       case "crash between replies":
         world.after(soon, engine.process, () => {
           if (!simulation.isHealed) engine.repliesUntilCrash = draw.int(0, 2)

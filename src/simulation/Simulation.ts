@@ -159,8 +159,7 @@ export class Simulation {
   }
 
   newest(): SimulatedEngine | undefined {
-    const living = this.living()
-    return living[living.length - 1]
+    return this.engines.findLast((engine) => engine.process.alive)
   }
 
   start(): SimulatedEngine {
@@ -211,7 +210,8 @@ export class Simulation {
       startedAt: this.world.now,
       attempts: [],
       repeats,
-      answer: undefined
+      answer: undefined,
+      tries: 0
     }
     this.operations.push(operation)
     return operation
@@ -219,6 +219,7 @@ export class Simulation {
 
   /** Asks a command of a process, or of the newest. */
   ask(operation: Operation, to?: SimulatedEngine) {
+    operation.tries++
     const engine = to ?? this.newest()
     if (engine?.engine === undefined || !engine.process.alive) return this.askLater(operation)
     const actor = engine.actors.get(operation.kind)
@@ -330,7 +331,7 @@ export class Simulation {
   }
 
   private askLater(operation: Operation): void {
-    const wait = Math.min(firstRetryMillis * retryGrowth ** Math.min(operation.attempts.length, 10), lastRetryMillis)
+    const wait = Math.min(firstRetryMillis * retryGrowth ** Math.min(operation.tries, 10), lastRetryMillis)
     this.world.after(wait * (0.5 + this.latencies.next()), undefined, () => {
       if (operation.answer === undefined) this.ask(operation)
     })

@@ -61,10 +61,20 @@ export interface ActorHistory extends ActorAddress {
 
 export const nameOf = (address: ActorAddress): string => `${address.organization}/${address.kind}/${address.key}`
 
+const within = <K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> => {
+  let found = map.get(key)
+  if (found === undefined) {
+    found = new Map()
+    map.set(key, found)
+  }
+  return found
+}
+
 export class Truth {
   /** By partition. */
   readonly commits: Array<Array<Commit>>
-  readonly histories = new Map<string, ActorHistory>()
+  /** By organization, then kind, then key. */
+  private readonly histories = new Map<string, Map<string, Map<string, ActorHistory>>>()
   private readonly actors: ReadonlyMap<string, AnyActor>
   private readonly initialModel: (actor: AnyActor, key: string) => unknown
   private readonly partitionOf: (organization: string) => number
@@ -114,8 +124,10 @@ export class Truth {
   }
 
   history(address: ActorAddress): ActorHistory {
-    const name = nameOf(address)
-    let found = this.histories.get(name)
+    const { key, kind, organization } = address
+    const ofOrganization = within(this.histories, organization)
+    const ofKind = within(ofOrganization, kind)
+    let found = ofKind.get(key)
     if (found === undefined) {
       const actor = this.actors.get(address.kind)!
       const first = new Moment(
@@ -125,9 +137,8 @@ export class Truth {
         actor.options.initial(address.key),
         this.initialModel(actor, address.key)
       )
-      const { key, kind, organization } = address
       found = { organization, kind, key, partition: this.partitionOf(organization), actor, moments: [first] }
-      this.histories.set(name, found)
+      ofKind.set(key, found)
     }
     return found
   }

@@ -141,8 +141,14 @@ export class World {
   /** Monotonic nanoseconds; looking costs what `dragMicros` says. */
   nanos(): bigint {
     this.now += this.options.dragMicros / 1000
-    return BigInt(Math.round(this.now * 1e6))
+    if (this.nanosAt !== this.now) {
+      this.nanosAt = this.now
+      this.nanosNow = BigInt(Math.round(this.now * 1e6))
+    }
+    return this.nanosNow
   }
+  private nanosAt = 0
+  private nanosNow = 0n
 
   /** Something that can run now. */
   ready(process: SimulatedProcess | undefined, run: () => void): void {

@@ -90,19 +90,19 @@ class CommandDraw {
   private number = 0
   private readonly seed: number
   private readonly sources: ReadonlyArray<CommandSource>
+  /** By the source's index. */
+  private readonly weights: Readonly<Record<string, number>>
 
   constructor(workload: Workload, seed: number) {
     this.workload = workload
     this.seed = seed
     this.draw = new Prng(seed, "commands")
     this.sources = workload.commands
+    this.weights = Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight]))
   }
 
   source(): CommandSource {
-    const index = this.draw.weighted(
-      Object.fromEntries(this.sources.map((source, at) => [String(at), source.weight])) as Record<string, number>
-    )
-    return this.sources[Number(index)]!
+    return this.sources[Number(this.draw.weighted(this.weights))]!
   }
 
   next(source: CommandSource): unknown {
@@ -208,7 +208,7 @@ const drawTopology = (draw: Prng): Topology => ({
   sliceOperations: draw.pick([2048, 2048, 200, 20]),
   dragMicros: draw.pick([0, 0, 10, 300]),
   latencyMicros: draw.pick([50, 400, 2_000, 20_000]),
-  logBytes: draw.chance(0.2) ? draw.int(5_000, 16_000) : 64 * 1024 * 1024,
+  logBytes: draw.chance(0.2) ? draw.int(3_000, 16_000) : 64 * 1024 * 1024,
   oldFrames: draw.chance(0.2) ? draw.int(1, 6) : 0,
   mailboxCapacity: draw.chance(0.25) ? draw.pick([4, 8, 16]) : 8_192,
   maximumActors: draw.chance(0.2) ? draw.pick([6, 10]) : 1_000,

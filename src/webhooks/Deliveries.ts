@@ -21,7 +21,7 @@ import {
   skippedTable
 } from "./deliveryModel.ts"
 import type { DeliveryOrigin } from "./endpointModel.ts"
-import { eventsOf, type ReplayRange, replaysTable } from "./replaying.ts"
+import { type ReplayRange, replaysTable, sentEventsOf } from "./replaying.ts"
 
 /** How long the count of a replay waits until all events before it are in the event log; normally milliseconds. */
 const projectionWaitMillis = 2_000
@@ -213,6 +213,19 @@ const make = Effect.gen(function* () {
   const isTakenDown = (replayId: string) =>
     Effect.map(sql`select 1 from ${sql(replaysTable)} where id = ${replayId}`, (rows) => rows.length > 0)
 
+  const countNow = Effect.fnUntraced(function* (replayId: string, range: ReplayRange) {
+    // The planner may know nothing yet of the latest days, and one by one the rows of both tables would take minutes.
+    yield* sql`set local enable_nestloop = off`
+    // One statement, because the replay may be under way: what was sent, and what is still before it.
+    const [row] = yield* sql<{ readonly count: number }>`
+      select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
+          select count(*) ${sentEventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
+            (coalesce(r.after_created_at, ${range.since}), coalesce(r.after_sequence, -1), coalesce(r.after_idx, -1))
+        ) end as count
+      from (select ${replayId}::text as id) wanted left join ${sql(replaysTable)} r on r.id = wanted.id`
+    return row!.count
+  }, sql.withTransaction)
+
   const countReplay: Deliveries["Service"]["countReplay"] = Effect.fn("Deliveries.countReplay")(
     function* (replayId, range) {
       // The replay's place in the log is behind its events: once it is taken down, so are they.
@@ -223,14 +236,7 @@ const make = Effect.gen(function* () {
         }),
         Effect.timeoutOption(Duration.millis(projectionWaitMillis))
       )
-      // One statement, because the replay may be under way: what was sent, and what is still before it.
-      const [row] = yield* sql<{ readonly count: number }>`
-      select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
-          select count(*) ${eventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
-            (coalesce(r.after_created_at, ${range.since}), coalesce(r.after_sequence, -1), coalesce(r.after_idx, -1))
-        ) end as count
-      from (select ${replayId}::text as id) wanted left join ${sql(replaysTable)} r on r.id = wanted.id`
-      return row!.count
+      return yield* countNow(replayId, range)
     }
   )
 

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { unnest } from "../postgres/compiler.ts"
-import { transaction } from "../postgres/transactions.ts"
+import { isStoreFailure, transaction } from "../postgres/transactions.ts"
 import { make as makeWorkQueue, type Outcome, type TakenJob, type WorkQueueUnavailable } from "../postgres/WorkQueue.ts"
 import {
   type DeliveryStatus,
@@ -20,7 +20,11 @@ import { DeliveriesUnavailable, type DeliveryOutcome, type DeliveryStore, type T
 import { changedEndpoints } from "./endpointRows.ts"
 
 const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): DeliveriesUnavailable =>
-  new DeliveriesUnavailable({ message: `deliveries are not available: ${cause.message}`, cause })
+  new DeliveriesUnavailable({
+    message: `deliveries are not available: ${cause.message}`,
+    isTransient: isStoreFailure(cause._tag === "WorkQueueUnavailable" ? cause.cause : cause),
+    cause
+  })
 
 interface EventText {
   readonly eventId: string

@@ -8,6 +8,7 @@ import type { CommittedDeliveries } from "./DispatchFeed.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { lanes } from "./deliveryModel.ts"
 import type { FoldedEndpoint, TakenDelivery } from "./dispatchPorts.ts"
+import type { Endpoint } from "./endpointModel.ts"
 import { firstPace, slowAfterMillis, windowOf } from "./pace.ts"
 import type { RetrySchedule } from "./schedule.ts"
 import { Worker } from "./Worker.ts"
@@ -127,12 +128,25 @@ export class Dispatching {
     return worker
   }
 
-  /** Takes in the state of an endpoint, where it has a worker and the state is not an old one. */
+  /** Takes in the state of an endpoint as the log has made it, where it has a worker and the state is a newer one. */
   apply(folded: FoldedEndpoint): void {
     const worker = this.workers.get(folded.endpointId)
     if (worker === undefined) return
+    const known = worker.folded?.sequence ?? -1
+    if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
+    worker.isAhead = false
+    this.#adopt(worker, folded)
+  }
+
+  /** Takes in what the endpoint's actor has just answered, before the log's own state comes, with a later frame. */
+  foresee(worker: Worker, endpoint: Endpoint | null): void {
+    if (worker.folded === undefined) return
+    worker.isAhead = true
+    this.#adopt(worker, { ...worker.folded, endpoint })
+  }
+
+  #adopt(worker: Worker, folded: FoldedEndpoint): void {
     const before = worker.folded
-    if (before !== undefined && before.sequence > folded.sequence) return
     worker.folded = folded
     if (before !== undefined && before.endpoint === folded.endpoint) return
     worker.isSuccessTold = false

@@ -16,6 +16,12 @@ import { eventsOf, ReplaySignal, replaysTable } from "./replaying.ts"
 /** Deliveries that one transaction makes at most. */
 export const replayBatch = 2_000
 
+/**
+ * Other replays of an endpoint in which pending deliveries are looked for, the newest ones; an event that only an older one holds pending is
+ * sent twice.
+ */
+const regardedReplays = 20
+
 /** How often it looks for replays of which nobody told: those that a killed node has left. */
 const lookIntervalMillis = 30_000
 
@@ -71,7 +77,33 @@ export const make = (batch: number = replayBatch) =>
         order by e.created_at, e.sequence, e.idx limit ${batch}`
     }
 
+    /**
+     * The events without a pending delivery to the endpoint. Looked up by the ids that such a delivery can have, because the endpoint's
+     * pending ones may be as many as its events.
+     */
+    const withoutPending = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>) {
+      const others = yield* sql<{ readonly id: string }>`
+        select id from ${sql(replaysTable)}
+        where endpoint_id = ${row.endpoint_id} and id <> ${row.id}
+          and since_at < ${row.until_at} and until_at > ${row.since_at}
+        order by created_at desc limit ${regardedReplays}`
+      const origins = ["", ...others.map(({ id }) => id)]
+      const candidates = events.flatMap((event) =>
+        origins.map((origin) => ({
+          id: deliveryIdOf(event.event_id, row.endpoint_id, origin),
+          event_created_at: event.created_at
+        }))
+      )
+      const pending = yield* sql<{ readonly event_id: string }>`
+        select d.event_id from ${unnest(candidates, { id: "text", event_created_at: "int8" })}
+        join ${sql(deliveriesTable)} d on d.id = batch.id and d.event_created_at = batch.event_created_at
+        where d.status = 'pending'`
+      const ids = new Set(pending.map(({ event_id }) => event_id))
+      return events.filter(({ event_id }) => !ids.has(event_id))
+    })
+
     const deliver = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>, now: number) {
+      if (events.length === 0) return
       const made = events.map((event) => ({
         id: deliveryIdOf(event.event_id, row.endpoint_id, row.id),
         event_id: event.event_id,
@@ -114,11 +146,12 @@ export const make = (batch: number = replayBatch) =>
         select * from ${sql(replaysTable)} where id = ${id} and finished_at is null for update skip locked`
       if (row === undefined) return Option.none<Row>()
       const events = yield* eventsAfter(row)
-      if (events.length > 0) yield* deliver(row, events, now)
+      const sent = events.length === 0 ? events : yield* withoutPending(row, events)
+      yield* deliver(row, sent, now)
       const last = events.at(-1)
       const over = events.length < batch
       yield* sql`
-        update ${sql(replaysTable)} set sent = sent + ${events.length},
+        update ${sql(replaysTable)} set sent = sent + ${sent.length},
           after_created_at = ${last?.created_at ?? row.after_created_at},
           after_sequence = ${last?.sequence ?? row.after_sequence}, after_idx = ${last?.idx ?? row.after_idx},
           status = ${over ? "done" : "running"}, finished_at = ${over ? now : null}

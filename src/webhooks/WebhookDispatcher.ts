@@ -14,7 +14,13 @@ import * as DeliveryStorePostgres from "./DeliveryStorePostgres.ts"
 import { DispatchFeed } from "./DispatchFeed.ts"
 import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
-import type { DeliveryOutcome, DeliverySender, DeliveryStore, EndpointActors } from "./dispatchPorts.ts"
+import type {
+  DeliveriesUnavailable,
+  DeliveryOutcome,
+  DeliverySender,
+  DeliveryStore,
+  EndpointActors
+} from "./dispatchPorts.ts"
 import { SigningSecrets } from "./dispatchPorts.ts"
 import { WebhookEndpoint } from "./endpointRules.ts"
 import * as HttpSender from "./HttpSender.ts"
@@ -65,6 +71,36 @@ export class WebhookDispatcher extends Context.Service<
   }
 >()("sluice/webhooks/WebhookDispatcher") {}
 
+/**
+ * Records outcomes together; where the store does not take them, in halves, so that one of them does not keep the others from being recorded.
+ * What is alone then is recorded without what the endpoint has said, the only part that comes from outside.
+ */
+const recordAll = (
+  store: DeliveryStore,
+  outcomes: ReadonlyArray<DeliveryOutcome>
+): Effect.Effect<ReadonlyArray<boolean>, DeliveriesUnavailable> =>
+  Clock.currentTimeMillis.pipe(
+    Effect.flatMap((now) => store.record(outcomes, now)),
+    Effect.map((counted) => outcomes.map(({ delivery }) => counted.has(delivery.id))),
+    Effect.catch((error) => {
+      const [only] = outcomes
+      if (error.isTransient || only === undefined) return Effect.fail(error)
+      if (outcomes.length > 1) {
+        const half = outcomes.length >>> 1
+        return Effect.map(
+          Effect.forEach([outcomes.slice(0, half), outcomes.slice(half)], (part) => recordAll(store, part)),
+          (parts) => parts.flat()
+        )
+      }
+      const { made } = only
+      const isBare = made === null || (made.response === null && made.error === null)
+      return Effect.andThen(
+        Effect.logError(`the outcome of the webhook delivery ${only.delivery.id} is not taken`, error),
+        isBare ? Effect.fail(error) : recordAll(store, [{ ...only, made: { ...made, response: null, error: null } }])
+      )
+    })
+  )
+
 /** Starts a dispatcher, which ends with the scope. */
 export const make = (
   ports: DispatcherPorts,
@@ -75,11 +111,7 @@ export const make = (
     const dispatching = new Dispatching(settings, yield* Clock.Clock)
     const metrics = new DispatchMetrics(yield* Effect.context<never>())
     const recorder = yield* makeGroupCommit({
-      write: (outcomes: ReadonlyArray<DeliveryOutcome>) =>
-        Effect.map(
-          Effect.suspend(() => store.record(outcomes, dispatching.now)),
-          (counted) => outcomes.map(({ delivery }) => counted.has(delivery.id))
-        ),
+      write: (outcomes: ReadonlyArray<DeliveryOutcome>) => recordAll(store, outcomes),
       maximumBatch: outcomesAtOnce,
       maximumWaiting: waitingOutcomes,
       writers: recordersAtOnce

@@ -11,6 +11,8 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   readonly partition: number
   /** Undefined until it was read. */
   folded: FoldedEndpoint | undefined
+  /** Whether `folded` has a state from the actor's answer, which the log has with a later frame. */
+  isAhead = false
   /** Deliveries that are held: waiting, in flight, or with an outcome that is being recorded. */
   held = 0
   /** By lane: whether the store may hold deliveries that are due. */

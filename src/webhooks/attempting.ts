@@ -73,15 +73,19 @@ const tell = (
   command: EndpointCommand
 ) =>
   Effect.map(
-    persistently(worker, actors.tell(delivery, command), isWorthAsking, (error) =>
-      Effect.as(
-        Effect.logError(`webhook endpoint ${delivery.endpointId} could not be told of an outcome: ${error.message}`),
-        undefined
-      )
+    persistently(
+      worker,
+      Effect.suspend(() => actors.tell(delivery, command)),
+      isWorthAsking,
+      (error) =>
+        Effect.as(
+          Effect.logError(`webhook endpoint ${delivery.endpointId} could not be told of an outcome: ${error.message}`),
+          undefined
+        )
     ),
     (reply) => {
-      if (reply === undefined || worker.folded === undefined) return
-      dispatching.apply({ ...worker.folded, endpoint: reply.endpoint })
+      if (reply === undefined) return
+      dispatching.foresee(worker, reply.endpoint)
       dispatching.pump()
     }
   )

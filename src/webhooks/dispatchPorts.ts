@@ -72,9 +72,11 @@ export interface DeliveryBacklog {
   readonly oldestDueAt: number | null
 }
 
-/** The store cannot be reached or gave up. What was asked may have been done; worth trying again. */
+/** The store cannot be reached or gave up. What was asked may have been done. */
 export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailable")<{
   readonly message: string
+  /** Whether the same may succeed a moment later; otherwise something in it is what the store does not take. */
+  readonly isTransient: boolean
   readonly cause?: unknown
 }> {}
 

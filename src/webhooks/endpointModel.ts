@@ -246,11 +246,14 @@ export const testEventOf = (
 /** Patterns taken apart, by the list that they come from: states share it unchanged, and each event meets each endpoint. */
 const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<EventPattern>>()
 
-/** Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a follower. */
+/**
+ * Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a follower. Which first
+ * segments there are was checked when it was given; whoever embeds the dispatcher has types of his own.
+ */
 const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPattern> => {
   const known = parsed.get(enabledEvents)
   if (known !== undefined) return known
-  const patterns = Result.getOrElse(parsePatterns(enabledEvents), (): ReadonlyArray<EventPattern> => [])
+  const patterns = Result.getOrElse(parsePatterns(enabledEvents, "any"), (): ReadonlyArray<EventPattern> => [])
   parsed.set(enabledEvents, patterns)
   return patterns
 }

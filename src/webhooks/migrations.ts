@@ -34,6 +34,7 @@ export const createWebhookTables = Effect.gen(function* () {
       finished_at int8
     )`
   yield* sql`create index webhook_replays_open on webhook_replays (endpoint_id) where finished_at is null`
+  yield* sql`create index webhook_replays_of_endpoint on webhook_replays (endpoint_id, created_at)`
   yield* sql`create index webhook_replays_old on webhook_replays (finished_at) where finished_at is not null`
   yield* sql`
     create table webhook_idempotency (

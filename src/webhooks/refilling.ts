@@ -36,8 +36,9 @@ const lastScanPauseMillis = 30_000
 /** Every so many milliseconds expired deliveries and those of deleted endpoints are looked for. */
 const endingMillis = 10_000
 
-/** Every so many milliseconds the backlog is counted. */
+/** Every so many milliseconds the backlog is counted; sooner while there is none of this process. */
 const countingMillis = 30_000
+const firstCountMillis = 250
 
 const failurePauseMillis = 500
 
@@ -315,20 +316,27 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
     })
   )
 
-const counting = ({ actors, metrics, store }: RefillParts) =>
-  steadily(
+const counting = ({ actors, metrics, store }: RefillParts) => {
+  let counted: ReadonlySet<number> = new Set()
+  return steadily(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      for (const partition of yield* actors.partitions) {
+      const partitions = new Set(yield* actors.partitions)
+      for (const partition of partitions) {
         const { oldestDueAt, pending } = yield* store.backlog(partition)
         const paused = yield* store.pausedEndpoints(partition)
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })
       }
-      yield* Effect.sleep(Duration.millis(countingMillis))
+      // of those that are served elsewhere now, the other one tells
+      for (const partition of counted)
+        if (!partitions.has(partition)) metrics.backlog(partition, { pending: 0, oldestSeconds: 0, paused: 0 })
+      counted = partitions
+      yield* Effect.sleep(Duration.millis(partitions.size === 0 ? firstCountMillis : countingMillis))
     })
   )
+}
 
 /** Everything that goes on beside the attempts. */
 export const fibers = (parts: RefillParts): ReadonlyArray<Effect.Effect<never, DeliveriesUnavailable>> => [

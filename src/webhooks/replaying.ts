@@ -55,15 +55,16 @@ const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): State
     or exists (select 1 from unnest(${prefixes}::text[]) as prefix where starts_with(e.type, prefix)))`
 }
 
-/**
- * The events `e` that a replay sends: those that match, but for tests, which are for the endpoint that was tested alone, and for those with a
- * delivery to this endpoint that is still pending.
- */
+/** The events `e` of a replay that match, but for tests, which are for the endpoint that was tested alone. */
 export const eventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   from ${sql(eventsTable)} e
   where e.organization_id = ${range.organizationId} and e.created_at >= ${range.since} and e.created_at < ${range.until}
     and e.type <> 'platform.test'
-    and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}
+    and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}`
+
+/** Those of them that it sends: without a delivery to this endpoint that is still pending. Reads all of the endpoint's pending ones. */
+export const sentEventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
+  ${eventsOf(sql, range)}
     and not exists (
       select 1 from ${sql(deliveriesTable)} d
       where d.endpoint_id = ${range.endpointId} and d.event_created_at = e.created_at and d.event_id = e.event_id

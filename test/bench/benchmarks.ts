@@ -6,6 +6,7 @@ import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
+import { webhooksBenchmarks } from "./rows/webhooks.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
 
 export const benchmarks: ReadonlyArray<Benchmark> = [
@@ -15,5 +16,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...startupBenchmarks,
   ...engineBenchmarks,
   ...engineRecoveryBenchmarks,
-  ...limitsBenchmarks
+  ...limitsBenchmarks,
+  ...webhooksBenchmarks
 ]

@@ -160,6 +160,18 @@ describe("the command line", () => {
     )
   })
 
+  it("recovers no partition that the deployment has not", async () => {
+    expect(await refused({}, ["recover", "--partition", "8"])).toBe(
+      "sluice: There is no partition 8: this deployment is configured with 8, numbered from 0 to 7."
+    )
+    expect(await refused({ SLUICE_PARTITIONS: "3" }, ["recover", "--partition=-1", "--accept-loss"])).toBe(
+      "sluice: There is no partition -1: this deployment is configured with 3, numbered from 0 to 2."
+    )
+    expect(await refused({}, ["recover", "--partition", "1.5"])).toMatch(
+      /^sluice: Invalid value for flag --partition: "1.5"\. Expected an integer/
+    )
+  })
+
   it("prints help, version and configuration as results, without secrets", async () => {
     expect(await ok(["orgs", "--help"], {})).toContain("SUBCOMMANDS")
     expect(await ok(["--version"], {})).toMatch(/^sluice \d+\.\d+\.\d+\n$/)

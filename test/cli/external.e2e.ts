@@ -63,7 +63,7 @@ afterAll(async () => {
 
 describe("platforms on named servers", () => {
   it("that start on one empty database at the same moment are one, with one demo organization and all data", async () => {
-    expect(String(refused)).toMatch(/^sluice: another process runs the partitions of this database: /m)
+    expect(String(refused)).toMatch(/^sluice: Another process runs the partitions of this database: /m)
     // Before it has done any work.
     expect(String(refused)).not.toContain("Loaded")
     expect(await query(databaseUrl, "select name, plan, send_plan, risk from organizations")).toEqual([
@@ -84,7 +84,7 @@ describe("platforms on named servers", () => {
     const { code, stderr, stdout } = await sluice(["serve"], { ...later, SLUICE_DATA_DIR: await folder() })
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
     expect(stderr.trimEnd().split("\n").at(-1)).toMatch(
-      /^sluice: another process runs the partitions of this database: /
+      /^sluice: Another process runs the partitions of this database: /
     )
     expect(await carriers(first, first.demoKey!)).toBe(200)
   })

@@ -260,6 +260,19 @@ describe("rule 9, witnesses", () => {
     })
   )
 
+  it.effect("given a young log that lost all its frames, then the first checkpoint finds it", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      // killed, as far as its stores can tell: it writes no checkpoint of its end
+      const { engine } = yield* serving(deployment)
+      for (let n = 0; n < 5; n++) yield* engine.ask(Counter, target, add(1))
+      yield* TestClock.adjust(0)
+      expect(recordsOf(deployment)).toEqual([1])
+      truncate(deployment, 6)
+      expect(yield* refusal(deployment)).toContain("the newest checkpoint has seen frame 1, but the log ends at 0")
+    })
+  )
+
   it.effect("given a stream made anew, then the partition refuses to start", () =>
     Effect.gen(function* () {
       const deployment = makeDeployment()

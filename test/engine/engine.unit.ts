@@ -1,6 +1,6 @@
 /** The engine as an embedder sees it: asks, lanes (rule 15), states, inspection, refusals, asks from other processes, metrics. */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Metric, Schema } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import { Engine, layerMemory } from "../../src/engine/Engine.ts"
@@ -111,6 +111,21 @@ describe("the engine in memory", () => {
     })
   )
 
+  it.effect("is ready when all partitions serve at the same time", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const [first, second] = [engine.local.get(0)!, engine.local.get(1)!]
+      second.setStatus({ _tag: "Starting", reason: "it is recovering" })
+      const ready = yield* Effect.forkChild(engine.ready, { startImmediately: true })
+      first.setStatus({ _tag: "Starting", reason: "it was fenced" })
+      second.setStatus({ _tag: "Serving" })
+      yield* TestClock.adjust(0)
+      expect(ready.pollUnsafe()).toBeUndefined()
+      first.setStatus({ _tag: "Serving" })
+      yield* Fiber.join(ready)
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter], config: { partitions: 2 } })))
+  )
+
   it.effect("shows a partition and an actor to operators", () =>
     Effect.gen(function* () {
       const engine = yield* Engine
@@ -167,6 +182,25 @@ describe("rule 15, lanes", () => {
       expect(ask.pollUnsafe()).toBeUndefined()
       yield* Deferred.succeed(gate, undefined)
       yield* Fiber.join(ask)
+    })
+  )
+
+  it.effect("given a lane that is asked steadily on an idle partition, then no ask waits for a confirmation", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      const later = () => expect.fail("an ask had to wait")
+      for (let second = 0; second < 60; second++) {
+        expect(engine.askLaneNow(Limiter, target, null, later)).toEqual(Exit.succeed(true))
+        yield* TestClock.adjust("1 second")
+      }
+      // one that comes after a long pause has to wait, and is answered
+      yield* TestClock.adjust("1 minute")
+      const answers: Array<unknown> = []
+      expect(engine.askLaneNow(Limiter, target, null, (exit) => answers.push(exit))).toBeUndefined()
+      yield* TestClock.adjust(0)
+      expect(answers).toEqual([Exit.succeed(true)])
     })
   )
 

@@ -1,12 +1,13 @@
 /** Rule 11: reactors, their cursors, parking, and where their records come from; and external signals. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Logger, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Cursors, CursorsUnavailable, ReactorTransaction } from "../../src/engine/Cursors.ts"
 import * as CursorsMemory from "../../src/engine/CursorsMemory.ts"
 import { retryParked } from "../../src/engine/parked.ts"
 import { combine, type Reactor } from "../../src/engine/Reactor.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
+import { Signals, SignalsUnavailable } from "../../src/engine/Signals.ts"
 import * as SignalsMemory from "../../src/engine/SignalsMemory.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, type StartOptions, serving } from "./support/deployment.ts"
@@ -278,6 +279,31 @@ describe("external signals", () => {
       expect(yield* second.engine.state(Counter, { organization: "org_1" })).toMatchObject({ total: 15 })
     })
   )
+
+  it.effect("given a store of signals that is away for minutes, then operators are told, and nothing is missed", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const store = SignalsMemory.make(deployment.signals)
+      let isAway = true
+      const away = Stream.suspend(() => Stream.fail(new SignalsUnavailable({ message: "the stream is gone" })))
+      const signalsLayer = Layer.succeed(
+        Signals,
+        Signals.of({
+          ...store,
+          subscribe: (partition, after) => Stream.suspend(() => (isAway ? away : store.subscribe(partition, after)))
+        })
+      )
+      const { engine } = yield* serving(deployment, { signals, signalsLayer })
+      yield* publish(deployment, "org_1", "added", "7")
+      yield* TestClock.adjust("150 seconds")
+      expect(lines).toEqual(Array(3).fill(expect.stringMatching(/^partition 0 gets no signals .*the stream is gone/)))
+      isAway = false
+      yield* TestClock.adjust("1 second")
+      expect(yield* engine.state(Counter, { organization: "org_1" })).toMatchObject({ total: 7 })
+      expect(lines.length).toBe(3)
+    }).pipe(Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])))
+  })
 
   it.effect(
     "given signals that mean nothing, cannot be read, or break their actor, then the ones behind them are processed",

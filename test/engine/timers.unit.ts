@@ -59,4 +59,15 @@ describe("timers", () => {
     timers.fired(2)
     expect(timers.takeDue(100, 4).map(({ wakeAt }) => wakeAt)).toEqual([2, 3, 4, 5])
   })
+
+  it("that were due by a clock which was set back wait for their time again", () => {
+    const timers = new Timers(false)
+    for (const at of [5, 20, 30]) timers.add(timer(at, at), at)
+    expect(timers.takeDue(100, 10).length).toBe(3)
+    timers.recede(10)
+    expect(timers.takeDue(10, 10).map(({ wakeAt }) => wakeAt)).toEqual([5])
+    timers.fired(1)
+    expect(timers.nextAt()).toBe(20)
+    expect(timers.takeDue(30, 10).map(({ wakeAt }) => wakeAt)).toEqual([20, 30])
+  })
 })

@@ -321,7 +321,7 @@ describe("the request rate", { timeout: longMillis }, () => {
     const { key } = await createOrganization("free")
     const second = await sluice(["serve"], { ...environment, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
     expect(refusal(second)).toMatch(
-      /^sluice: another process runs the partitions of this database: .*this one does not start; stop the other one/s
+      /^sluice: Another process runs the partitions of this database: .*this one does not start; stop the other one/s
     )
     expect(await get(carrier, key)).toMatchObject({ status: 200, limit: 60 })
   })

@@ -239,6 +239,60 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       })
   )
 
+  it.live("a log that is full at a start is claimed when its reactor has made room", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const gate = yield* Deferred.make<void>()
+      const reactor = { name: "slow", handle: () => Deferred.await(gate) }
+      const small = { ...options, maximumBytes: 1024 * 1024, engine: { reactors: [reactor] } }
+      const first = yield* servingEngine(small)
+      let answered = 0
+      for (const length of [5_000, 300, 1]) {
+        const ask = Effect.suspend(() =>
+          first.engine.ask(
+            Counter,
+            { organization: `org_${Math.floor(answered / 100)}`, key: keys[answered % keys.length]! },
+            { _tag: "Note", text: "x".repeat(length) }
+          )
+        )
+        while ((yield* Effect.result(ask))._tag === "Success") answered++
+      }
+      yield* first.stop
+      // a claim is smaller than what was refused: claims fill the rest
+      const isFull = ({ engine }: Effect.Success<ReturnType<typeof startEngine>>) =>
+        Effect.map(engine.status, ([only]) =>
+          only?.status._tag === "Serving"
+            ? false
+            : only?.status._tag === "Starting" && only.status.reason.includes("full")
+              ? true
+              : undefined
+        )
+      let again = yield* startEngine(small)
+      while (true) {
+        yield* waitUntil(Effect.map(isFull(again), (known) => known !== undefined))
+        if (yield* isFull(again)) break
+        yield* again.stop
+        again = yield* startEngine(small)
+      }
+      const target = { organization: "org_0", key: keys[0]! }
+      const refused = yield* Effect.flip(again.engine.ask(Counter, target, { _tag: "Get" }))
+      assert.deepInclude(refused, { _tag: "Unavailable", retryable: true })
+      assert.match(String(refused), /full/)
+
+      yield* Deferred.succeed(gate, undefined)
+      yield* again.engine.ready
+      yield* again.engine.ask(Counter, target, { _tag: "Note", text: "after" })
+      let found = 0
+      for (let at = 0; at <= answered; at += 100) {
+        for (const key of keys) {
+          const state = yield* again.engine.state(Counter, { organization: `org_${at / 100}`, key })
+          found += state.notes.length
+        }
+      }
+      assert.strictEqual(found, answered + 1)
+    })
+  )
+
   it.live("a second process takes the partition over; the first one answers nothing that is not stored", () =>
     Effect.gen(function* () {
       const { options } = yield* deployment

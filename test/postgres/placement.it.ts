@@ -66,7 +66,7 @@ layer(freshDatabase().pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestS
         const second = yield* start("second")
         const error = yield* Effect.flip(second.place)
         assert.strictEqual(error._tag, "PlacementRefused")
-        assert.match(error.message, /another process runs the partitions.*"first lock.*stop the other one/)
+        assert.match(error.message, /Another process runs the partitions.*"first lock.*stop the other one/)
         assert.strictEqual(second.serving.size, 0)
         assert.isFalse(yield* second.placement.owns(0))
         assert.isTrue(yield* first.placement.owns(0))

@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import { deploy, forgottenSecrets, type Process, secretOf, settings, startProcess } from "./dispatchSupport.ts"
 import { answering, expectedSignature, type Receiver, signaturesOf, startReceiver } from "./receiver.ts"
 import { until } from "./until.ts"
@@ -299,6 +299,40 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it)
       const [logged] = yield* organization.events("platform.test")
       assert.strictEqual(logged!.body, posted!.body)
       assert.deepStrictEqual(receiver.of(`${path}b`), [])
+    })
+  )
+
+  it.effect("shows in the metrics: outcomes, latency, backlog and its age, paused endpoints", () =>
+    Effect.gen(function* () {
+      const { id, organization, path, receiver } = yield* fresh()
+      const outcomes = (outcome: string) =>
+        Effect.map(Metric.snapshot, (metrics) =>
+          metrics
+            .filter(
+              (metric) => metric.id === "sluice_webhook_deliveries_total" && metric.attributes?.outcome === outcome
+            )
+            .reduce((sum, metric) => sum + (metric.type === "Counter" ? Number(metric.state.count) : 0), 0)
+        )
+      const [succeeded, retried, failed] = yield* Effect.all(["succeeded", "retried", "failed"].map(outcomes))
+      yield* organization.emit(2)
+      yield* organization.settled(id, 2)
+      receiver.answer(path, answering(500))
+      yield* organization.emit()
+      yield* organization.settled(id, 3)
+      assert.strictEqual((yield* outcomes("succeeded")) - succeeded!, 2)
+      assert.strictEqual((yield* outcomes("retried")) - retried!, 5)
+      assert.strictEqual((yield* outcomes("failed")) - failed!, 1)
+      const gauges = [
+        "sluice_webhook_attempt_millis",
+        "sluice_webhook_attempts_in_flight",
+        "sluice_webhook_backlog",
+        "sluice_webhook_deliveries_held",
+        "sluice_webhook_oldest_due_seconds",
+        "sluice_webhook_paused_endpoints"
+      ]
+      yield* until(
+        Effect.map(Metric.snapshot, (metrics) => gauges.every((name) => metrics.some((metric) => metric.id === name)))
+      )
     })
   )
 })

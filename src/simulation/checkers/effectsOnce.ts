@@ -29,7 +29,11 @@ export const effectsOnce: Checker = {
         const actor = simulation.workload.actors.find(({ kind }) => kind === record.kind)!
         const seen = record._tag === "Fact" ? actor.encodeFact(record.fact) : record.event
         const wanted =
-          record._tag === "Fact" ? actor.encodeFact(actor.decodeFact(stored.fact, stored.actor.version)) : stored.event
+          record._tag !== "Fact"
+            ? stored.event
+            : stored.actor.version === actor.version
+              ? stored.fact
+              : actor.encodeFact(actor.decodeFact(stored.fact, stored.actor.version))
         if (JSON.stringify(seen) !== JSON.stringify(wanted)) {
           return violate(
             `the reactor was given ${JSON.stringify(seen)} for record ${place}, the log has ${JSON.stringify(wanted)}`

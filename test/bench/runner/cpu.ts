@@ -108,6 +108,15 @@ export const cpuSecondsOf = (id: number): number =>
     ? parseProcessTime(readFileSync(`/proc/${id}/stat`, "utf8")).own / ticksPerSecond
     : Number.NaN
 
+/** CPU seconds that a process and all that descend from it have used so far, the ended ones included. */
+export const treeCpuSeconds = (root: number): number => {
+  if (process.platform !== "linux") return Number.NaN
+  const { processes } = snapshot()
+  let ticks = 0
+  for (const id of treeOf(root, processes)) ticks += totalOf(processes.get(id))
+  return ticks / ticksPerSecond
+}
+
 /** Largest memory a process has had so far, in megabytes of a million bytes. */
 export const peakMegabytesOf = (id: number): number => {
   const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))

@@ -11,6 +11,7 @@ import type { Journal } from "../../../src/engine/Journal.ts"
 import * as JournalMemory from "../../../src/engine/JournalMemory.ts"
 import { layerLocal, type Placement } from "../../../src/engine/Placement.ts"
 import { layerNone, type Remote } from "../../../src/engine/Remote.ts"
+import type { Signals } from "../../../src/engine/Signals.ts"
 import * as SignalsMemory from "../../../src/engine/SignalsMemory.ts"
 import { type Sabotage, SabotageReference } from "../../../src/engine/sabotage.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
@@ -35,6 +36,7 @@ export interface StartOptions extends Partial<EngineOptions<never>> {
   readonly cursorsLayer?: Layer.Layer<Cursors>
   readonly placementLayer?: Layer.Layer<Placement>
   readonly remoteLayer?: Layer.Layer<Remote>
+  readonly signalsLayer?: Layer.Layer<Signals>
   readonly sabotage?: ReadonlyArray<Sabotage>
   readonly config?: Partial<EngineConfig>
 }
@@ -52,8 +54,9 @@ export const start = (
 ): Effect.Effect<Running, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scopes.fork(yield* Effect.scope)
-    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, sabotage, ...rest } =
+    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, sabotage, ...others } =
       options
+    const { signalsLayer, ...rest } = others
     const engineLayer = layer({
       actors: [Counter, Account, Reminder],
       lanes: [Limiter],
@@ -65,7 +68,7 @@ export const start = (
         checkpointsLayer ?? CheckpointsMemory.layerOf(deployment.checkpoints),
         cursorsLayer ?? CursorsMemory.layerOf(deployment.cursors),
         placementLayer ?? layerLocal,
-        SignalsMemory.layerOf(deployment.signals),
+        signalsLayer ?? SignalsMemory.layerOf(deployment.signals),
         remoteLayer ?? layerNone,
         Layer.succeed(SabotageReference, new Set(sabotage ?? []))
       ])

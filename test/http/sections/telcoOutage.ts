@@ -1,4 +1,4 @@
-/** Telco while JetStream is away (decisions, "Telco"): nothing is answered whose event is not stored, and all of it comes back. */
+/** Events and telco while a server is away (decisions, "Telco"): nothing is answered whose event is not stored, and all of it comes back. */
 import { describe, expect, it } from "vitest"
 import type { TestPlatform } from "../harness.ts"
 import { makeTenant } from "./emitted.ts"
@@ -35,6 +35,47 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
       await expect.poll(async () => (await lookup()).status, { timeout: 30_000, interval: 100 }).toBe(200)
       const events = await tenant.events(answered.length + 1)
       expect(events.map(({ data }) => data.tn)).toEqual(expect.arrayContaining(answered))
+    })
+  })
+
+  describe("events and telco, the database away", () => {
+    it("503 in each product's shape, nothing of it in the answer; streams go on when it is back", async () => {
+      const tenant = await makeTenant(platform(), "no database")
+      await tenant.trigger("platform.test")
+      const [event] = await tenant.events(1)
+      const abort = new AbortController()
+      const stream = await fetch(`${platform().url}/v1/events/stream`, {
+        headers: { "x-api-key": tenant.key, "last-event-id": event!.eventId },
+        signal: abort.signal
+      })
+      const coded = { error: "unavailable", message: expect.stringMatching(/safe to repeat|right now/) }
+      const envelope = { success: false, error: { code: "unavailable", message: coded.message } }
+      platform().database.cut()
+      try {
+        for (const [path, body] of [
+          ["/v1/events", envelope],
+          [`/v1/events/${event!.eventId}`, envelope],
+          ["/v1/telco/lookup/2125560123", coded],
+          ["/v1/telco/search?source=inventory", coded]
+        ] as const) {
+          const reply = await tenant.get(path)
+          expect([reply.status, reply.body], path).toStrictEqual([503, body])
+          expect(JSON.stringify(reply.body)).not.toMatch(/ECONN|postgres|select|127\.0\.0\.1/i)
+        }
+      } finally {
+        platform().database.restore()
+      }
+      await expect
+        .poll(async () => (await tenant.trigger("telco.lookup.completed")).status, { timeout: 30_000, interval: 200 })
+        .toBe(202)
+      let text = ""
+      for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+        text += chunk
+        if (text.includes("event: telco.lookup.completed")) break
+      }
+      abort.abort()
+      expect(text).toContain("event: telco.lookup.completed")
+      expect(text).not.toContain("platform.test")
     })
   })
 }

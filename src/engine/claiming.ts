@@ -1,0 +1,43 @@
+/**
+ * The claim at the start of a life (architecture, rule 4), also into a log that is full: what keeps it full goes first. Nothing of that needs
+ * the ownership that the claim gives. The checkpoint is one of stored frames, a reactor moves its cursor by compare-and-set, and the
+ * purge takes only what two checkpoints and all cursors cover, so an owner that was replaced meanwhile does no harm with it.
+ */
+import { Effect, Option } from "effect"
+import { checkpoint } from "./checkpointing.ts"
+import type { Partition } from "./Partition.ts"
+import { react } from "./reacting.ts"
+import { claim } from "./recovery.ts"
+import type { LifeEnd } from "./serve.ts"
+
+/** How often a claim into a full log is tried again. */
+const fullLogPauseMillis = 1_000
+
+/** Lets the reactors follow the log, until the life ends. */
+export const startReactors = (partition: Partition) =>
+  Effect.forEach(partition.parts.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), { discard: true })
+
+/**
+ * Claims a recovered partition and starts its reactors; while the log is full, reactors and checkpoints make room first. Answers why the life
+ * ends, if it does.
+ */
+export const claimAndReact = Effect.fnUntraced(function* (partition: Partition) {
+  if (yield* claim(partition)) return yield* Effect.asVoid(startReactors(partition))
+  const reason = "its log is full; it serves when reactors and checkpoints have made room, or when max_bytes is raised"
+  partition.setStatus({ _tag: "Starting", reason })
+  // who waited for this life would wait for as long as the log is full
+  partition.failWaiting(partition.notServing())
+  yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
+  yield* startReactors(partition)
+  while (!partition.closing) {
+    yield* checkpoint(partition)
+    if (partition.restartWanted !== undefined) {
+      return { _tag: "Restart", reason: partition.restartWanted } as LifeEnd
+    }
+    if (yield* claim(partition)) return undefined
+    yield* partition.pause(fullLogPauseMillis)
+    const owns = yield* Effect.option(partition.parts.placement.owns(partition.id))
+    if (!Option.getOrElse(owns, () => false)) return { _tag: "Restart", reason } as LifeEnd
+  }
+  return { _tag: "Closed" } as LifeEnd
+})

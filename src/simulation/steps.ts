@@ -1,0 +1,182 @@
+/** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
+import { lastSequenceOf } from "../engine/JournalMemory.ts"
+import { purgeableBelow } from "../engine/purge.ts"
+import { ensureOwner, heal } from "./healing.ts"
+import type { Step, Which } from "./Scenario.ts"
+import type { SimulatedEngine } from "./SimulatedEngine.ts"
+import type { Simulation } from "./Simulation.ts"
+
+const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined => {
+  const living = simulation.living()
+  return which === "older" && living.length > 1 ? living[living.length - 2] : living[living.length - 1]
+}
+
+/** Processes that live at the same time, at most. */
+const maximumProcesses = 3
+
+/** Does one step, without letting time pass. */
+export const perform = (simulation: Simulation, step: Step) => {
+  const { world } = simulation
+  switch (step._tag) {
+    case "Command":
+      return simulation.ask(simulation.begin(step, step.command), pick(simulation, step.to))
+    case "Repeat": {
+      const before = simulation.operations[simulation.operations.length - 1 - step.back]
+      if (before === undefined) return
+      const target = { organization: before.organization, actor: before.kind, key: before.key }
+      return simulation.ask(simulation.begin(target, before.command, before.repeats ?? before))
+    }
+    case "Burst":
+      for (const command of step.commands) simulation.ask(simulation.begin(step, command))
+      return
+    case "Look": {
+      const engine = pick(simulation, step.to)
+      return engine === undefined ? undefined : simulation.look(step, engine)
+    }
+    case "AskLane": {
+      const engine = pick(simulation, step.to)
+      return engine === undefined ? undefined : simulation.askLane(step.organization, engine)
+    }
+    case "Signal":
+      return simulation.signal(step.organization, step.amount)
+    case "Advance":
+      return world.advance(step.millis)
+    case "Crash": {
+      const engine = pick(simulation, step.which)
+      if (engine !== undefined) simulation.crash(engine, "by a step")
+      return ensureOwner(simulation)
+    }
+    case "Restart": {
+      const engine = simulation.newest()
+      if (engine !== undefined && !engine.isStopping) engine.stop()
+      simulation.start()
+      return
+    }
+    case "Pause": {
+      const engine = pick(simulation, step.which)
+      if (engine !== undefined && !engine.process.paused) simulation.pause(engine)
+      return
+    }
+    case "Resume":
+      for (const engine of simulation.living()) engine.process.resume()
+      return ensureOwner(simulation)
+    case "SecondOwner": {
+      const living = simulation.living()
+      if (living.length >= maximumProcesses) simulation.crash(living[0]!, "to make room")
+      if (step.handover) for (const engine of living) engine.owns = false
+      simulation.start()
+      return
+    }
+    case "ClockJump": {
+      const engine = pick(simulation, step.which)
+      if (engine === undefined) return
+      engine.process.clockOffset += step.millis
+      simulation.marks.reach(step.millis < 0 ? "fault, clock: step back" : "fault, clock: jump")
+      return
+    }
+    case "ClockStop": {
+      const engine = pick(simulation, step.which)
+      if (engine === undefined) return
+      engine.process.clockStoppedAt = engine.process.wallMillis()
+      simulation.marks.reach("fault, clock: stand-still")
+      return
+    }
+    case "ClockGo":
+      for (const engine of simulation.living()) engine.process.clockStoppedAt = undefined
+      return
+    case "Outage":
+      simulation.marks.reach(`fault, outage: ${step.of}`)
+      return simulation.startOutage(step.of, step.millis)
+    case "Checkpoint":
+      for (const partition of pick(simulation, step.which)?.engine?.local.values() ?? []) {
+        partition.checkpointDue = true
+        partition.wakeup.notify()
+      }
+      return
+    case "Purge":
+      return purgeByHand(simulation)
+    case "LoseTail":
+      return loseTail(simulation, step.frames)
+    case "CorruptFrame":
+      return corruptFrame(simulation, step.back)
+    case "Heal":
+      return heal(simulation)
+  }
+}
+
+const purgeByHand = (simulation: Simulation): void => {
+  const { stores } = simulation
+  for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
+    const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
+    if (cursors.length === 0) continue
+    const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors, new Set())
+    const { log } = simulation.server.of(partition)
+    if (below === undefined || below > lastSequenceOf(log) || below <= log.firstSequence) continue
+    simulation.marks.reach("fault, purge by hand")
+    simulation.purge(partition, below, "an operator")
+  }
+}
+
+const crashAll = (simulation: Simulation, where: string): void => {
+  simulation.machineOutages++
+  for (const engine of simulation.living()) simulation.crash(engine, where)
+}
+
+/** The last frames that a checkpoint or a cursor has seen go. Nothing happens where nobody has seen any. */
+const loseTail = (simulation: Simulation, frames: number): void => {
+  const { stores } = simulation
+  for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
+    if (simulation.damaged.has(partition)) continue
+    const { log } = simulation.server.of(partition)
+    const witnesses = [
+      ...stores.checkpoints.of(partition).records,
+      ...[...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
+    ]
+    const seen = witnesses.reduce((highest, witness) => Math.max(highest, witness.sequence), 0)
+    const from = Math.max(log.firstSequence, seen - Math.max(0, frames - 1))
+    if (seen < from || seen === 0) continue
+    crashAll(simulation, "as the machine goes down")
+    const lost = log.frames.splice(from - log.firstSequence)
+    for (const frame of lost) log.bytes -= frame.bytes.length
+    simulation.damaged.set(partition, { from, frames: lost, isLost: true })
+    simulation.marks.reach("fault, log: tail lost below a witness")
+    simulation.trace(() => `  log ${partition}: frames from ${from} on are lost`)
+  }
+  ensureOwner(simulation)
+}
+
+/** A frame that a start must replay, and that another one follows, changes on the disk. */
+const corruptFrame = (simulation: Simulation, back: number): void => {
+  for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
+    if (simulation.damaged.has(partition)) continue
+    const { log } = simulation.server.of(partition)
+    const { records } = simulation.stores.checkpoints.of(partition)
+    const covered = records.reduce((newest, record) => Math.max(newest, record.sequence), 0)
+    const sequence = lastSequenceOf(log) - 1 - back
+    if (sequence <= covered || sequence < log.firstSequence) continue
+    crashAll(simulation, "as the machine goes down")
+    const index = sequence - log.firstSequence
+    const frame = log.frames[index]!
+    const bytes = Uint8Array.from(frame.bytes)
+    const at = simulation.draw.int(0, bytes.length - 1)
+    bytes[at] = bytes[at]! ^ (1 << simulation.draw.int(0, 6))
+    log.frames[index] = { ...frame, bytes }
+    simulation.damaged.set(partition, { from: sequence, frames: [frame], isLost: false })
+    simulation.marks.reach("fault, log: corrupted frame")
+    simulation.trace(() => `  log ${partition}: byte ${at} of frame ${sequence} has changed`)
+  }
+  ensureOwner(simulation)
+}
+
+/** A step as a person reads it. */
+export const describeStep = (step: Step): string => {
+  const { _tag, ...rest } = step
+  switch (step._tag) {
+    case "Command":
+      return `${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.command)}${step.to === "older" ? ", asked of the older process" : ""}`
+    case "Burst":
+      return `${step.commands.length} at once for ${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.commands)}`
+    default:
+      return Object.keys(rest).length === 0 ? _tag : `${_tag} ${JSON.stringify(rest)}`
+  }
+}
