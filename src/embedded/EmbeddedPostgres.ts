@@ -15,7 +15,7 @@ import { BinaryUnavailable, DataFolderUnusable, type EmbeddedError, reasonOf, Se
 import { endProcesses, findMarked, findPostgresWorkers, postgresMark } from "./orphans.ts"
 import { onFreePort, rememberedPort, rememberPort } from "./ports.ts"
 import { findPostgresBinaries, type PostgresBinaries } from "./postgresBinaries.ts"
-import { lookAt, workingFolder } from "./processes.ts"
+import { isTaken, lookAt, workingFolder } from "./processes.ts"
 import { type ServerPlan, type ServerState, supervise } from "./supervisor.ts"
 
 export interface EmbeddedPostgres {
@@ -310,8 +310,8 @@ const PID_FILE_TOLERANCE_SECONDS = 120
 
 /**
  * After a kill, PostgreSQL's pid file stays. It removes a stale one itself, except where another program of the same
- * user has got that number since: then it refuses to start for ever. So the file goes if the process it names is
- * provably another one. A PostgreSQL that may be working on this folder, started by hand, is left alone.
+ * user has got that number since, or has it still as a zombie: then it refuses to start. So the file goes if the process
+ * it names is provably another one, or none that lives. A PostgreSQL that may be working on this folder, started by hand, is left alone.
  */
 const clearStalePid = (folder: DataFolder, logFile: string) =>
   Effect.gen(function* () {
@@ -320,11 +320,12 @@ const clearStalePid = (folder: DataFolder, logFile: string) =>
     const pid = Number(lines[0])
     if (!Number.isSafeInteger(pid) || pid <= 0) return
     const found = yield* lookAt(pid)
-    if (found === undefined) return
-    const isPostgres = /(^|\/)postgres( |:|$)/.test(found.command[0] ?? "")
+    if (found === undefined && !isTaken(pid)) return
+    // A killed server whose end nobody has asked for, which in a container may be for ever, still has its number.
+    const isPostgres = /(^|\/)postgres( |:|$)/.test(found?.command[0] ?? "")
     const startedSeconds = Number(lines[2])
     const sameStart =
-      found.startedAtSeconds === undefined ||
+      found?.startedAtSeconds === undefined ||
       Math.abs(found.startedAtSeconds - startedSeconds) < PID_FILE_TOLERANCE_SECONDS
     const place = yield* workingFolder(pid)
     if (isPostgres && sameStart && (place === undefined || place === clusterOf(folder))) {

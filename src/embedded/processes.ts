@@ -94,6 +94,16 @@ export const listWithPs = async (pid?: number): Promise<ReadonlyArray<ProcessInf
 export const lookAt = (pid: number): Effect.Effect<ProcessInfo | undefined> =>
   Effect.promise(async () => (linux ? lookLinux(pid) : (await listWithPs(pid))[0]))
 
+/** Whether a number is taken, be it by a process that has ended and was not asked for yet (a zombie). */
+export const isTaken = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
 /** Every live process that this user may see. */
 export const listProcesses: Effect.Effect<ReadonlyArray<ProcessInfo>> = Effect.promise(async () => {
   if (!linux) return listWithPs()

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
 import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -10,7 +11,7 @@ import { LOG_MAX_BYTES } from "../../src/embedded/boundedLog.ts"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { type EmbeddedOptions, startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
 import { freePort } from "../../src/embedded/ports.ts"
-import { lookAt } from "../../src/embedded/processes.ts"
+import { isTaken, lookAt } from "../../src/embedded/processes.ts"
 import type { ServerState } from "../../src/embedded/supervisor.ts"
 import { connectNats } from "../../src/nats/connection.ts"
 import { eventually, processesIn, processesWith, query, startPlatform, temporaryFolder } from "./support.ts"
@@ -220,6 +221,34 @@ it.live("start after everything was killed at once, although another program has
     expect(yield* query(postgres!.url, "select 1")).toEqual([1])
     expect(other.exitCode ?? other.signalCode).toBeNull()
   })
+)
+
+it.live(
+  "start after everything was killed at once, although nobody has asked for the end of the killed PostgreSQL",
+  () =>
+    Effect.gen(function* () {
+      const path = yield* usedFolder
+      const cluster = join(path, "postgres", "cluster")
+      const { uid, gid } = yield* Effect.promise(() => stat(cluster))
+      // A program that never asks what became of its child, which stays a zombie.
+      const parent = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          spawn("sh", ["-c", "true & echo $!; exec sleep 1000"], process.getuid?.() === 0 ? { uid, gid } : {})
+        ),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      const zombie = yield* Effect.promise(async () => Number(String((await once(parent.stdout!, "data"))[0])))
+      yield* eventually(lookAt(zombie), (info) => info === undefined)
+      expect(isTaken(zombie)).toBe(true)
+      const pidFile = [zombie, cluster, Math.round(Date.now() / 1000), 5432, "", "127.0.0.1", " 1 1", "ready"]
+      yield* Effect.promise(() =>
+        writeFile(join(cluster, "postmaster.pid"), `${pidFile.join("\n")}\n`, { mode: 0o644 })
+      )
+
+      const { postgres } = yield* start(path, onlyPostgres)
+      expect(yield* query(postgres!.url, "select 1")).toEqual([1])
+      expect(isTaken(zombie)).toBe(true)
+    })
 )
 
 it.live("leave a PostgreSQL alone that somebody started on the same data by hand", () =>
