@@ -1,5 +1,4 @@
 /** Every request is signed with a secret that the endpoint has, or had a moment ago; during an overlap with both, the new one first. */
-
 import { sign, signatureHeader, timestampHeader } from "../../signature.ts"
 import type { Checker } from "../Observer.ts"
 import { secretOf } from "../Simulation.ts"
