@@ -132,7 +132,8 @@ export class DeliveriesMemory {
   record({ delivery, made, result }: DeliveryOutcome, now: number): void {
     const row = this.#rows.get(delivery.id)
     if (row === undefined) return
-    if (made !== null) {
+    // the answer to this may have been lost, and it is told again
+    if (made !== null && !isSame(row.attempts.at(-1), made)) {
       row.attemptCount++
       row.attempts = [...row.attempts, made].slice(-maximumShownAttempts)
       this.#lastDelivery(delivery.endpointId, made)
@@ -188,6 +189,9 @@ export class DeliveriesMemory {
     if (event !== undefined && --event.deliveries === 0) this.#events.delete(row.eventId)
   }
 }
+
+const isSame = (left: DeliveryAttempt | undefined, right: DeliveryAttempt): boolean =>
+  left !== undefined && JSON.stringify(left) === JSON.stringify(right)
 
 /** The first jobs of a lane that are due. */
 const dueJobs = (data: DeliveriesMemory, endpointId: string, lane: number, now: number, limit: number) => {

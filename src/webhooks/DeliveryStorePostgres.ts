@@ -126,14 +126,17 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     eventCreatedAt: decodePayload(payload).eventCreatedAt
   })
 
+  // where the answer to a commit was lost it is told again: the same attempt is not shown twice
+  const isNew = sql`batch.made = 1 and right(d.attempt_log, length(batch.entry) - 1) <> substr(batch.entry, 2)`
+
   /** The rows of what was attempted or ended. */
   const recordDeliveries = (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) =>
     sql`
       update ${deliveries} d
       set status = batch.status, next_attempt_at = batch.next_attempt_at, settled_at = batch.settled_at,
-        attempts = d.attempts + batch.made,
+        attempts = d.attempts + case when ${isNew} then 1 else 0 end,
         attempt_log = case
-          when batch.made = 0 then d.attempt_log
+          when not (${isNew}) then d.attempt_log
           when d.attempt_log = '[]' then batch.entry
           when d.attempts < ${maximumShownAttempts} then left(d.attempt_log, -1) || ',' || substr(batch.entry, 2)
           else (

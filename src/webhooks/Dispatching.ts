@@ -52,6 +52,12 @@ export interface Flight {
   readonly begunAt: number
 }
 
+/** A question to an endpoint's actor: its number in their order, and the frame of the state that was known then. */
+export interface Asked {
+  readonly number: number
+  readonly sequence: number | undefined
+}
+
 export class Dispatching {
   readonly settings: DispatcherSettings
   readonly clock: Clock.Clock
@@ -64,6 +70,8 @@ export class Dispatching {
   readonly deleted = new Map<string, Worker>()
   /** Taken, but not to be attempted now: to be given back. */
   returned: Array<TakenDelivery> = []
+  /** Ids of those whose outcome is being recorded: it may count already, so they are not given back any more. */
+  readonly recording = new Set<string>()
   /** For the fiber that takes from the store and gives back. */
   readonly wakeup = new Wakeup()
   /** Begins an attempt; set by who runs them. */
@@ -75,6 +83,7 @@ export class Dispatching {
   readonly #timers: Array<Timer> = []
   #heldCharacters = 0
   #isPumping = false
+  #asks = 0
 
   constructor(settings: DispatcherSettings, clock: Clock.Clock) {
     this.settings = settings
@@ -138,9 +147,18 @@ export class Dispatching {
     this.#adopt(worker, folded)
   }
 
-  /** Takes in what the endpoint's actor has just answered, before the log's own state comes, with a later frame. */
-  foresee(worker: Worker, endpoint: Endpoint | null): void {
-    if (worker.folded === undefined) return
+  /** To be called before an endpoint's actor is asked: what its answer is measured by. */
+  asking(worker: Worker): Asked {
+    return { number: ++this.#asks, sequence: worker.folded?.sequence }
+  }
+
+  /**
+   * Takes in what the endpoint's actor has answered, before the log's own state comes, with a later frame. Not an answer that comes late: where
+   * the log or a later answer has come in between, it may tell of a state that is over.
+   */
+  foresee(worker: Worker, endpoint: Endpoint | null, { number, sequence }: Asked): void {
+    if (worker.folded === undefined || worker.folded.sequence !== sequence || number < worker.answered) return
+    worker.answered = number
     worker.isAhead = true
     this.#adopt(worker, { ...worker.folded, endpoint })
   }
@@ -198,6 +216,7 @@ export class Dispatching {
     const held = this.held.get(delivery.id)
     if (held?.delivery !== delivery) return
     this.held.delete(delivery.id)
+    this.recording.delete(delivery.id)
     this.#heldCharacters -= delivery.body.length
     held.worker.held--
     if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()

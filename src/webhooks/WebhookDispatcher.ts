@@ -136,7 +136,10 @@ export const make = (
         dispatching.isDraining = true
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
-        const left = [...dispatching.held.values()].map(({ delivery }) => delivery)
+        // an outcome that was told and not answered may be in the store: giving it back would undo it and its wait
+        const left = [...dispatching.held.values()]
+          .map(({ delivery }) => delivery)
+          .filter(({ id }) => !dispatching.recording.has(id))
         if (left.length === 0) return
         yield* giveBack(refill, left).pipe(
           Effect.timeoutOption(Duration.millis(giveBackMillis)),

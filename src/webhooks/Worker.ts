@@ -13,6 +13,8 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   folded: FoldedEndpoint | undefined
   /** Whether `folded` has a state from the actor's answer, which the log has with a later frame. */
   isAhead = false
+  /** The number of the last question to its actor whose answer was taken in. */
+  answered = 0
   /** Deliveries that are held: waiting, in flight, or with an outcome that is being recorded. */
   held = 0
   /** By lane: whether the store may hold deliveries that are due. */

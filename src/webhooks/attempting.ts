@@ -75,7 +75,10 @@ const tell = (
   Effect.map(
     persistently(
       worker,
-      Effect.suspend(() => actors.tell(delivery, command)),
+      Effect.suspend(() => {
+        const asked = dispatching.asking(worker)
+        return Effect.map(actors.tell(delivery, command), ({ endpoint }) => ({ asked, endpoint }))
+      }),
       isWorthAsking,
       (error) =>
         Effect.as(
@@ -85,7 +88,7 @@ const tell = (
     ),
     (reply) => {
       if (reply === undefined) return
-      dispatching.foresee(worker, reply.endpoint)
+      dispatching.foresee(worker, reply.endpoint, reply.asked)
       dispatching.pump()
     }
   )
@@ -100,7 +103,10 @@ const record = (
   Effect.map(
     persistently(
       worker,
-      recorder.submit(outcome),
+      Effect.suspend(() => {
+        if (dispatching.held.get(delivery.id)?.delivery === delivery) dispatching.recording.add(delivery.id)
+        return recorder.submit(outcome)
+      }),
       () => true,
       () => Effect.succeed(undefined)
     ),

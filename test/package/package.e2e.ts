@@ -139,6 +139,11 @@ describe("the packed package", () => {
     expect(await runProgram("directory.ts")).toBe("VERIZON NEW YORK, INC.")
   })
 
+  it("delivers the README's event to the README's receiver, and keeps the README's specification of pauses", async () => {
+    expect(await runProgram("sender.ts")).toBe("orders.created { order: 7 }\nsucceeded")
+    expect(await runProgram("pausing.ts")).toBe("as specified")
+  })
+
   it("finds the bug of the README's rule, and shrinks it to the two commands that show it", async () => {
     const printed = await runProgram("prove.ts")
     expect(printed).toContain("every seat is free or held")

@@ -114,13 +114,28 @@ describe("the dispatcher's memory", () => {
     const { dispatching } = dispatchingOf()
     committed(dispatching, [state("a", active, 5)], [delivery("a")])
     const worker = dispatching.workers.get("a")!
-    dispatching.foresee(worker, paused)
+    dispatching.foresee(worker, paused, dispatching.asking(worker))
     expect(worker.permission).toBe("asked")
     dispatching.apply(state("a", active, 5))
     expect(worker.permission).toBe("asked")
     dispatching.apply(state("a", active, 6))
     expect(worker.permission).toBe("all")
     dispatching.apply(state("a", paused, 6))
+    expect(worker.permission).toBe("asked")
+  })
+
+  it("given an actor's answer that comes behind a newer state of the log, or behind a later answer, then it changes nothing", () => {
+    const { dispatching } = dispatchingOf()
+    committed(dispatching, [state("a", active, 5)], [delivery("a")])
+    const worker = dispatching.workers.get("a")!
+    const early = dispatching.asking(worker)
+    const late = dispatching.asking(worker)
+    dispatching.foresee(worker, paused, late)
+    dispatching.foresee(worker, active, early)
+    expect(worker.permission).toBe("asked")
+    const last = dispatching.asking(worker)
+    dispatching.apply(state("a", paused, 8))
+    dispatching.foresee(worker, active, last)
     expect(worker.permission).toBe("asked")
   })
 

@@ -317,6 +317,25 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
     })
   )
 
+  it.effect("counts an attempt once, although its outcome is told again because the answer was lost", () =>
+    Effect.gen(function* () {
+      const { delivery, put, store, take } = yield* fresh
+      const id = yield* put()
+      const [taken] = yield* take()
+      for (const _ of [1, 2]) {
+        yield* store.record([again(taken!, now + 5_000)], now)
+        assert.deepInclude(yield* delivery(id), {
+          status: "pending",
+          attemptCount: 1,
+          attempts: [made(500)],
+          nextAttemptAt: now + 5_000
+        })
+      }
+      const [second] = yield* take({ at: now + 5_000, lane: lanes.retry })
+      assert.strictEqual(second!.attempt, 2)
+    })
+  )
+
   it.effect("does not count an attempt that was not made", () =>
     Effect.gen(function* () {
       const { delivery, put, store, take } = yield* fresh

@@ -1,0 +1,19 @@
+/** All checkers of webhook deliveries. */
+import type { Checker } from "../Observer.ts"
+import { atLeastOnce } from "./atLeastOnce.ts"
+import { boundedMemory } from "./boundedMemory.ts"
+import { failuresAgree } from "./failuresAgree.ts"
+import { othersGoOn } from "./othersGoOn.ts"
+import { scheduleKept } from "./scheduleKept.ts"
+import { signaturesFit } from "./signaturesFit.ts"
+import { silenceKept } from "./silenceKept.ts"
+
+export const webhookCheckers: ReadonlyArray<Checker> = [
+  atLeastOnce,
+  silenceKept,
+  scheduleKept,
+  failuresAgree,
+  othersGoOn,
+  signaturesFit,
+  boundedMemory
+]
