@@ -23,6 +23,7 @@ import {
 } from "./limits.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import { type Cell, Entry, type Memory, type Resume } from "./memory.ts"
+import { describe, EvolveFailed, poisonName } from "./poison.ts"
 import type { Sabotage } from "./sabotage.ts"
 import type { SignalQueue } from "./signalQueue.ts"
 import type { Timers } from "./timers.ts"
@@ -41,29 +42,8 @@ const noCells: ReadonlyArray<Cell> = []
 /** Stands for a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
 
-/** An `evolve` or `wakeAt` threw: the partition restarts with that entry refused; everything else of the drain was put back. */
-export class EvolveFailed extends Error {
-  readonly entry: Entry
-  constructor(entry: Entry, cause: unknown) {
-    super(`${entry.actor.kind} could not apply its own fact: ${describe(cause)}`)
-    this.entry = entry
-  }
-}
-
 /** A state changed in place would be too large: the drain is decided again with that entry refused. */
 class DecideAgain extends Error {}
-
-/** The text of whatever was thrown, bounded. */
-export const describe = (cause: unknown): string =>
-  (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)).slice(0, 500)
-
-/** Names a signal or timer that a partition refuses after its `evolve` threw; commands are refused by their entry. */
-export const poisonName = (entry: Entry): string | undefined =>
-  entry.signalSequence > 0
-    ? `signal ${entry.signalSequence}`
-    : entry.wakeAt !== undefined
-      ? `timer ${entry.actor.kind} ${entry.organization.name} ${entry.key} ${entry.wakeAt}`
-      : undefined
 
 export interface DrainDependencies {
   readonly partition: number

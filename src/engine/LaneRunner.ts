@@ -5,11 +5,11 @@
 import { Exit } from "effect"
 import type { ActorOfState } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
-import { describe } from "./Drain.ts"
 import { type AskError, CommandFailed, CommandInvalid, Overloaded } from "./errors.ts"
 import type { AnyLane, LaneContext } from "./Lane.ts"
 import { LaneCell, type Organization, type Resume } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 
 const retryAfterMillis = 1_000
 

@@ -2,12 +2,10 @@
  * One partition of this process: the memory that outlives its recoveries, its place in the log, and the synchronous part of its loop. The
  * fibers around it are in `serve.ts` (loop), `recovery.ts`, `checkpointing.ts`, `loading.ts`, `signalFeed.ts`, `reacting.ts` and `supervise.ts`.
  */
-import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
-import type { CheckpointRecord, Checkpoints, LogPosition } from "./Checkpoints.ts"
-import type { Cursors } from "./Cursors.ts"
+import { Duration, Effect, Exit, Semaphore } from "effect"
+import type { CheckpointRecord, LogPosition } from "./Checkpoints.ts"
 import { type Snapshot, snapshot } from "./checkpointing.ts"
-import type { EngineConfig } from "./config.ts"
-import { Drain, describe, EvolveFailed, peekCommand, poisonName } from "./Drain.ts"
+import { Drain, peekCommand } from "./Drain.ts"
 import {
   type AskError,
   CommandFailed,
@@ -20,48 +18,17 @@ import {
 import { makeRoom } from "./eviction.ts"
 import { Feed } from "./Feed.ts"
 import { emptyHead, type Head } from "./frame.ts"
-import type { Journal, Log } from "./Journal.ts"
+import type { Log } from "./Journal.ts"
 import { LaneRunner } from "./LaneRunner.ts"
 import { clockBehindMillis, freshnessMillis, maximumDrainMillis } from "./limits.ts"
 import { Mailbox } from "./Mailbox.ts"
-import { type Cell, Entry, Memory, type Registry, type Resume } from "./memory.ts"
+import { type Cell, Entry, Memory, type Resume } from "./memory.ts"
 import type { PartitionMetrics } from "./metrics.ts"
-import type { Placement } from "./Placement.ts"
-import type { Reactor } from "./Reactor.ts"
-import type { Signals } from "./Signals.ts"
-import type { Sabotage } from "./sabotage.ts"
-import type { SignalRules } from "./signalFeed.ts"
+import type { EngineParts, Status } from "./parts.ts"
+import { describe, EvolveFailed, poisonName } from "./poison.ts"
 import { SignalQueue } from "./signalQueue.ts"
 import { Timers } from "./timers.ts"
 import { Wakeup } from "./Wakeup.ts"
-
-/** What all partitions of an engine share. */
-export interface EngineParts {
-  readonly config: EngineConfig
-  readonly registry: Registry
-  readonly reactors: ReadonlyArray<Reactor<never>>
-  readonly signalRules: SignalRules
-  readonly journal: Journal["Service"]
-  readonly checkpoints: Checkpoints["Service"]
-  readonly cursors: Cursors["Service"]
-  readonly placement: Placement["Service"]
-  readonly signals: Signals["Service"] | undefined
-  readonly clock: Clock.Clock
-  readonly sabotage: ReadonlySet<Sabotage>
-  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
-  readonly isTraced: boolean
-  /** Different for every engine ever started. */
-  readonly instance: string
-}
-
-/** What a partition is doing. `reason` is for people. */
-export type Status =
-  | { readonly _tag: "Starting"; readonly reason: string }
-  | { readonly _tag: "Serving" }
-  | { readonly _tag: "ClockBehind"; readonly reason: string }
-  | { readonly _tag: "NotOwned"; readonly reason: string }
-  | { readonly _tag: "Stopped"; readonly reason: string }
-  | { readonly _tag: "Closed" }
 
 /** What the loop has to do next. */
 export type Step = "idle" | "yield" | "page" | "confirm" | "append" | "clock" | "restart"

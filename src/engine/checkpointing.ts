@@ -4,12 +4,12 @@
  */
 import { Duration, Effect } from "effect"
 import type { ActorRow, CheckpointRecord } from "./Checkpoints.ts"
-import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
 import { makeRoom } from "./eviction.ts"
 import { hashOf } from "./frame.ts"
 import type { Cell } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 import { purge, purgeableBelow } from "./purge.ts"
 
 /** The actors' states at a frame boundary, by reference. */

@@ -3,10 +3,11 @@ import { Effect, Stream } from "effect"
 import type { ActorAddress } from "./address.ts"
 import type { CheckpointRecord } from "./Checkpoints.ts"
 import type { Cursor } from "./Cursors.ts"
-import { describe } from "./Drain.ts"
 import { decodeFrame, type Head } from "./frame.ts"
 import type { LogState } from "./Journal.ts"
-import type { Partition, Status } from "./Partition.ts"
+import type { Partition } from "./Partition.ts"
+import type { Status } from "./parts.ts"
+import { describe } from "./poison.ts"
 
 /** Frames at the log's end that are searched for facts. */
 export const inspectedFrames = 500

@@ -4,12 +4,12 @@
  */
 import { Duration, Effect } from "effect"
 import type { ActorRow, CheckpointsUnavailable } from "./Checkpoints.ts"
-import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
 import { Unavailable } from "./errors.ts"
 import { maximumLoadBatch, maximumTimerPage } from "./limits.ts"
 import type { Cell } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 
 /** Pauses between attempts; after the last one the commands that wait are answered `Unavailable`. */
 const retryPausesMillis = [20, 100, 500]

@@ -1,8 +1,8 @@
 /** What an operator can do about records that a reactor has parked (architecture, rule 11): try them again, in order, or dismiss them. */
 import { Effect } from "effect"
 import type { CursorsUnavailable } from "./Cursors.ts"
-import { describe } from "./Drain.ts"
 import { type Engine, EngineRefused } from "./Engine.ts"
+import { describe } from "./poison.ts"
 import { decodeRecord } from "./records.ts"
 
 /** Parked records that one transaction takes. */

@@ -6,7 +6,6 @@ import { Data, Duration, Effect, Random, Stream } from "effect"
 import { formatAddress } from "./address.ts"
 import { append } from "./append.ts"
 import { type CheckpointRecord, CheckpointsUnavailable, emptyLogHash, type LogPosition } from "./Checkpoints.ts"
-import { describe } from "./Drain.ts"
 import { addressOf } from "./decideContext.ts"
 import {
   decodeFrame,
@@ -24,6 +23,7 @@ import { maximumLoadBatch, maximumStateBytes } from "./limits.ts"
 import { baseIsGone, baseIsThere, fillCells } from "./loading.ts"
 import type { Cell } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 import { decodeFact } from "./records.ts"
 import { Timers } from "./timers.ts"
 

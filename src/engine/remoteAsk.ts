@@ -4,9 +4,9 @@
  */
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
-import { describe } from "./Drain.ts"
 import { AskError, CommandInvalid, OutcomeUnknown, Unavailable } from "./errors.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 import type { Remote } from "./Remote.ts"
 
 /** How long a remote ask waits: longer than an owner takes to say that an outcome is not known. */

@@ -4,9 +4,9 @@
  */
 import { Duration, Effect, Stream } from "effect"
 import type { AnyActor } from "./Actor.ts"
-import { describe } from "./Drain.ts"
 import { Entry } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
+import { describe } from "./poison.ts"
 import type { Signal } from "./Signals.ts"
 
 /** The command that a signal means. */

@@ -2,18 +2,17 @@
  * One scenario as it is played: the machine room, the stores, the processes, the clients, and the checkers that are told everything. Steps
  * come from `play.ts`. Needs no service.
  */
-import { Cause, type Exit, Schema } from "effect"
-import type { AnyActor } from "../engine/Actor.ts"
+import type { Exit } from "effect"
 import { partitionOf } from "../engine/address.ts"
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
 import * as CheckpointsMemory from "../engine/CheckpointsMemory.ts"
 import * as CursorsMemory from "../engine/CursorsMemory.ts"
-import { AskError, isRetryable } from "../engine/errors.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
 import * as JournalMemory from "../engine/JournalMemory.ts"
 import type { LogRecord } from "../engine/records.ts"
 import * as SignalsMemory from "../engine/SignalsMemory.ts"
 import type { Sabotage } from "../engine/sabotage.ts"
+import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
 import { makeBooksStore, Worker } from "./Books.ts"
 import type { Checker, Observer } from "./Checker.ts"
 import type { Decided } from "./Decisions.ts"
@@ -47,8 +46,6 @@ export interface SimulationOptions {
 const firstRetryMillis = 60
 const lastRetryMillis = 5_000
 const retryGrowth = 3
-
-const isAskError = Schema.is(AskError)
 
 export class Simulation {
   readonly scenario: Scenario
@@ -390,40 +387,5 @@ export class Simulation {
 
   healed(): void {
     for (const observer of this.observers) observer.healed?.()
-  }
-}
-
-const decoders = new WeakMap<object, (encoded: unknown) => unknown>()
-
-/** A command from its JSON form; a fresh object each time. */
-const decodeCommand = (actor: AnyActor, encoded: unknown): unknown => {
-  let decode = decoders.get(actor.options.command)
-  if (decode === undefined) {
-    decode = Schema.decodeUnknownSync(Schema.toCodecJson(actor.options.command))
-    decoders.set(actor.options.command, decode)
-  }
-  return decode(encoded)
-}
-
-const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
-  if (exit._tag === "Success") return { _tag: "Replied", reply: exit.value }
-  const error = Cause.squash(exit.cause)
-  if (isAskError(error)) {
-    return { _tag: "Failed", error: error._tag, message: error.message, isRetryable: isRetryable(error) }
-  }
-  if (Cause.hasDies(exit.cause) || Cause.hasInterrupts(exit.cause)) {
-    return { _tag: "Failed", error: "Defect", message: String(error), isRetryable: false }
-  }
-  return { _tag: "Rejected", rejection: error }
-}
-
-export const describeAnswer = (answer: Answer): string => {
-  switch (answer._tag) {
-    case "Replied":
-      return JSON.stringify(answer.reply) ?? "done"
-    case "Rejected":
-      return `rejected, ${JSON.stringify(answer.rejection)}`
-    case "Failed":
-      return `${answer.error}, ${answer.message}`
   }
 }
