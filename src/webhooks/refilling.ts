@@ -276,7 +276,7 @@ const scanning = (parts: RefillParts) => {
       }
       endingAt = next
       const took = (yield* Clock.currentTimeMillis) - begunAt
-      const pauseMillis = Math.min(Math.max(dispatching.settings.scanMillis, took * scanShare), lastScanPauseMillis)
+      const pauseMillis = Math.max(dispatching.settings.scanMillis, Math.min(took * scanShare, lastScanPauseMillis))
       yield* Effect.sleep(Duration.millis(pauseMillis))
     })
   )

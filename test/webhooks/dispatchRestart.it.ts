@@ -182,6 +182,36 @@ describe("a process", () => {
     })
   )
 
+  it.live("retries each delivery at its own time, however rarely it looks through the store", () =>
+    Effect.gen(function* () {
+      const receiver = yield* startReceiver
+      const running = yield* startProcess(yield* deploy, {
+        settings: { scanMillis: 3_600_000, schedule: { ...settings.schedule, delaysMillis: [2_000] } }
+      })
+      const organization = running.organization("org_1")
+      yield* organization.create("we_1", receiver.url("/hook"))
+      // The second one is recorded behind the first one and due later.
+      receiver.answer("/hook", (response, _, count) =>
+        count === 0
+          ? response.writeHead(500).end()
+          : count === 1
+            ? response.writeHead(503, { "retry-after": "4" }).end()
+            : response.end()
+      )
+      yield* organization.emit()
+      yield* until(Effect.map(organization.deliveries("we_1"), ([first]) => first?.attempts === 1))
+      yield* organization.emit()
+      const deliveries = yield* organization.settled("we_1", 2)
+      assert.deepStrictEqual(
+        deliveries.map(({ attempts, status }) => [attempts, status]),
+        [
+          [2, "succeeded"],
+          [2, "succeeded"]
+        ]
+      )
+    })
+  )
+
   it.live("with little capacity serves healthy endpoints beside many that hang or refuse", () =>
     Effect.gen(function* () {
       const receiver = yield* startReceiver

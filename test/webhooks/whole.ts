@@ -51,6 +51,7 @@ export interface ShownDelivery {
     readonly status: number
     readonly duration: number
     readonly response: string | null
+    readonly error: string | null
   }>
 }
 
@@ -70,13 +71,15 @@ export interface Hook {
   readonly deliveries: (count: number, status?: string) => Promise<ReadonlyArray<ShownDelivery>>
 }
 
+/** An organization of a test's own. */
 export interface WholeTenant {
   readonly id: string
   readonly key: string
   readonly ask: Ask
   /** Has the catalogue's example of a type happen. */
   readonly happens: (type: string, count?: number) => Promise<void>
-  readonly hook: (enabledEvents?: ReadonlyArray<string>) => Promise<Hook>
+  /** Makes an endpoint; `base` is the receiver's address, unless given. */
+  readonly hook: (enabledEvents?: ReadonlyArray<string>, base?: string) => Promise<Hook>
   /** The newest events of the log, once there are so many that match. */
   readonly events: (count: number, query?: string) => Promise<ReadonlyArray<ShownEvent>>
 }
@@ -146,10 +149,10 @@ const tenantOf = async (platform: Platform, admin: Ask, receiver: Receiver): Pro
       for (let at = 0; at < count; at++)
         await bodyOf(admin("POST", `/admin/v1/organizations/${id}/events`, { type }), 202)
     },
-    hook: async (enabledEvents = ["telco.*"]) => {
+    hook: async (enabledEvents = ["telco.*"], base = receiver.url("")) => {
       const to = `/${randomUUID()}`
       const made = await bodyOf<{ readonly id: string; readonly signing_secret: string }>(
-        ask("POST", "/v1/webhooks", { url: receiver.url(to), enabled_events: enabledEvents }),
+        ask("POST", "/v1/webhooks", { url: `${base}${to}`, enabled_events: enabledEvents }),
         201
       )
       return hookOf(ask, receiver, to, { id: made.id, secret: made.signing_secret })
@@ -166,7 +169,7 @@ const tenantOf = async (platform: Platform, admin: Ask, receiver: Receiver): Pro
 }
 
 /** Starts platform and receiver for the tests of the file; to be asked for inside tests and hooks only. */
-export const useWhole = (): (() => Whole) => {
+export const useWhole = (environment: Readonly<Record<string, string>> = {}): (() => Whole) => {
   const database = useDatabases()
   const newFolder = useFolders()
   const scope = Scope.makeUnsafe()
@@ -187,7 +190,8 @@ export const useWhole = (): (() => Whole) => {
         SLUICE_ADMIN_KEY: adminKey,
         SLUICE_WEBHOOK_TARGETS: "any",
         SLUICE_WEBHOOK_RETRY_DELAYS: retryDelaysMillis.map((millis) => `${millis}ms`).join(","),
-        SLUICE_WEBHOOK_TIMEOUT_MILLIS: String(timeoutMillis)
+        SLUICE_WEBHOOK_TIMEOUT_MILLIS: String(timeoutMillis),
+        ...environment
       },
       await newFolder()
     )

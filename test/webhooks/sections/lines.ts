@@ -139,6 +139,17 @@ export const linesSection = (whole: () => Whole): void => {
       expect(typesOf(await hook.receives(2))).toEqual(["send.email.sent", "telco.search.completed"])
       await hook.deliveries(2)
     })
+
+    it("at most 50 per organization", async () => {
+      const tenant = await whole().tenant()
+      await Promise.all(Array.from({ length: 50 }, () => tenant.hook()))
+      const more = { url: whole().receiver.url("/more"), enabled_events: ["*"] }
+      expect((await tenant.ask("POST", "/v1/webhooks", more)).status).toBe(409)
+      const { endpoints } = await bodyOf<{ readonly endpoints: ReadonlyArray<object> }>(
+        tenant.ask("GET", "/v1/webhooks")
+      )
+      expect(endpoints).toHaveLength(50)
+    })
   })
 
   describe("decisions: a delivery is one event for one endpoint", () => {
@@ -234,7 +245,31 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: rotate-secret", () => {
+  describe("decisions: also", () => {
+    it("GET one (list form), PATCH (url, enabled_events, description, is_active), DELETE", async () => {
+      const tenant = await whole().tenant()
+      const [hook, other] = [await tenant.hook(), await tenant.hook(["send.*"])]
+      const { endpoints } = await bodyOf<{ readonly endpoints: ReadonlyArray<object> }>(
+        tenant.ask("GET", "/v1/webhooks")
+      )
+      expect(endpoints).toEqual([await hook.shown(), await other.shown()])
+      const changes = {
+        url: whole().receiver.url(other.to),
+        enabled_events: ["telco.search.*"],
+        description: "elsewhere",
+        is_active: true
+      }
+      expect(await bodyOf(tenant.ask("PATCH", hook.path, changes))).toMatchObject(changes)
+      await tenant.happens("telco.lookup.completed")
+      await tenant.happens("telco.search.completed")
+      const [moved] = await other.receives(1)
+      expect(eventIn(moved!).type).toBe("telco.search.completed")
+      expectSigned(moved!, hook.secret)
+      expect(hook.received()).toEqual([])
+      await bodyOf(tenant.ask("DELETE", hook.path))
+      expect((await tenant.ask("GET", hook.path)).status).toBe(404)
+    })
+
     it("one previous secret; both sign, new first; without overlap only the new one", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()

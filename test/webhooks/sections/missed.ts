@@ -81,7 +81,7 @@ export const missedSection = (whole: () => Whole): void => {
   })
 
   describe("decisions: events that happened meanwhile are listed as skipped", () => {
-    it("and sent by POST …/replay {since, until?, types?}: 202 {replayId, count}; 409 while Paused or Disabled", async () => {
+    it("and sent by POST …/replay {since, until?, types?}: 202 {replayId, count}; 409 while Paused or Disabled; at most 30 days back", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("PATCH", hook.path, { is_active: false }))
@@ -98,6 +98,7 @@ export const missedSection = (whole: () => Whole): void => {
       const replay = (body: object) => tenant.ask("POST", `${hook.path}/replay`, body)
       expect((await replay({ since })).status).toBe(409)
       await bodyOf(tenant.ask("PATCH", hook.path, { is_active: true }))
+      expect((await replay({ since: Date.now() - 31 * 24 * 60 * 60 * 1000 })).status).toBe(400)
       expect(await bodyOf(replay({ since, types: ["telco.search.*"] }), 202)).toEqual({
         replayId: expect.stringMatching(/^rpl_/),
         count: 1
