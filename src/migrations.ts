@@ -8,7 +8,7 @@ import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
 import { createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
 import { createTelcoTables } from "./telco/migrations.ts"
-import { createDeliveryTables } from "./webhooks/deliveryMigrations.ts"
+import { createDeliveryTables, leaveRoomForOutcomes } from "./webhooks/deliveryMigrations.ts"
 import { createWebhookTables } from "./webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
@@ -19,5 +19,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 5, name: "event log", run: createEventTables },
   { number: 6, name: "webhook endpoints", run: createWebhookTables },
   { number: 7, name: "webhook deliveries", run: createDeliveryTables },
-  { number: 8, name: "telco numbers", run: createTelcoTables }
+  { number: 8, name: "telco numbers", run: createTelcoTables },
+  { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes }
 ]

@@ -8,11 +8,13 @@
  * counts only for the attempt that it belongs to (`where attempts = n`), so a late one changes nothing.
  */
 import { Data, Effect } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { unnest } from "./compiler.ts"
-import { storableText } from "./text.ts"
 import { mapSqlError } from "./transactions.ts"
+import { type Outcome, settlingIn } from "./workQueueOutcomes.ts"
 import { tableOf } from "./workQueueTable.ts"
+
+export type { Outcome }
 
 /** Jobs, claims or outcomes in one statement at most; more is a defect of the caller. */
 export const maximumBatch = 5_000
@@ -69,27 +71,6 @@ export interface DueLane {
   readonly lane: number
   readonly dueAt: number
 }
-
-/** What became of an attempt. */
-export type Outcome = {
-  readonly id: string
-  readonly attempt: number
-} & (
-  | { /** Over, one way or the other: the job goes. */ readonly _tag: "Done" }
-  | {
-      /** To be tried again. */
-      readonly _tag: "Again"
-      readonly dueAt: number
-      readonly lane: number
-      readonly error?: string | undefined
-    }
-  | {
-      /** Was not tried after all (a shutdown): the attempt does not count, and another may take it from then on. */
-      readonly _tag: "Returned"
-      readonly dueAt: number
-    }
-  | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
-)
 
 /** A job that waits for an operator. */
 export interface ParkedJob {
@@ -161,6 +142,14 @@ export interface WorkQueue {
   readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
+   * The same as the first part of a caller's own statement, `with ${settling(outcomes)} …`, which finds the ids of those that counted in
+   * `counted (id)`: what belongs to the outcomes is recorded in one round trip and without a transaction of its own. Join `counted` in a
+   * `from`, not in a sub-select: a statement that has waited for a row is evaluated once more, and cannot settle a second time. Throws a
+   * RangeError for more than `maximumBatch`.
+   */
+  readonly settling: (outcomes: ReadonlyArray<Outcome>) => Statement.Fragment
+
+  /**
    * Removes jobs that have expired, at most `limit`, and answers them, so that it can be recorded with the same transaction. Not those that
    * are taken, or whose next attempt is later: they expire when they are due.
    */
@@ -185,6 +174,9 @@ export interface WorkQueue {
   readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
 }
 
+const tooMany = (items: ReadonlyArray<unknown>): RangeError =>
+  new RangeError(`${items.length} are more than one statement takes (${maximumBatch})`)
+
 /** A statement over a list, which does nothing for an empty one. */
 const forAll = <Item, A, E>(
   items: ReadonlyArray<Item>,
@@ -192,9 +184,7 @@ const forAll = <Item, A, E>(
   statement: () => Effect.Effect<A, E>
 ): Effect.Effect<A, E> => {
   if (items.length === 0) return Effect.succeed(nothing)
-  return items.length > maximumBatch
-    ? Effect.die(new RangeError(`${items.length} are more than one statement takes (${maximumBatch})`))
-    : Effect.suspend(statement)
+  return items.length > maximumBatch ? Effect.die(tooMany(items)) : Effect.suspend(statement)
 }
 
 const unavailable = (cause: SqlError.SqlError): WorkQueueUnavailable =>
@@ -208,6 +198,11 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
     const idsOf = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string> =>
       new Set(rows.map((row) => row.id))
     const none: ReadonlySet<string> = new Set()
+
+    const settling = (outcomes: ReadonlyArray<Outcome>): Statement.Fragment => {
+      if (outcomes.length > maximumBatch) throw tooMany(outcomes)
+      return settlingIn(sql, name, outcomes)
+    }
 
     return {
       put: (jobs) =>
@@ -295,34 +290,10 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
 
       settle: (outcomes) =>
         forAll(outcomes, none, () =>
-          Effect.map(
-            run(sql<{ readonly id: string }>`
-                with outcome as materialized (
-                  select * from ${unnest(outcomes.map(rowOf), {
-                    id: "text",
-                    attempt: "int4",
-                    over: "bool",
-                    due_at: "int8",
-                    lane: "int2",
-                    given_back: "int4",
-                    error: "text"
-                  })}
-                ), over as (
-                  delete from ${table} t using outcome o
-                  where o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
-                  returning t.id
-                ), kept as (
-                  update ${table} t
-                  set due_at = o.due_at, lane = coalesce(o.lane, t.lane),
-                    attempts = t.attempts - o.given_back, error = o.error
-                  from outcome o
-                  where not o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
-                  returning t.id
-                )
-                select id from over union all select id from kept`),
-            idsOf
-          )
+          Effect.map(run(sql<{ readonly id: string }>`with ${settling(outcomes)} select id from counted`), idsOf)
         ),
+
+      settling,
 
       expire: (partition, { limit, now }) =>
         run(sql<ExpiredJob>`
@@ -380,20 +351,3 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
         )
     }
   })
-
-const rowOf = (outcome: Outcome) => {
-  const { attempt, id } = outcome
-  const row = { id, attempt, over: false, due_at: null, lane: null, given_back: 0, error: null }
-  switch (outcome._tag) {
-    case "Done":
-      return { ...row, over: true }
-    case "Again": {
-      const { dueAt, error, lane } = outcome
-      return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error) }
-    }
-    case "Returned":
-      return { ...row, due_at: outcome.dueAt, given_back: 1 }
-    case "Parked":
-      return { ...row, error: storableText(outcome.error) }
-  }
-}

@@ -69,6 +69,20 @@ export const createDayPartitioned = (
     yield* sql`create table ${tableOf(sql, table)} (${sql.literal(columns)}) partition by range (${sql(column)})`
   })
 
+/**
+ * How full the pages of a table's coming days are written at first, in percent (10 to 100), for a migration: rows that are written again then
+ * find room beside their old version, and no index has to change. It stands in the table's comment, since PostgreSQL refuses storage
+ * parameters for a partitioned table.
+ */
+export const setDayFillFactor = (
+  table: string,
+  percent: number
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`comment on table ${tableOf(sql, table)} is ${sql.literal(`'fillfactor=${Math.trunc(percent)}'`)}`
+  })
+
 /** The number of the UTC day of a time. */
 export const dayOf = (millis: number): number => Math.floor(millis / dayMillis)
 
@@ -87,11 +101,19 @@ const make = Effect.gen(function* () {
     return days
   }
 
-  const createDay = (table: string, day: number) => {
+  /** What a day's table is made with besides. */
+  const storageOf = (table: string) =>
+    Effect.map(
+      sql<{ readonly fillFactor: string | null }>`
+        select substring(obj_description(${table}::text::regclass, 'pg_class') from '^fillfactor=(\\d+)$') as "fillFactor"`,
+      ([row]) => (row!.fillFactor === null ? "" : `with (fillfactor = ${row!.fillFactor})`)
+    )
+
+  const createDay = (table: string, day: number, storage: string) => {
     const name = partitionOfDay(table, day)
     // Attached, not created as a partition: that locks the table against its readers and writers until the commit.
     return sql.unsafe(
-      `create table "${name}" (like "${table}" including all);
+      `create table "${name}" (like "${table}" including all) ${storage};
          alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
     ).unprepared
   }
@@ -125,7 +147,8 @@ const make = Effect.gen(function* () {
         if ((yield* missingOf(table, wanted)).length === 0) return
         // Who waited here looks again: the other one has made it. The same lock for all tables, so that their order does not matter.
         yield* sql`select pg_advisory_xact_lock(${lockKey("day partitions")})`
-        for (const day of yield* missingOf(table, wanted)) yield* createDay(table, day)
+        const storage = yield* storageOf(table)
+        for (const day of yield* missingOf(table, wanted)) yield* createDay(table, day, storage)
       })
     )
     // A transaction that is rolled back takes its days with it.

@@ -1,6 +1,6 @@
 /**
  * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log. Every operation is a
- * few statements for many deliveries; what belongs together is one transaction. Needs `SqlClient`.
+ * few statements for many deliveries; what belongs together is one statement or one transaction. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -47,6 +47,21 @@ const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): Out
       return { _tag: "Returned", id, attempt, dueAt: result.dueAt }
   }
 }
+
+/** What a delivery's row becomes; without a status where it stays as it is. */
+const writtenRow = ({ delivery, made, result }: DeliveryOutcome, place: number, now: number) => ({
+  id: delivery.id,
+  endpoint_id: delivery.endpointId,
+  event_created_at: delivery.eventCreatedAt,
+  status: result._tag === "Settled" ? result.status : result._tag === "Again" ? "pending" : null,
+  next_attempt_at: result._tag === "Settled" ? null : result.dueAt,
+  settled_at: result._tag === "Settled" ? now : null,
+  made: made === null ? 0 : 1,
+  entry: made === null ? "" : JSON.stringify([made]),
+  place,
+  ended_at: made === null ? null : made.at + made.duration,
+  answered: made === null ? null : made.status
+})
 
 export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -127,71 +142,64 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
   })
 
   // where the answer to a commit was lost it is told again: the same attempt is not shown twice
-  const isNew = sql`batch.made = 1 and right(d.attempt_log, length(batch.entry) - 1) <> substr(batch.entry, 2)`
+  const isNew = sql`(w.made = 1 and right(d.attempt_log, length(w.entry) - 1) <> substr(w.entry, 2))`
 
-  /** The rows of what was attempted or ended. */
-  const recordDeliveries = (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) =>
-    sql`
-      update ${deliveries} d
-      set status = batch.status, next_attempt_at = batch.next_attempt_at, settled_at = batch.settled_at,
-        attempts = d.attempts + case when ${isNew} then 1 else 0 end,
-        attempt_log = case
-          when not (${isNew}) then d.attempt_log
-          when d.attempt_log = '[]' then batch.entry
-          when d.attempts < ${maximumShownAttempts} then left(d.attempt_log, -1) || ',' || substr(batch.entry, 2)
-          else (
-            select '[' || string_agg(value::text, ',' order by place) || ']'
-            from json_array_elements((left(d.attempt_log, -1) || ',' || substr(batch.entry, 2))::json)
-              with ordinality as entries (value, place)
-            where place > 1
-          )
-        end
-      from ${unnest(
-        outcomes.map(({ delivery, made, result }) => ({
-          id: delivery.id,
-          event_created_at: delivery.eventCreatedAt,
-          status: result._tag === "Settled" ? result.status : "pending",
-          next_attempt_at: result._tag === "Settled" ? null : result.dueAt,
-          settled_at: result._tag === "Settled" ? now : null,
-          made: made === null ? 0 : 1,
-          entry: made === null ? "" : JSON.stringify([made])
-        })),
-        {
-          id: "text",
-          event_created_at: "int8",
-          status: "text",
-          next_attempt_at: "int8",
-          settled_at: "int8",
-          made: "int4",
-          entry: "text"
-        }
-      )}
-      where d.id = batch.id and d.event_created_at = batch.event_created_at
-        and ${between(
-          "d.event_created_at",
-          outcomes.map(({ delivery }) => delivery.eventCreatedAt)
-        )}`
-
-  /** The last attempt of each endpoint. */
-  const recordEndpoints = (outcomes: ReadonlyArray<DeliveryOutcome>) => {
-    const last = new Map<string, { id: string; at: number; status: number }>()
-    for (const { delivery, made } of outcomes) {
-      if (made === null) continue
-      const at = made.at + made.duration
-      const known = last.get(delivery.endpointId)
-      if (known === undefined || known.at <= at)
-        last.set(delivery.endpointId, { id: delivery.endpointId, at, status: made.status })
-    }
-    if (last.size === 0) return Effect.void
-    return Effect.asVoid(sql`
-      update ${endpoints} e set last_delivery_at = batch.at, last_delivery_status = batch.status
-      from ${unnest(
-        // in one order everywhere, so that two who write do not wait for each other
-        [...last.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-        { id: "text", at: "int8", status: "int4" }
-      )}
-      where e.id = batch.id and (e.last_delivery_at is null or e.last_delivery_at <= batch.at)`)
-  }
+  /**
+   * Jobs, the rows of those that count, and the last attempt of each endpoint, as one statement: a transaction would be five round trips for
+   * every batch. Answers the ids of those that count.
+   */
+  const recordAll = (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) =>
+    sql<{ readonly id: string }>`
+      with ${queue.settling(outcomes.map(jobOutcome))}, written as materialized (
+        select batch.* from ${unnest(
+          outcomes.map((outcome, place) => writtenRow(outcome, place, now)),
+          {
+            id: "text",
+            endpoint_id: "text",
+            event_created_at: "int8",
+            status: "text",
+            next_attempt_at: "int8",
+            settled_at: "int8",
+            made: "int4",
+            entry: "text",
+            place: "int4",
+            ended_at: "int8",
+            answered: "int4"
+          }
+        )}
+        join counted on counted.id = batch.id
+        where batch.status is not null
+      ), recorded as (
+        update ${deliveries} d
+        set status = w.status, next_attempt_at = w.next_attempt_at, settled_at = w.settled_at,
+          attempts = d.attempts + case when ${isNew} then 1 else 0 end,
+          attempt_log = case
+            when not ${isNew} then d.attempt_log
+            when d.attempt_log = '[]' then w.entry
+            when d.attempts < ${maximumShownAttempts} then left(d.attempt_log, -1) || ',' || substr(w.entry, 2)
+            else (
+              select '[' || string_agg(value::text, ',' order by place) || ']'
+              from json_array_elements((left(d.attempt_log, -1) || ',' || substr(w.entry, 2))::json)
+                with ordinality as entries (value, place)
+              where place > 1
+            )
+          end
+        from written w
+        where d.id = w.id and d.event_created_at = w.event_created_at
+          and ${between(
+            "d.event_created_at",
+            outcomes.map(({ delivery }) => delivery.eventCreatedAt)
+          )}
+      ), answered as (
+        update ${endpoints} e set last_delivery_at = last.ended_at, last_delivery_status = last.answered
+        from (
+          -- in one order everywhere, so that two who write do not wait for each other
+          select distinct on (endpoint_id collate "C") endpoint_id, ended_at, answered from written where made = 1
+          order by endpoint_id collate "C", ended_at desc, place desc
+        ) last
+        where e.id = last.endpoint_id and (e.last_delivery_at is null or e.last_delivery_at <= last.ended_at)
+      )
+      select id from counted`
 
   return {
     due: (partition, { after, limit }) =>
@@ -255,18 +263,10 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     record: (outcomes, now) =>
       outcomes.length === 0
         ? Effect.succeed(new Set())
-        : atomically(
-            Effect.gen(function* () {
-              const counted = yield* queue.settle(outcomes.map(jobOutcome))
-              const written = outcomes.filter(
-                ({ delivery, result }) => result._tag !== "Returned" && counted.has(delivery.id)
-              )
-              if (written.length > 0) {
-                yield* recordDeliveries(written, now)
-                yield* recordEndpoints(written)
-              }
-              return counted
-            })
+        : stored(
+            outcomes.every(({ result }) => result._tag === "Returned")
+              ? queue.settle(outcomes.map(jobOutcome))
+              : Effect.map(recordAll(outcomes, now), (rows) => new Set(rows.map(({ id }) => id)))
           ),
 
     expire: (partition, { limit, now }) =>

@@ -5,8 +5,15 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { setDayFillFactor } from "../postgres/dayPartitions.ts"
 import { createWorkQueue } from "../postgres/workQueueTable.ts"
 import { deliveriesTable, endpointsTable, jobsTable, skippedTable } from "./deliveryModel.ts"
+
+/** How full the pages of deliveries are at first, in percent: each row is written once more at least, with its attempt. */
+const deliveriesFillFactor = 65
+
+/** Leaves room on the pages of deliveries from now on. */
+export const leaveRoomForOutcomes = setDayFillFactor(deliveriesTable, deliveriesFillFactor)
 
 export const createDeliveryTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

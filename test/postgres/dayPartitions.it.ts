@@ -9,7 +9,8 @@ import {
   dayMillis,
   dayOf,
   layerKeeper,
-  partitionOfDay
+  partitionOfDay,
+  setDayFillFactor
 } from "../../src/postgres/dayPartitions.ts"
 import { freshDatabase } from "../support/database.ts"
 
@@ -54,6 +55,27 @@ layer(DayPartitions.layer.pipe(Layer.provideMerge(freshDatabase({ maxConnections
       yield* insert(3, midnight + dayMillis - 1)
       assert.deepStrictEqual(yield* ids, [1, 2, 3])
       assert.strictEqual((yield* Effect.flip(insert(4, midnight + dayMillis)))._tag, "SqlError")
+    })
+  )
+
+  it.effect("days made after a fill factor was set have it, those of other tables do not", () =>
+    Effect.gen(function* () {
+      const [filled, other] = [yield* freshTable, yield* freshTable]
+      const { partitions, sql } = filled
+      const at = startOf("2026-03-01")
+      yield* partitions.ensureDays(filled.table, [at - dayMillis])
+      yield* setDayFillFactor(filled.table, 70)
+      yield* partitions.ensureDays(filled.table, [at])
+      yield* partitions.ensureDays(other.table, [at])
+      const optionsOf = (table: string, millis: number) =>
+        Effect.map(
+          sql<{ readonly options: ReadonlyArray<string> | null }>`
+            select reloptions as options from pg_class where oid = ${partitionOfDay(table, dayOf(millis))}::text::regclass`,
+          ([row]) => row!.options
+        )
+      assert.isNull(yield* optionsOf(filled.table, at - dayMillis))
+      assert.deepStrictEqual(yield* optionsOf(filled.table, at), ["fillfactor=70"])
+      assert.isNull(yield* optionsOf(other.table, at))
     })
   )
 

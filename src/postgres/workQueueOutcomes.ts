@@ -1,0 +1,79 @@
+/**
+ * How a work queue (`WorkQueue.ts`) settles what became of attempts: the part of a statement that changes the jobs and says whose outcomes
+ * have counted. Needs no service.
+ */
+import type { SqlClient, Statement } from "effect/sql"
+import { unnest } from "./compiler.ts"
+import { storableText } from "./text.ts"
+import { tableOf } from "./workQueueTable.ts"
+
+/** What became of an attempt. */
+export type Outcome = {
+  readonly id: string
+  readonly attempt: number
+} & (
+  | { /** Over, one way or the other: the job goes. */ readonly _tag: "Done" }
+  | {
+      /** To be tried again. */
+      readonly _tag: "Again"
+      readonly dueAt: number
+      readonly lane: number
+      readonly error?: string | undefined
+    }
+  | {
+      /** Was not tried after all (a shutdown): the attempt does not count, and another may take it from then on. */
+      readonly _tag: "Returned"
+      readonly dueAt: number
+    }
+  | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
+)
+
+const rowOf = (outcome: Outcome) => {
+  const { attempt, id } = outcome
+  const row = { id, attempt, over: false, due_at: null, lane: null, given_back: 0, error: null }
+  switch (outcome._tag) {
+    case "Done":
+      return { ...row, over: true }
+    case "Again": {
+      const { dueAt, error, lane } = outcome
+      return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error) }
+    }
+    case "Returned":
+      return { ...row, due_at: outcome.dueAt, given_back: 1 }
+    case "Parked":
+      return { ...row, error: storableText(outcome.error) }
+  }
+}
+
+/** The `with` expressions that settle outcomes in the queue of that name; `counted (id)` has those that counted. */
+export const settlingIn = (
+  sql: SqlClient.SqlClient,
+  name: string,
+  outcomes: ReadonlyArray<Outcome>
+): Statement.Fragment => {
+  const table = tableOf(sql, name)
+  return sql`
+    outcome as materialized (
+      select * from ${unnest(outcomes.map(rowOf), {
+        id: "text",
+        attempt: "int4",
+        over: "bool",
+        due_at: "int8",
+        lane: "int2",
+        given_back: "int4",
+        error: "text"
+      })}
+    ), over as (
+      delete from ${table} t using outcome o
+      where o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
+      returning t.id
+    ), kept as (
+      update ${table} t
+      set due_at = o.due_at, lane = coalesce(o.lane, t.lane), attempts = t.attempts - o.given_back, error = o.error
+      from outcome o
+      where not o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
+      returning t.id
+    ), counted as materialized (
+      select id from over union all select id from kept
+    )`
+}
