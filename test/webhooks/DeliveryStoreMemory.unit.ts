@@ -3,7 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { DeliveriesMemory, make } from "../../src/webhooks/DeliveryStoreMemory.ts"
 import { encodePayload } from "../../src/webhooks/deliveryModel.ts"
-import { deliveryStoreContract, type StoredDelivery, StoreHarness } from "./contracts/deliveryStore.ts"
+import { deliveryStoreContract } from "./contracts/deliveryStore.ts"
+import { type StoredDelivery, StoreHarness } from "./contracts/deliveryStoreSupport.ts"
 
 const put = (data: DeliveriesMemory, one: StoredDelivery): void =>
   data.put(

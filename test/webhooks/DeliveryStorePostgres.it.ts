@@ -10,12 +10,8 @@ import { make } from "../../src/webhooks/DeliveryStorePostgres.ts"
 import { deliveriesTable, encodePayload, endpointsTable, jobsTable } from "../../src/webhooks/deliveryModel.ts"
 import { saveEndpoints } from "../../src/webhooks/endpointRows.ts"
 import { freshDatabase } from "../support/database.ts"
-import {
-  deliveryStoreContract,
-  type ShownDelivery,
-  type StoredDelivery,
-  StoreHarness
-} from "./contracts/deliveryStore.ts"
+import { deliveryStoreContract } from "./contracts/deliveryStore.ts"
+import { type ShownDelivery, type StoredDelivery, StoreHarness } from "./contracts/deliveryStoreSupport.ts"
 
 const harness = Layer.effect(
   StoreHarness,
