@@ -230,14 +230,20 @@ it.live(
       const path = yield* usedFolder
       const cluster = join(path, "postgres", "cluster")
       const { uid, gid } = yield* Effect.promise(() => stat(cluster))
-      // A program that never asks what became of its child, which stays a zombie.
+      // A program that never asks what became of its child, which stays a zombie. The child ends with its input, when the shell is gone.
       const parent = yield* Effect.acquireRelease(
         Effect.sync(() =>
-          spawn("sh", ["-c", "true & echo $!; exec sleep 1000"], process.getuid?.() === 0 ? { uid, gid } : {})
+          spawn(
+            "sh",
+            ["-c", "exec 3<&0; cat <&3 & echo $!; exec sleep 1000 3<&-"],
+            process.getuid?.() === 0 ? { uid, gid } : {}
+          )
         ),
         (child) => Effect.sync(() => child.kill("SIGKILL"))
       )
       const zombie = yield* Effect.promise(async () => Number(String((await once(parent.stdout!, "data"))[0])))
+      yield* eventually(lookAt(parent.pid!), (info) => info?.command[0] === "sleep")
+      parent.stdin!.end()
       yield* eventually(lookAt(zombie), (info) => info === undefined)
       expect(isTaken(zombie)).toBe(true)
       const pidFile = [zombie, cluster, Math.round(Date.now() / 1000), 5432, "", "127.0.0.1", " 1 1", "ready"]
