@@ -9,7 +9,7 @@ import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQue
 import { lanes } from "./deliveryModel.ts"
 import type { FoldedEndpoint, TakenDelivery } from "./dispatchPorts.ts"
 import type { Endpoint } from "./endpointModel.ts"
-import { firstPace, slowAfterMillis, windowOf } from "./pace.ts"
+import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./pace.ts"
 import type { RetrySchedule } from "./schedule.ts"
 import { Worker } from "./Worker.ts"
 
@@ -33,6 +33,10 @@ export interface DispatcherSettings {
 /** Deliveries that are held in memory at most, and the length of their bodies in characters. */
 export const maximumHeld = 16_384
 export const maximumHeldCharacters = 32 * 1024 * 1024
+
+/** While no more than this is held, an endpoint at full pace may hold all of it: a burst then does not go through the store. */
+const freelyHeld = maximumHeld / 4
+const freelyHeldCharacters = maximumHeldCharacters / 4
 
 /** Endpoints whose workers are kept although they have nothing to do. */
 const maximumIdleWorkers = 5_000
@@ -113,7 +117,11 @@ export class Dispatching {
   roomOf(endpointId: string): number {
     const worker = this.workers.get(endpointId)
     if (worker === undefined) return windowOf(firstPace)
-    return worker.more[lanes.first] ? 0 : worker.roomIn(lanes.first)
+    if (worker.more[lanes.first]) return 0
+    const { limit, track } = worker.pace
+    const isAtFullPace = track === "main" && limit === maximumLimit
+    const free = isAtFullPace && this.#heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
+    return Math.max(free, worker.roomIn(lanes.first))
   }
 
   /** What the reactor has committed. */

@@ -12,6 +12,9 @@ import { type TargetGuard, TargetRefused } from "./targets.ts"
 const keepAliveMillis = 4_000
 const maximumKeepAliveMillis = 60_000
 
+/** URLs whose check is remembered. It depends on nothing but the URL; addresses of names are checked whenever a connection is made. */
+const maximumRemembered = 1_000
+
 /** Headers of an answer, in bytes. */
 const maximumHeaderBytes = 16_384
 
@@ -162,9 +165,34 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Where a URL leads, or why nothing is delivered there. */
+type Opened = { readonly origin: string; readonly path: string } | { readonly refused: string }
+
+/** What the guard says of URLs, asked once for each that is in use. */
+const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
+  const known = new Map<string, Opened>()
+  return (url) => {
+    const before = known.get(url)
+    if (before !== undefined) return before
+    const opened = Result.match(guard.open(url), {
+      onFailure: ({ message }): Opened => ({ refused: message }),
+      onSuccess: ({ origin, pathname, search }): Opened => ({ origin, path: `${pathname}${search}` })
+    })
+    if (known.size >= maximumRemembered) {
+      for (const oldest of known.keys()) {
+        known.delete(oldest)
+        break
+      }
+    }
+    known.set(url, opened)
+    return opened
+  }
+}
+
 /** A sender whose connections end with the scope. */
-export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, Scope.Scope> =>
-  Effect.map(
+export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, Scope.Scope> => {
+  const open = remembering(guard)
+  return Effect.map(
     Effect.acquireRelease(
       Effect.sync(
         () =>
@@ -185,15 +213,15 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
     (agent): DeliverySender => ({
       send: ({ body, headers, timeoutMillis, url }: DeliveryRequest) =>
         Effect.callback<DeliveryAnswer>((resume) => {
-          const opened = guard.open(url)
-          if (Result.isFailure(opened)) {
-            resume(Effect.succeed(unanswered(opened.failure.message)))
+          const opened = open(url)
+          if ("refused" in opened) {
+            resume(Effect.succeed(unanswered(opened.refused)))
             return
           }
-          const { origin, pathname, search } = opened.success
+          const { origin, path } = opened
           const exchange = new Exchange(timeoutMillis, (answer) => resume(Effect.succeed(answer)))
           try {
-            agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers, body }, exchange)
+            agent.dispatch({ origin, path, method: "POST", headers, body }, exchange)
           } catch (error) {
             exchange.refused(error)
           }
@@ -201,3 +229,4 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
         })
     })
   )
+}

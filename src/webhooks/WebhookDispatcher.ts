@@ -28,10 +28,13 @@ import { fibers, giveBack } from "./refilling.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "./schedule.ts"
 import type { TargetGuard } from "./targets.ts"
 
-/** Outcomes in one transaction, transactions at a time, and outcomes that wait for one at most. */
+/** Outcomes in one statement, statements at a time, and outcomes that wait for one at most. */
 const outcomesAtOnce = 1_000
 const recordersAtOnce = 2
 const waitingOutcomes = 20_000
+
+/** How long an outcome waits for others to be recorded with: nobody waits for it, and each statement costs as much as many outcomes. */
+const outcomeLingerMillis = 10
 
 /** How long a shutdown tries to give deliveries back; after that they are free when their time ends. */
 const giveBackMillis = 2_000
@@ -114,7 +117,8 @@ export const make = (
       write: (outcomes: ReadonlyArray<DeliveryOutcome>) => recordAll(store, outcomes),
       maximumBatch: outcomesAtOnce,
       maximumWaiting: waitingOutcomes,
-      writers: recordersAtOnce
+      writers: recordersAtOnce,
+      lingerMillis: outcomeLingerMillis
     })
     const attempts = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(attempts)()
@@ -134,6 +138,7 @@ export const make = (
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         dispatching.isDraining = true
+        yield* recorder.hurry
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
         // an outcome that was told and not answered may be in the store: giving it back would undo it and its wait

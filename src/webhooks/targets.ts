@@ -1,7 +1,7 @@
 /**
  * Where webhooks may be delivered to (decisions, "Events and webhooks", "Targets"): the rules of the URL, and the check of the address at
  * the moment of connecting. The address that was checked is the one that is connected to, so a name that changes its answer between
- * the two gains nothing. Whoever delivers calls `open` before each attempt and connects with `lookup`; redirects must not be followed.
+ * the two gains nothing. Whoever delivers calls `open` before it attempts a URL and connects with `lookup`; redirects must not be followed.
  */
 import { lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -92,8 +92,8 @@ export const systemResolve: Resolve = (host) => systemLookup(host, { all: true, 
 /** What a delivery needs to connect safely. */
 export interface TargetGuard {
   /**
-   * Before each attempt: the rules of the URL, and, where its host is an address, whether it is public. That cannot be left to `lookup`,
-   * because `node:net` does not look addresses up.
+   * Before an attempt: the rules of the URL, and, where its host is an address, whether it is public. That cannot be left to `lookup`,
+   * because `node:net` does not look addresses up. The same URL always gets the same answer, which may be remembered.
    */
   readonly open: (url: string) => Result.Result<URL, UrlRefused | TargetRefused>
   /**

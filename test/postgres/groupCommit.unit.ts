@@ -1,6 +1,7 @@
 /** Group commit: few writes for many fibers, and an answer for each. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import * as GroupCommit from "../../src/postgres/groupCommit.ts"
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
@@ -44,6 +45,36 @@ describe("group commit", () => {
       const commit = yield* GroupCommit.make({ write, maximumBatch: 40, maximumWaiting: 10 })
       assert.strictEqual(yield* commit.submit(21), 42)
       assert.deepStrictEqual(batches, [[21]])
+    })
+  )
+
+  it.effect("with a linger, a batch waits so long for more, unless as many wait already or it is to hurry", () =>
+    Effect.gen(function* () {
+      const { batches, write } = recorded()
+      const options = { write, maximumBatch: 3, maximumWaiting: 10, writers: 2, lingerMillis: 10 }
+      const commit = yield* GroupCommit.make(options)
+      const submit = (item: number) => Effect.andThen(Effect.forkChild(commit.submit(item)), TestClock.adjust(4))
+      yield* submit(1)
+      yield* submit(2)
+      assert.deepStrictEqual(batches, [])
+      yield* TestClock.adjust(2)
+      assert.deepStrictEqual(batches, [[1, 2]])
+      const fibers = yield* Effect.forEach([3, 4, 5, 6, 7, 8, 9], (item) => Effect.forkChild(commit.submit(item)))
+      yield* TestClock.adjust(10)
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(batches.slice(1), [
+        [3, 4, 5],
+        [6, 7, 8]
+      ])
+      yield* TestClock.adjust(10)
+      assert.deepStrictEqual(batches.at(-1), [9])
+      assert.deepStrictEqual(yield* Fiber.joinAll(fibers), [6, 8, 10, 12, 14, 16, 18])
+      yield* submit(10)
+      assert.deepStrictEqual(batches.at(-1), [9])
+      yield* commit.hurry
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(batches.at(-1), [10])
+      assert.strictEqual(yield* commit.submit(11), 22)
     })
   )
 

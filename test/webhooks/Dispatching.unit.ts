@@ -5,7 +5,7 @@ import { type DeliverySlot, Dispatching, maximumHeld, maximumHeldCharacters } fr
 import { lanes } from "../../src/webhooks/deliveryModel.ts"
 import type { FoldedEndpoint, TakenDelivery } from "../../src/webhooks/dispatchPorts.ts"
 import type { Endpoint } from "../../src/webhooks/endpointModel.ts"
-import { slowAfterMillis } from "../../src/webhooks/pace.ts"
+import { maximumLimit, slowAfterMillis, windowOf } from "../../src/webhooks/pace.ts"
 import { defaultSettings } from "../../src/webhooks/WebhookDispatcher.ts"
 
 const active: Endpoint = {
@@ -167,6 +167,30 @@ describe("the dispatcher's memory", () => {
     expect(dispatching.roomOf("a")).toBe(0)
     dispatching.workers.get("a")!.more.fill(false)
     expect(dispatching.roomOf("a")).toBe(128)
+  })
+
+  it("given an endpoint at full pace, then it may hold a quarter of everything, others only their window", () => {
+    const { dispatching } = dispatchingOf({ main: 1, slow: 1 })
+    committed(dispatching, [state("a", active), state("b", active)])
+    for (const endpoint of ["a", "b"]) dispatching.workers.get(endpoint)!.more.fill(false)
+    const full = { limit: maximumLimit, track: "main" } as const
+    const worker = dispatching.workers.get("a")!
+    worker.pace = full
+    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4, 128])
+    const first = delivery("a", { body: "x".repeat(maximumHeldCharacters / 4 + 1) })
+    dispatching.hold(first)
+    dispatching.pump()
+    expect(dispatching.roomOf("a")).toBe(windowOf(full))
+    dispatching.release(first)
+    for (let count = 0; count < 3_000; count++) dispatching.hold(delivery("a"))
+    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4 - 3_000, 128])
+    worker.pace = { limit: maximumLimit, track: "slow" }
+    expect(dispatching.roomOf("a")).toBe(0)
+    worker.pace = full
+    for (let count = 0; count < 2_000; count++) dispatching.hold(delivery("a"))
+    expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([0, 128])
+    worker.more[lanes.first] = true
+    expect(dispatching.roomOf("a")).toBe(0)
   })
 
   it("given as much as may be held, then there is room for no more until half of it is gone", () => {

@@ -1,6 +1,6 @@
 /** The dispatcher over ports of the test's own: what it does when the store, the secrets or the endpoint's actor are away for a while. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Logger, type Scope } from "effect"
+import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Unavailable } from "../../src/engine/errors.ts"
 import { DispatchFeed, type DispatchListener } from "../../src/webhooks/DispatchFeed.ts"
@@ -59,6 +59,8 @@ interface Faults {
   readonly record?: (outcomes: ReadonlyArray<DeliveryOutcome>) => Effect.Effect<void, DeliveriesUnavailable>
   readonly tell?: (command: EndpointCommand) => Effect.Effect<void, Unavailable>
   readonly open?: () => Effect.Effect<void, SecretsUnavailable>
+  /** How far the clock goes on with what is handed over; otherwise further than outcomes wait for each other. */
+  readonly momentMillis?: number
 }
 
 /** A dispatcher; deliveries are handed over as by the reactor. */
@@ -128,7 +130,7 @@ const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.Scope> 
           Effect.sync(() =>
             listener!.committed({ taken: names.map(delivery), queued: new Map(), endpoints: [folded] })
           ),
-          TestClock.adjust(0)
+          TestClock.adjust(faults.momentMillis ?? 20)
         )
     }
   })
@@ -222,5 +224,31 @@ describe("the dispatcher", () => {
       expect(started.recorded).toMatchObject([{ made: null, result: { _tag: "Returned", dueAt: 1_000 } }])
       expect(yield* started.held).toBe(0)
     }).pipe(Effect.provide(Logger.layer([])))
+  )
+
+  it.effect("records outcomes that come within a moment together", () =>
+    Effect.gen(function* () {
+      const batches: Array<ReadonlyArray<string>> = []
+      const record = (outcomes: ReadonlyArray<DeliveryOutcome>) =>
+        Effect.sync(() => {
+          batches.push(outcomes.map(({ delivery: { id } }) => id))
+        })
+      const started = yield* start({ record, momentMillis: 3 })
+      for (const name of ["a", "b", "c"]) yield* started.hand(name)
+      expect(batches).toEqual([])
+      yield* TestClock.adjust("10 millis")
+      expect(batches).toEqual([["dlv_a", "dlv_b", "dlv_c"]])
+    })
+  )
+
+  it.effect("records at a shutdown without waiting for others", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const started = yield* Scope.provide(start({ momentMillis: 0 }), scope)
+      yield* started.hand("a")
+      expect(started.recorded).toEqual([])
+      yield* Scope.close(scope, Exit.void)
+      expect(resultsOf(started)).toEqual([["dlv_a", "succeeded", ""]])
+    })
   )
 })
