@@ -10,6 +10,7 @@ import { ReactorTransaction } from "../engine/Cursors.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../engine/records.ts"
 import { unnest } from "../postgres/compiler.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
+import { deferred } from "../postgres/deferred.ts"
 import { make as makeWorkQueue, maximumBatch } from "../postgres/WorkQueue.ts"
 import { type CommittedDeliveries, DispatchFeed } from "./DispatchFeed.ts"
 import { deliveriesTable, jobsTable, skippedTable } from "./deliveryModel.ts"
@@ -56,8 +57,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
       deliveriesTable,
       deliveries.map((row) => row.event_created_at)
     )
-    for (const rows of chunksOf(deliveries))
-      yield* sql`
+    for (const rows of chunksOf(deliveries)) {
+      const insert = sql`
         insert into ${sql(deliveriesTable)} (id, organization_id, endpoint_id, event_id, event_type, event_created_at,
           origin, created_at, status, attempts, attempt_log, next_attempt_at)
         select id, organization_id, endpoint_id, event_id, event_type, event_created_at,
@@ -72,6 +73,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
           origin: "text"
         })}
         on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
     for (const some of chunksOf(jobs)) yield* queue.put(some)
   }
   if (skipped.length > 0) {
@@ -79,8 +82,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
       skippedTable,
       skipped.map((row) => row.event_created_at)
     )
-    for (const rows of chunksOf(skipped))
-      yield* sql`
+    for (const rows of chunksOf(skipped)) {
+      const insert = sql`
         insert into ${sql(skippedTable)} (organization_id, endpoint_id, event_id, event_type, event_created_at, sequence, idx,
           reason)
         select * from ${unnest(rows, {
@@ -94,6 +97,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
           reason: "text"
         })}
         on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
   }
 })
 
