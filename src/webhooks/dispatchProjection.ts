@@ -105,8 +105,13 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
 const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord | EventRecord>) {
   const feed = yield* DispatchFeed
   const transaction = yield* ReactorTransaction
-  const organizations = [...new Set(records.map((record) => record.organization))]
-  const endpoints = yield* endpointsOf(organizations, feed.remembered)
+  const { move } = transaction
+  const organizations = new Set(records.map((record) => record.organization))
+  if (move === undefined) for (const { partition } of records) feed.organizations.forget(partition)
+  const known = feed.organizations.of(move)
+  const unknown = [...organizations].filter((organization) => known(organization) === undefined)
+  const endpoints = [...organizations].flatMap((organization) => known(organization) ?? [])
+  if (unknown.length > 0) endpoints.push(...(yield* endpointsOf(unknown, feed.remembered)))
   const batch = new MatchedBatch(endpoints, feed.listener(), yield* Clock.currentTimeMillis)
   for (const record of records) {
     if (record._tag === "Fact") batch.fold(record)
@@ -121,6 +126,11 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   const committed: CommittedDeliveries = { taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints }
   transaction.onCommit(() => {
     for (const folded of changed) feed.remembered.set(folded)
+    if (move !== undefined)
+      feed.organizations.committed(
+        move,
+        [...organizations].map((organization) => [organization, batch.endpointsOf(organization)] as const)
+      )
     feed.listener()?.committed(committed)
   })
 })
