@@ -173,7 +173,8 @@ export const linesSection = (whole: () => Whole): void => {
         const { at } = delivery!.attempts[index]!
         expect(one.headers["x-platformwebhook-timestamp"]).toBe(String(Math.floor(at / 1000)))
       }
-      expect(await hook.shown()).toMatchObject({ consecutive_failures: 0, last_delivery_status: 204 })
+      const succeeded = { consecutive_failures: 0, last_delivery_status: 204 }
+      await eventually(async () => expect(await hook.shown()).toMatchObject(succeeded))
     })
 
     it("redirects are not followed and fail", async () => {
@@ -240,7 +241,8 @@ export const linesSection = (whole: () => Whole): void => {
       await tenant.happens("telco.lookup.completed")
       const [paused] = await watcher.receives(1)
       expect(eventIn(paused!).data).toMatchObject({ endpoint_id: hook.id, reason: "gone", last_delivery_status: 410 })
-      expect(await hook.shown()).toMatchObject({ is_paused: true, consecutive_failures: 0, last_delivery_status: 410 })
+      const gone = { is_paused: true, consecutive_failures: 0, last_delivery_status: 410 }
+      await eventually(async () => expect(await hook.shown()).toMatchObject(gone))
       await hook.receives(1)
     })
   })
