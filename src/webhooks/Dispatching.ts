@@ -28,6 +28,8 @@ export interface DispatcherSettings {
   readonly scanMillis: number
   /** How long a shutdown waits for attempts in flight. */
   readonly drainMillis: number
+  /** How long an outcome waits for others to be recorded with: nobody waits for it, and a statement costs as much as many outcomes. */
+  readonly lingerMillis: number
 }
 
 /** Deliveries that are held in memory at most, and the length of their bodies in characters. */

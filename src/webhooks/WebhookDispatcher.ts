@@ -33,9 +33,6 @@ const outcomesAtOnce = 1_000
 const recordersAtOnce = 2
 const waitingOutcomes = 20_000
 
-/** How long an outcome waits for others to be recorded with: nobody waits for it, and each statement costs as much as many outcomes. */
-const outcomeLingerMillis = 10
-
 /** How long a shutdown tries to give deliveries back; after that they are free when their time ends. */
 const giveBackMillis = 2_000
 
@@ -48,7 +45,8 @@ export const defaultSettings: DispatcherSettings = {
   capacity: { main: 256, slow: 256 },
   leaseMillis: leaseOf(attemptTimeoutMillis),
   scanMillis: 1_000,
-  drainMillis: 5_000
+  drainMillis: 5_000,
+  lingerMillis: 10
 }
 
 export interface DispatcherPorts {
@@ -118,7 +116,7 @@ export const make = (
       maximumBatch: outcomesAtOnce,
       maximumWaiting: waitingOutcomes,
       writers: recordersAtOnce,
-      lingerMillis: outcomeLingerMillis
+      lingerMillis: settings.lingerMillis
     })
     const attempts = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(attempts)()

@@ -300,7 +300,8 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
         forget: (ids) => Effect.sync(() => ids.forEach((id) => void secrets.delete(id)))
       }
     },
-    { ...defaultSettings, ...options.settings }
+    // in memory there is no statement to share
+    { ...defaultSettings, lingerMillis: 0, ...options.settings }
   )
   const full = new WebhooksFull({ maximumPending: data.maximumPending })
 
