@@ -3,12 +3,12 @@
  * cluster. They can be killed, frozen and started again; the scope's end stops them and removes the folder.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "@nats-io/transport-node"
-import { Effect, type Scope } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
 import { inject } from "vitest"
 
 export interface NatsServer {
@@ -108,12 +108,24 @@ ${settings.more}`
       store: join(store, "jetstream"),
       pid: () => child?.pid ?? 0,
       log: () => (existsSync(log) ? readFileSync(log, "utf8") : ""),
-      freeze: Effect.sync(() => void child?.kill("SIGSTOP")),
+      freeze: Effect.sync(() => void child?.kill("SIGSTOP")).pipe(
+        Effect.andThen(
+          Effect.sync(() => child === undefined || standsStill(child.pid!)).pipe(
+            Effect.repeat({ until: (still) => still, schedule: Schedule.spaced("1 millis") })
+          )
+        )
+      ),
       thaw: Effect.sync(() => void child?.kill("SIGCONT")),
       kill: end("SIGKILL"),
       start: Effect.andThen(start, takesConnections(url))
     }
   })
+
+/** Whether every thread has stopped: the signal reaches each of them at a moment of its own. */
+const standsStill = (pid: number): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((task) =>
+    /^\d+ \(.*\) T /.test(readFileSync(`/proc/${pid}/task/${task}/stat`, "utf8"))
+  )
 
 /** Waits until a server takes connections and its JetStream answers (of a cluster: has elected who does). */
 const takesConnections = (url: string): Effect.Effect<void> =>
