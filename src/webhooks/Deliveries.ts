@@ -23,6 +23,12 @@ import {
 import type { DeliveryOrigin } from "./endpointModel.ts"
 import { type ReplayRange, replaysTable, sentEventsOf } from "./replaying.ts"
 
+/**
+ * Deliveries that one page of a filtered list looks through; so that a rare status of a busy endpoint cannot keep the database busy. An index by
+ * status would be written anew with every outcome.
+ */
+export const maximumScannedDeliveries = 10_000
+
 /** How long the count of a replay waits until all events before it are in the event log; normally milliseconds. */
 const projectionWaitMillis = 2_000
 const projectionPollMillis = 20
@@ -80,10 +86,13 @@ export interface PageRequest {
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** Newest first. */
+    /**
+     * Newest first. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks through
+     * `maximumScannedDeliveries`. A cursor is good with any status.
+     */
     readonly list: (
       place: EndpointPlace,
-      page: PageRequest
+      page: PageRequest & { readonly status?: DeliveryStatus | undefined }
     ) => Effect.Effect<Page<Delivery>, InvalidCursor | SqlError.SqlError>
     readonly get: (
       place: EndpointPlace,
@@ -134,14 +143,32 @@ const make = Effect.gen(function* () {
   const of = ({ endpointId, organizationId }: EndpointPlace) =>
     sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
-  const list: Deliveries["Service"]["list"] = Effect.fn("Deliveries.list")(function* (place, { cursor, limit }) {
+  const list: Deliveries["Service"]["list"] = Effect.fn("Deliveries.list")(function* (
+    place,
+    { cursor, limit, status }
+  ) {
     const name = `deliveries of ${place.endpointId}`
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
-    const behind = position === undefined ? sql`true` : sql`(created_at, id) < (${position.atMillis}, ${position.id})`
+    const cursorOf = ({ createdAt, id }: Pick<Row, "createdAt" | "id">) =>
+      cursors.encode(name, { atMillis: createdAt, id })
+    const conditions = [of(place)]
+    if (position !== undefined) conditions.push(sql`(created_at, id) < (${position.atMillis}, ${position.id})`)
+    const [end] =
+      status === undefined
+        ? []
+        : yield* sql<Pick<Row, "createdAt" | "id">>`
+            select created_at as "createdAt", id from ${sql(deliveriesTable)} where ${sql.and(conditions)}
+            order by created_at desc, id desc limit 1 offset ${maximumScannedDeliveries - 1}`
+    if (end !== undefined) conditions.push(sql`(created_at, id) >= (${end.createdAt}, ${end.id})`)
+    if (status !== undefined) conditions.push(sql`status = ${status}`)
     const rows = yield* sql<Row>`
-      select ${columns} from ${sql(deliveriesTable)} where ${of(place)} and ${behind}
+      select ${columns} from ${sql(deliveriesTable)} where ${sql.and(conditions)}
       order by created_at desc, id desc limit ${limit + 1}`
-    return pageOf(rows.map(fromRow), limit, (last) => cursors.encode(name, { atMillis: last.createdAt, id: last.id }))
+    const { data, pagination } = pageOf(rows.map(fromRow), limit, cursorOf)
+    return {
+      data,
+      pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
+    }
   })
 
   const get: Deliveries["Service"]["get"] = Effect.fn("Deliveries.get")(function* (place, deliveryId) {

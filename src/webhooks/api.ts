@@ -10,7 +10,7 @@ import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { RequiredScopes, WebhooksAccess } from "../platform/access.ts"
 import { IdempotencyKey } from "../platform/idempotency.ts"
-import { DeliveryAttempt, DeliveryStatus } from "./deliveryModel.ts"
+import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "./deliveryModel.ts"
 import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "./endpointModel.ts"
 
 /** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
@@ -264,13 +264,27 @@ const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rota
 
 const deliveries = HttpApiEndpoint.get("listDeliveries", "/v1/webhooks/:id/deliveries", {
   params: { id },
-  query: cursorPage,
+  query: {
+    ...cursorPage,
+    status: Schema.optional(
+      Schema.Literals(deliveryStatuses).annotate({
+        message: `Expected one of ${deliveryStatuses.join(", ")}`,
+        description: "Deliveries of this status only; all without it"
+      })
+    )
+  },
   success: Schema.Struct({ data: Schema.Array(WebhookDelivery), pagination }),
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
   .annotate(...read)
-  .annotateMerge(OpenApi.annotations({ summary: "List deliveries, newest first" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List deliveries, newest first",
+      description:
+        "A page with `status` may be shorter than its limit, even empty, and still have more behind it: go by `hasMore`."
+    })
+  )
 
 const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries/:deliveryId", {
   params: { id, deliveryId: id },

@@ -197,7 +197,7 @@ export const layerWebhooks = HttpApiBuilder.group(
             endpoints.find(organizationId, params.id),
             deliveries.list(
               { organizationId, endpointId: params.id },
-              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
+              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
             )
           )
         ).pipe(

@@ -159,8 +159,8 @@ const eventLines: ReadonlyArray<Line> = [
   [
     "and sent by POST …/replay {since, until?, types?} (202 {replayId, count}; 409 while Paused or Disabled; at most 30 days back)",
     [missed, "and sent by POST …/replay {since, until?, types?}: 202 {replayId, count}; 409 while Paused or Disabled"],
-    ["webhooks/deliveriesHttp.it.ts", "sends every event of the interval that matches the patterns"],
-    ["webhooks/deliveriesHttp.it.ts", "at most 30 days back"]
+    ["webhooks/replaysHttp.it.ts", "sends every event of the interval that matches the patterns"],
+    ["webhooks/replaysHttp.it.ts", "at most 30 days back"]
   ],
   ["or by POST …/unpause {replay: true}", [missed, "or by POST …/unpause {replay: true}"]],
   [

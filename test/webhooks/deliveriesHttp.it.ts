@@ -1,16 +1,17 @@
 /**
- * Deliveries, skipped events, retries and replays over HTTP, by the lines of the decisions ("Events and webhooks"). Rows are put there as the
- * reactor and the dispatcher leave them.
+ * Deliveries, skipped events and retries over HTTP, by the lines of the decisions ("Events and webhooks"). Rows are put there as the reactor and
+ * the dispatcher leave them.
  */
-import pg from "pg"
 import { describe, expect, it } from "vitest"
-import { query, until } from "../cli/support.ts"
-import { type Tenant, useWebhookPlatform } from "./platform.ts"
-import { newEventId, putDelivery, putEvents, putSkipped } from "./rows.ts"
+import { maximumScannedDeliveries } from "../../src/webhooks/Deliveries.ts"
+import { query } from "../cli/support.ts"
+import { dayMillis, jobsOf, type Page, pagesOf, refused, withEndpointOf } from "./deliveriesSupport.ts"
+import { useWebhookPlatform } from "./platform.ts"
+import { newEventId, putDelivery, putSkipped } from "./rows.ts"
 
 const platform = useWebhookPlatform()
 const db = () => platform().databaseUrl
-const dayMillis = 24 * 60 * 60 * 1000
+const withEndpoint = () => withEndpointOf(platform())
 
 const attempt = (more: object = {}) => ({
   at: 1_700_000_000_000,
@@ -19,51 +20,6 @@ const attempt = (more: object = {}) => ({
   response: "sorry",
   error: null,
   ...more
-})
-
-const withEndpoint = async (more: object = {}) => {
-  const tenant = await platform().tenant()
-  const endpointId = await tenant.endpoint(more)
-  return { ...tenant, tenant, endpointId, path: `/v1/webhooks/${endpointId}` }
-}
-
-type Page = {
-  readonly data: ReadonlyArray<{ readonly id: string; readonly eventId: string }>
-  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
-}
-
-/** All pages of a list. */
-const pagesOf = async (ask: Tenant["ask"], path: string, limit: number): Promise<ReadonlyArray<Page>> => {
-  const pages: Array<Page> = []
-  let cursor: string | undefined
-  do {
-    const reply = await ask("GET", `${path}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`)
-    expect(reply.status).toBe(200)
-    const page = reply.body as Page
-    pages.push(page)
-    cursor = page.pagination.nextCursor
-    expect(page.pagination.hasMore).toBe(cursor !== undefined)
-  } while (cursor !== undefined)
-  return pages
-}
-
-const jobsOf = (endpointId: string) =>
-  query<{ id: string; lane: number; payload: string; attempts: number }>(
-    db(),
-    "select id, lane, payload, attempts from webhook_jobs where group_key = $1 order by id",
-    [endpointId]
-  )
-
-const deliveriesOf = (endpointId: string) =>
-  query<{ id: string; event_id: string; status: string; origin: string }>(
-    db(),
-    "select id, event_id, status, origin from webhook_deliveries where endpoint_id = $1 order by event_created_at, event_id",
-    [endpointId]
-  )
-
-const refused = (status: number, error: string, message: unknown = expect.any(String)) => ({
-  status,
-  body: { error, message }
 })
 
 describe("GET …/deliveries", () => {
@@ -160,6 +116,76 @@ describe("GET …/deliveries", () => {
   })
 })
 
+describe("GET …/deliveries?status=…", () => {
+  const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
+
+  it("lists those of one status, newest first, page by page", async () => {
+    const { ask, endpointId, organization, path } = await withEndpoint()
+    const now = Date.now()
+    const ids = new Map<string, Array<string>>(statuses.map((status) => [status, []]))
+    for (let at = 0; at < 25; at++) {
+      const status = statuses[(at * 3 + (at >> 2)) % 5]!
+      const createdAt = now - at * 6 * 60 * 60 * 1000
+      const delivery = { eventCreatedAt: createdAt, createdAt, status }
+      ids.get(status)!.push(await putDelivery(db(), { endpointId, organization }, delivery))
+    }
+    for (const status of statuses) {
+      const pages = await pagesOf(ask, `${path}/deliveries`, 2, `&status=${status}`)
+      expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids.get(status))
+      for (const { data } of pages) for (const delivery of data) expect(delivery).toMatchObject({ status })
+      // no page but the last is short while nothing has to be looked through for long
+      expect(pages.slice(0, -1).every(({ data }) => data.length === 2)).toBe(true)
+    }
+  })
+
+  it("another status is 400 quoting it and naming them all, as is one given twice", async () => {
+    const { ask, path } = await withEndpoint()
+    for (const status of ["delivered", "Failed", "failed,pending", ""]) {
+      const reply = await ask("GET", `${path}/deliveries?status=${status}`)
+      expect({ status: reply.status, body: reply.body }).toStrictEqual(
+        refused(
+          400,
+          "invalid_request",
+          `Invalid parameter 'status': "${status}". Expected one of pending, succeeded, failed, expired, cancelled.`
+        )
+      )
+    }
+    const twice = await ask("GET", `${path}/deliveries?status=failed&status=pending`)
+    expect({ status: twice.status, body: twice.body }).toStrictEqual(
+      refused(400, "invalid_request", "The parameter 'status' was given more than once.")
+    )
+  })
+
+  it("goes through a bounded number of deliveries a page, and finds the rare one behind all others", async () => {
+    const { ask, endpointId, organization, path } = await withEndpoint()
+    const now = Date.now()
+    const failed = await putDelivery(
+      db(),
+      { endpointId, organization },
+      { eventCreatedAt: now - 1, createdAt: now - 1 }
+    )
+    await putDelivery(db(), { endpointId, organization }, { eventCreatedAt: now, status: "succeeded" })
+    await query(
+      db(),
+      `insert into webhook_deliveries (id, organization_id, endpoint_id, event_id, event_type, event_created_at, origin,
+         created_at, status, attempts, attempt_log, settled_at)
+       select 'dlv_' || n || $2::text, $1, $2, 'evt_' || gen_random_uuid(), 'telco.lookup.completed', $3::int8, 'event',
+         $3::int8 + n / 7, 'succeeded', 0, '[]', $3::int8
+       from generate_series(1, $4::int4) n`,
+      [organization, endpointId, now, 2 * maximumScannedDeliveries]
+    )
+    const first = (await ask("GET", `${path}/deliveries?status=failed`)).body as Page
+    expect(first).toMatchObject({ data: [], pagination: { hasMore: true } })
+    const pages = await pagesOf(ask, `${path}/deliveries`, 25, "&status=failed")
+    expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual([failed])
+    expect(pages).toHaveLength(3)
+    const full = await pagesOf(ask, `${path}/deliveries`, 100, "&status=succeeded")
+    const listed = full.flatMap(({ data }) => data.map(({ id }) => id))
+    expect(listed).toHaveLength(2 * maximumScannedDeliveries + 1)
+    expect(new Set(listed).size).toBe(listed.length)
+  })
+})
+
 describe("GET …/skipped", () => {
   it("lists the events that happened while it was Paused or Disabled, newest first", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
@@ -203,7 +229,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect(reply.body).toMatchObject({ id, eventId, status: "pending", attemptCount: 1, settledAt: null })
     expect((reply.body as { nextAttemptAt: number }).nextAttemptAt).toBeGreaterThanOrEqual(before)
     expect((await ask("GET", `${path}/deliveries/${id}`)).body).toStrictEqual(reply.body)
-    expect(await jobsOf(endpointId)).toEqual([
+    expect(await jobsOf(db(), endpointId)).toEqual([
       { id, lane: 2, attempts: 0, payload: `retry ${eventCreatedAt} ${eventId} ${organization}` }
     ])
   })
@@ -215,7 +241,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect(replies.map(({ status }) => status).toSorted()).toEqual([202, ...Array.from({ length: 7 }, () => 409)])
     const again = await ask("POST", `${path}/deliveries/${id}/retry`)
     expect(again.body).toStrictEqual({ error: "conflict", message: `The delivery ${id} is still pending` })
-    expect(await jobsOf(endpointId)).toHaveLength(1)
+    expect(await jobsOf(db(), endpointId)).toHaveLength(1)
   })
 
   it("409 when Disabled; while Paused it is done", async () => {
@@ -226,7 +252,7 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect({ status: reply.status, body: reply.body }).toStrictEqual(
       refused(409, "conflict", expect.stringContaining("disabled"))
     )
-    expect(await jobsOf(endpointId)).toEqual([])
+    expect(await jobsOf(db(), endpointId)).toEqual([])
     await ask("PATCH", path, { is_active: true })
     await failures(endpointId, 10)
     expect((await ask("POST", `${path}/deliveries/${id}/retry`)).status).toBe(202)
@@ -243,206 +269,5 @@ describe("POST …/deliveries/{id}/retry", () => {
     expect({ status: reply.status, body: reply.body }).toStrictEqual(
       refused(409, "conflict", expect.stringContaining("30 days"))
     )
-  })
-})
-
-describe("POST …/replay", () => {
-  const replay = async (ask: Tenant["ask"], path: string, body: object) => {
-    const reply = await ask("POST", `${path}/replay`, body)
-    expect(reply.status, JSON.stringify(reply.body)).toBe(202)
-    expect(reply.body).toStrictEqual({
-      replayId: expect.stringMatching(/^rpl_[0-9A-Za-z]{22}$/),
-      count: expect.any(Number)
-    })
-    return reply.body as { readonly replayId: string; readonly count: number }
-  }
-
-  const finished = (replayId: string) =>
-    until(async () => {
-      const [row] = await query<{ status: string }>(db(), "select status from webhook_replays where id = $1", [
-        replayId
-      ])
-      return row?.status === "done"
-    })
-
-  it("sends every event of the interval that matches the patterns: since inclusive, until exclusive", async () => {
-    const { ask, endpointId, organization, path } = await withEndpoint({ enabled_events: ["telco.lookup.*", "send.*"] })
-    const now = Date.now()
-    const [since, until] = [now - 2 * dayMillis, now - 1_000]
-    const [, first, second, bounced] = await putEvents(db(), organization, [
-      { createdAt: since - 1 },
-      { createdAt: since },
-      { createdAt: until - 1 },
-      { createdAt: since + 5, type: "send.email.bounced", service: "send" },
-      { createdAt: until },
-      { createdAt: since + 1, type: "telco.search.completed" },
-      { createdAt: since + 1, type: "subscription.created", service: "platform" },
-      { createdAt: since + 1, type: "platform.test", service: "platform" }
-    ])
-    // another organization's
-    await putEvents(db(), (await platform().tenant()).organization, [{ createdAt: since + 1 }])
-    const { count, replayId } = await replay(ask, path, { since, until })
-    expect(count).toBe(3)
-    await finished(replayId)
-    const deliveries = await deliveriesOf(endpointId)
-    expect(deliveries.map(({ event_id }) => event_id)).toEqual([first, bounced, second])
-    expect(new Set(deliveries.map(({ origin, status }) => `${origin} ${status}`))).toEqual(new Set(["event pending"]))
-    const jobs = await jobsOf(endpointId)
-    expect(jobs.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id).toSorted())
-    expect(jobs.every(({ lane, payload }) => lane === 1 && payload.startsWith("event "))).toBe(true)
-    // all of it can be looked at
-    expect(((await ask("GET", `${path}/deliveries`)).body as Page).data).toHaveLength(3)
-  })
-
-  it("types are patterns that must match too; a test event of anybody is never replayed", async () => {
-    const { ask, endpointId, organization, path } = await withEndpoint({ enabled_events: ["*"] })
-    const createdAt = Date.now() - 1_000
-    const [lookup, search] = await putEvents(db(), organization, [
-      { createdAt },
-      { createdAt, type: "telco.search.completed" },
-      { createdAt, type: "invoice.paid", service: "platform" },
-      { createdAt, type: "platform.test", service: "platform" }
-    ])
-    const { count, replayId } = await replay(ask, path, { since: createdAt, types: ["telco.*"] })
-    expect(count).toBe(2)
-    await finished(replayId)
-    expect((await deliveriesOf(endpointId)).map(({ event_id }) => event_id).toSorted()).toEqual(
-      [lookup!, search!].toSorted()
-    )
-    expect(await replay(ask, path, { since: createdAt })).toMatchObject({ count: 1 })
-    const [service] = ["platform.*"]
-    expect(await replay(ask, path, { since: createdAt, types: [service] })).toMatchObject({ count: 0 })
-  })
-
-  it("sends again what was delivered, and not what has a pending delivery", async () => {
-    const { ask, endpointId, organization, path } = await withEndpoint()
-    const createdAt = Date.now() - 1_000
-    const events = await putEvents(db(), organization, [{ createdAt }, { createdAt }, { createdAt }])
-    const place = { endpointId, organization }
-    await putDelivery(db(), place, { eventId: events[0]!, eventCreatedAt: createdAt, status: "succeeded" })
-    await putDelivery(db(), place, { eventId: events[1]!, eventCreatedAt: createdAt, status: "pending" })
-    const { count, replayId } = await replay(ask, path, { since: createdAt })
-    expect(count).toBe(2)
-    await finished(replayId)
-    const pending = (await deliveriesOf(endpointId)).filter(({ status }) => status === "pending")
-    expect(pending.map(({ event_id }) => event_id).toSorted()).toEqual(events.toSorted())
-    // and now all of them are
-    expect(await replay(ask, path, { since: createdAt })).toMatchObject({ count: 0 })
-  })
-
-  it("more events than one batch takes arrive once each, in order, over several days", async () => {
-    const { ask, endpointId, organization, path } = await withEndpoint()
-    const since = Date.now() - 5 * dayMillis
-    await putEvents(
-      db(),
-      organization,
-      [0, 1, 2, 3, 4].map((day) => ({ createdAt: since + day * dayMillis }))
-    )
-    await query(
-      db(),
-      `insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
-       select $1::text, 'evt_' || gen_random_uuid(), 'telco.lookup.completed', 'telco', true, $2::int8 + (n % 5) * 86400000 + n % 7, 2, n, '{}'
-       from generate_series(1, 4500) n`,
-      [organization, since]
-    )
-    const { count, replayId } = await replay(ask, path, { since })
-    expect(count).toBe(4_505)
-    await finished(replayId)
-    const deliveries = await deliveriesOf(endpointId)
-    expect(deliveries).toHaveLength(4_505)
-    expect(new Set(deliveries.map(({ event_id }) => event_id)).size).toBe(4_505)
-    expect(await jobsOf(endpointId)).toHaveLength(4_505)
-  })
-
-  it("409 while Paused or Disabled", async () => {
-    const { ask, endpointId, failures, path } = await withEndpoint()
-    const body = { since: Date.now() - 1_000 }
-    await failures(endpointId, 10)
-    const paused = await ask("POST", `${path}/replay`, body)
-    expect({ status: paused.status, body: paused.body }).toStrictEqual(
-      refused(409, "conflict", `The webhook endpoint ${endpointId} is paused`)
-    )
-    await ask("PATCH", path, { is_active: false })
-    const disabled = await ask("POST", `${path}/replay`, body)
-    expect({ status: disabled.status, body: disabled.body }).toStrictEqual(
-      refused(409, "conflict", `The webhook endpoint ${endpointId} is disabled`)
-    )
-  })
-
-  it("at most 30 days back; since before until; types are patterns: else 400", async () => {
-    const { ask, path } = await withEndpoint()
-    const now = Date.now()
-    for (const [body, part] of [
-      [{}, "since"],
-      [{ since: now - 30 * dayMillis - 1_000 }, "30 days"],
-      [{ since: 0 }, "30 days"],
-      [{ since: now + 60_000 }, "since"],
-      [{ since: now - 1_000, until: now - 1_000 }, "since"],
-      [{ since: now - 1_000, until: now - 2_000 }, "since"],
-      [{ since: "yesterday" }, "since"],
-      [{ since: 1.5 }, "since"],
-      [{ since: now - 1_000, until: null }, "until"],
-      [{ since: now - 1_000, types: [] }, "types must be"],
-      [{ since: now - 1_000, types: ["nobody.*"] }, "nobody.*"],
-      [{ since: now - 1_000, types: "telco.*" }, "types"]
-    ] as const) {
-      const reply = await ask("POST", `${path}/replay`, body)
-      expect({ status: reply.status, body: reply.body }, JSON.stringify(body)).toStrictEqual(
-        refused(400, "invalid_request", expect.stringContaining(part))
-      )
-    }
-    expect(await replay(ask, path, { since: now - 30 * dayMillis + 60_000, until: now + dayMillis })).toMatchObject({
-      count: 0
-    })
-  })
-
-  it("unpause {replay: true} sends what was missed since the pause, and 409 when Disabled", async () => {
-    const { ask, endpointId, failures, organization, path } = await withEndpoint()
-    await putEvents(db(), organization, [{ createdAt: Date.now() - 60_000 }])
-    await failures(endpointId, 10)
-    const [missed] = await putEvents(db(), organization, [{ createdAt: Date.now() }])
-    await ask("PATCH", path, { is_active: false })
-    const disabled = await ask("POST", `${path}/unpause`, { replay: true })
-    expect(disabled.status).toBe(409)
-    expect((await ask("GET", path)).body).toMatchObject({ is_paused: true })
-    await ask("PATCH", path, { is_active: true })
-    const reply = await ask("POST", `${path}/unpause`, { replay: true })
-    expect(reply.status).toBe(200)
-    expect(reply.body).toMatchObject({
-      is_paused: false,
-      consecutive_failures: 0,
-      replay: { replayId: expect.stringMatching(/^rpl_/), count: 1 }
-    })
-    await finished((reply.body as { replay: { replayId: string } }).replay.replayId)
-    expect((await deliveriesOf(endpointId)).map(({ event_id }) => event_id)).toEqual([missed])
-  })
-
-  it("ends with its endpoint: what is deleted is replayed no further", async () => {
-    const { ask, endpointId, organization, path } = await withEndpoint()
-    const since = Date.now() - dayMillis
-    await putEvents(db(), organization, [{ createdAt: since }])
-    const insert = `
-      insert into webhook_replays (id, organization_id, endpoint_id, partition, since_at, until_at, patterns, sent,
-        after_created_at, after_sequence, after_idx, status, created_at)
-      values ($1, $2, $3, 0, $4, $4::int8 + 1000, '["*"]', 0, $4, -1, -1, 'running', $4)`
-    const replayId = `rpl_of_${endpointId}`
-    const client = new pg.Client({ connectionString: db() })
-    await client.connect()
-    try {
-      // a batch of it is under way
-      await query(db(), insert, [replayId, organization, endpointId, since])
-      await client.query("begin")
-      await client.query("select 1 from webhook_replays where id = $1 for update", [replayId])
-      expect((await ask("DELETE", path)).status).toBe(200)
-      await until(async () => (await query(db(), "select 1 from pg_locks where not granted")).length > 0)
-      await client.query("commit")
-    } finally {
-      await client.end()
-    }
-    const status = async () =>
-      (await query<{ status: string }>(db(), "select status from webhook_replays where id = $1", [replayId]))[0]?.status
-    await until(async () => (await status()) !== "running")
-    expect(await status()).toBe("cancelled")
-    expect(await deliveriesOf(endpointId)).toEqual([])
   })
 })
