@@ -32,6 +32,7 @@ import { deliveriesTable, skippedTable } from "./webhooks/deliveryModel.ts"
 import { Endpoints } from "./webhooks/Endpoints.ts"
 import { IdempotentRequests } from "./webhooks/IdempotentRequests.ts"
 import * as Replays from "./webhooks/Replays.ts"
+import * as Resealing from "./webhooks/Resealing.ts"
 import type { SecretsKeys } from "./webhooks/secretsKeys.ts"
 import { WebhookSecrets } from "./webhooks/WebhookSecrets.ts"
 
@@ -80,9 +81,11 @@ const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =
     Replays.layer
   )
 
-/** Sends webhooks. Needs the stores and what `layerDecisions` gives. */
+/** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
 export const layerDelivery = (options: WebhookOptions) =>
-  layerDispatcher(options).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
+  Layer.mergeAll(layerDispatcher(options), Resealing.layer(options.secretsKeys)).pipe(
+    Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys))
+  )
 
 /** Everything a node serves from. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the secrets alone. */
 export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>

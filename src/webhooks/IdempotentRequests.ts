@@ -61,11 +61,13 @@ export class IdempotentRequests extends Context.Service<
   )
 }
 
+/** An answer belongs to its request: in another one's row it does not open. */
+export const aboutAnswer = (organizationId: string, key: string): string =>
+  `idempotent answer\n${organizationId}\n${key}`
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* WebhookSecrets
-
-  const aboutOf = (organizationId: string, key: string) => `idempotent answer\n${organizationId}\n${key}`
 
   /** Takes the key for a first request, or one whose earlier attempt came to nothing; answers the row and whether it is ours to act on. */
   const take = Effect.fnUntraced(function* (organizationId: string, request: IdempotentRequest, chosen: unknown) {
@@ -102,7 +104,7 @@ const make = Effect.gen(function* () {
   ) {
     if (request === undefined) return { answer: yield* act(choose()), isReplayed: false }
     const { isOurs, row } = yield* take(organizationId, request, choose())
-    const about = aboutOf(organizationId, request.key)
+    const about = aboutAnswer(organizationId, request.key)
     if (!isOurs) {
       if (row !== undefined && row.digest !== request.digest)
         return yield* new IdempotencyConflict({ key: request.key })

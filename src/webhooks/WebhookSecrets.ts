@@ -81,7 +81,7 @@ const unavailable = (cause: SqlError.SqlError) =>
   new SecretsUnavailable({ message: `signing secrets cannot be reached: ${cause.message}`, cause })
 
 /** A secret belongs to its endpoint: in another one's row it does not open. */
-const aboutOf = (id: string, endpointId: string): string => `webhook secret\n${id}\n${endpointId}`
+export const aboutSecret = (id: string, endpointId: string): string => `webhook secret\n${id}\n${endpointId}`
 
 /** Removes secrets, for who has no key: a reactor of a command. Joins the caller's transaction. */
 export const forgetSecrets = (
@@ -112,7 +112,7 @@ const make = (keys: SecretsKeys) =>
     }
 
     const opened = (row: Row): string | undefined =>
-      unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutOf(row.id, row.endpoint_id))
+      unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutSecret(row.id, row.endpoint_id))
 
     const read = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
       const rows = yield* sql<Row>`
@@ -138,7 +138,7 @@ const make = (keys: SecretsKeys) =>
         function* ({ endpointId, id, organizationId }: SecretPlace) {
           const now = yield* Clock.currentTimeMillis
           const text = makeSecret()
-          const { ciphertext, keyId } = seal(keys, text, aboutOf(id, endpointId))
+          const { ciphertext, keyId } = seal(keys, text, aboutSecret(id, endpointId))
           const [row] = yield* sql<Row & { readonly isNew: boolean }>`
           insert into webhook_secrets as s (id, organization_id, endpoint_id, key_id, ciphertext, created_at)
           values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { askAt } from "../webhooks/platform.ts"
 import { seedFiles } from "./files.ts"
-import { ok, refusal, useDatabases, useFolders } from "./support.ts"
+import { ok, refusal, until, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const folder = useFolders()
@@ -98,7 +98,7 @@ describe("serve with a named database", () => {
     )
   })
 
-  it("is refused under another key than what is stored needs, and takes both", async () => {
+  it("is refused under another key than what is stored needs, takes both, and then the new one alone", async () => {
     const key = named.SLUICE_DEMO_KEY!
     await during({ ...named, SLUICE_SECRETS_KEY: one }, await folder(), async (platform) => {
       expect(platform.stderr()).not.toMatch(/Webhooks may go/)
@@ -110,6 +110,14 @@ describe("serve with a named database", () => {
     )
     expect(sentence).not.toContain(one)
     await during({ ...named, SLUICE_SECRETS_KEY: `${other},${one}` }, await folder(), async (platform) => {
+      const again = await create(platform, key, "https://hooks.example.com", keyed)
+      expect(again.headers.get("idempotency-replayed")).toBe("true")
+      await until(() => platform.stderr().includes("No secret needs the older keys in SLUICE_SECRETS_KEY any more"))
+      expect((await fetch(`${platform.url}/metrics`).then((reply) => reply.text())).split("\n")).toContainEqual(
+        expect.stringMatching(/^sluice_webhook_secrets_under_older_keys(\{.*\})? 0$/)
+      )
+    })
+    await during({ ...named, SLUICE_SECRETS_KEY: other }, await folder(), async (platform) => {
       const again = await create(platform, key, "https://hooks.example.com", keyed)
       expect(again.headers.get("idempotency-replayed")).toBe("true")
     })
