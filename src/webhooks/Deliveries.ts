@@ -103,10 +103,14 @@ export class Deliveries extends Context.Service<
       place: EndpointPlace,
       page: PageRequest
     ) => Effect.Effect<Page<SkippedEvent>, InvalidCursor | SqlError.SqlError>
-    /** Sends a delivery that is over once more: one attempt, which never counts as a failure. */
+    /**
+     * Sends a delivery that is over once more: one attempt, which never counts as a failure. `also` runs in the same transaction, with the
+     * delivery as it is answered.
+     */
     readonly retry: (
       place: EndpointPlace,
-      deliveryId: string
+      deliveryId: string,
+      also?: (delivery: Delivery) => Effect.Effect<void, SqlError.SqlError>
     ) => Effect.Effect<
       Delivery,
       DeliveryNotFound | DeliveryNotRetryable | WorkQueue.WorkQueueUnavailable | SqlError.SqlError
@@ -199,7 +203,11 @@ const make = Effect.gen(function* () {
     return { ...page, data: page.data.map(({ index: _index, sequence: _sequence, ...event }) => event) }
   })
 
-  const retryRow = Effect.fnUntraced(function* (place: EndpointPlace, deliveryId: string) {
+  const retryRow = Effect.fnUntraced(function* (
+    place: EndpointPlace,
+    deliveryId: string,
+    also: (delivery: Delivery) => Effect.Effect<void, SqlError.SqlError>
+  ) {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* sql<Row>`
       update ${sql(deliveriesTable)} set status = 'pending', next_attempt_at = ${now}::int8, settled_at = null
@@ -230,11 +238,15 @@ const make = Effect.gen(function* () {
         })
       }
     ])
+    yield* also(delivery)
     return delivery
   }, sql.withTransaction)
 
-  const retry: Deliveries["Service"]["retry"] = Effect.fn("Deliveries.retry")((place, deliveryId) =>
-    Effect.tap(retryRow(place, deliveryId), () => wake(engine.partitionOf(place.organizationId), place.endpointId))
+  const retry: Deliveries["Service"]["retry"] = Effect.fn("Deliveries.retry")(
+    (place, deliveryId, also = () => Effect.void) =>
+      Effect.tap(retryRow(place, deliveryId, also), () =>
+        wake(engine.partitionOf(place.organizationId), place.endpointId)
+      )
   )
 
   const isTakenDown = (replayId: string) =>

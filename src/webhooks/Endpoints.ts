@@ -27,10 +27,12 @@ import { type SecretsUnavailable, WebhookSecrets } from "./WebhookSecrets.ts"
 export const endpointIdPrefix = "we_"
 export const secretIdPrefix = "wsk_"
 export const replayIdPrefix = "rpl_"
+export const testIdPrefix = "tst_"
 
 export const newEndpointId = (): string => `${endpointIdPrefix}${randomText()}`
 export const newSecretId = (): string => `${secretIdPrefix}${randomText()}`
 export const newReplayId = (): string => `${replayIdPrefix}${randomText()}`
+export const newTestId = (): string => `${testIdPrefix}${randomText()}`
 
 /** An endpoint with what is known of its deliveries. */
 export interface EndpointView {
@@ -90,8 +92,8 @@ export class Endpoints extends Context.Service<
       changes: EndpointChanges
     ) => Effect.Effect<EndpointView, EndpointError>
     readonly remove: (organizationId: string, endpointId: string) => Effect.Effect<void, EndpointError>
-    /** Emits a test event for this endpoint; answers its id. */
-    readonly test: (organizationId: string, endpointId: string) => Effect.Effect<string, EndpointError>
+    /** Emits a test event for this endpoint and answers its id; the same random id again is the same event. */
+    readonly test: (organizationId: string, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
     /** Resumes deliveries; with a `replayId`, also what was missed since the pause. `replay` is absent where it was not paused. */
     readonly unpause: (
       organizationId: string,
@@ -242,8 +244,8 @@ const make = (targets: TargetPolicy) =>
         Effect.asVoid(ask(organizationId, endpointId, { _tag: "Delete" }))
       ),
 
-      test: Effect.fn("Endpoints.test")((organizationId, endpointId) =>
-        Effect.map(ask(organizationId, endpointId, { _tag: "RequestTest" }), ({ eventId }) => eventId!)
+      test: Effect.fn("Endpoints.test")((organizationId, endpointId, requestId) =>
+        Effect.map(ask(organizationId, endpointId, { _tag: "RequestTest", requestId }), ({ eventId }) => eventId!)
       ),
 
       unpause: Effect.fn("Endpoints.unpause")(function* (organizationId, endpointId, replayId) {

@@ -23,12 +23,18 @@ export class RequestUnderWay extends Data.TaggedError("RequestUnderWay")<{ reado
   }
 }
 
+/** Keeps the answer for repeats. */
+export type Keep<Answer> = (answer: Answer) => Effect.Effect<void, SqlError.SqlError>
+
 /** What is done once. */
 export interface Once<Chosen, Answer, E, R> {
   /** Random ids for the act, JSON. */
   readonly choose: () => Chosen
-  /** Does it. The answer is JSON, and what the caller gets. */
-  readonly act: (chosen: Chosen) => Effect.Effect<Answer, E, R>
+  /**
+   * Does it. The answer is JSON, and what the caller gets. It is kept when the act is over, which a crash may come before: so the same `chosen` again
+   * must change nothing, or the act, where it is done in PostgreSQL alone, calls `keep` in its own transaction.
+   */
+  readonly act: (chosen: Chosen, keep: Keep<Answer>) => Effect.Effect<Answer, E, R>
   /** Whether nothing was done and nothing will be, so that the key is free again: "stored for 2xx only". */
   readonly isRejection: (error: E) => boolean
 }
@@ -102,7 +108,7 @@ const make = Effect.gen(function* () {
     request: IdempotentRequest | undefined,
     { act, choose, isRejection }: Once<Chosen, Answer, E, R>
   ) {
-    if (request === undefined) return { answer: yield* act(choose()), isReplayed: false }
+    if (request === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
     const { isOurs, row } = yield* take(organizationId, request, choose())
     const about = aboutAnswer(organizationId, request.key)
     if (!isOurs) {
@@ -115,12 +121,14 @@ const make = Effect.gen(function* () {
       if (answer === undefined) return yield* Effect.die(new Error("a kept answer cannot be opened"))
       return { answer: JSON.parse(answer) as Answer, isReplayed: true }
     }
-    const keep = (answer: Answer) => {
+    let isKept = false
+    const keep = Effect.fnUntraced(function* (answer: Answer) {
       const { ciphertext, keyId } = secrets.seal(JSON.stringify(answer), about)
-      return sql`
+      yield* sql`
         update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId}
         where organization_id = ${organizationId} and key = ${request.key}`
-    }
+      isKept = true
+    })
     const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
       const error = Cause.findErrorOption(cause)
       const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
@@ -134,8 +142,8 @@ const make = Effect.gen(function* () {
       // who gave up does not wait for a database that is silent
       return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
-    return yield* act(JSON.parse(row!.chosen) as Chosen).pipe(
-      Effect.tap(keep),
+    return yield* act(JSON.parse(row!.chosen) as Chosen, keep).pipe(
+      Effect.tap((answer) => (isKept ? Effect.void : keep(answer))),
       Effect.map((answer) => ({ answer, isReplayed: false })),
       Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : free(exit.cause)))
     )

@@ -34,6 +34,12 @@ export const maximumIdLength = 64
  */
 export const maximumRememberedFailures = 128
 
+/**
+ * Requests that are remembered with what they came to, so that one that is repeated because its outcome was not known is not done twice: the
+ * repeat comes seconds later, or a day later where nobody asks for anything else.
+ */
+export const maximumRememberedRequests = 16
+
 const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(maximumIdLength))
 const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -56,6 +62,15 @@ export const Endpoint = Schema.Struct({
   secretId: Id,
   /** The secret before the last rotation, while it signs too. */
   previousSecret: Schema.NullOr(Schema.Struct({ secretId: Id, until: Millis })),
+  /** Tests and replays that were asked for under random ids, newest last. Missing in states of before they were remembered. */
+  recentRequests: Schema.optionalKey(
+    Schema.Array(
+      Schema.Union([
+        Schema.Struct({ id: Id, eventId: EventId }),
+        Schema.Struct({ id: Id, since: Millis, until: Millis })
+      ])
+    )
+  ),
   createdAt: Millis
 })
 export type Endpoint = typeof Endpoint.Type
@@ -85,11 +100,14 @@ export const EndpointCommand = Schema.Union([
   }),
   Schema.TaggedStruct("Delete", {}),
   Schema.TaggedStruct("Get", {}),
-  /** With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller. */
+  /**
+   * With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller: asked again with the
+   * same one, nothing changes.
+   */
   Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
   /**
    * Sends events of the past again: those from `since` on and before `until` (now, where it is left out or later) that match the endpoint's
-   * patterns and, where given, `types`. The id is chosen at random by the caller.
+   * patterns and, where given, `types`. The id is chosen at random by the caller; the same one again is the same replay.
    */
   Schema.TaggedStruct("RequestReplay", {
     replayId: Id,
@@ -98,7 +116,8 @@ export const EndpointCommand = Schema.Union([
     types: Schema.NullOr(Schema.Array(Schema.String))
   }),
   Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
-  Schema.TaggedStruct("RequestTest", {}),
+  /** The id is chosen at random by the caller: asked again with the same one, it answers the same event. */
+  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id) }),
   /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
   Schema.TaggedStruct("RecordSuccess", {}),
   /** The last attempt of a delivery has failed. */
@@ -131,7 +150,7 @@ export const EndpointFact = Schema.Union([
   /** `previousUntil` null: the secret before signs no more. */
   Schema.TaggedStruct("SecretRotated", { secretId: Id, previousUntil: Schema.NullOr(Millis) }),
   Schema.TaggedStruct("PreviousSecretEnded", {}),
-  Schema.TaggedStruct("TestRequested", { eventId: EventId }),
+  Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
   /**
    * The events of the interval stand before this in the log, but for those of its last millisecond that are delivered anyway. `patterns` are
    * the endpoint's at that place.

@@ -24,6 +24,7 @@ import {
   maximumEndpoints,
   maximumOverlapSeconds,
   maximumRememberedFailures,
+  maximumRememberedRequests,
   type PauseReason,
   pausedAfterFailures,
   TooManyEndpoints
@@ -69,6 +70,28 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   createdAt: fact.at
 })
 
+type RememberedRequest = NonNullable<Endpoint["recentRequests"]>[number]
+
+const remembering = (endpoint: Endpoint, request: RememberedRequest): Endpoint => ({
+  ...endpoint,
+  recentRequests: [...(endpoint.recentRequests ?? []), request].slice(-maximumRememberedRequests)
+})
+
+/** What a request came to that was done under this id already. */
+const rememberedTest = (endpoint: Endpoint, id: string | undefined): string | undefined => {
+  const request = endpoint.recentRequests?.find((one) => one.id === id)
+  return request !== undefined && "eventId" in request ? request.eventId : undefined
+}
+const rememberedReplay = (endpoint: Endpoint, id: string | undefined): EndpointReply["replay"] => {
+  const request = endpoint.recentRequests?.find((one) => one.id === id)
+  if (request === undefined || "eventId" in request) return undefined
+  return { replayId: request.id, since: request.since, until: request.until }
+}
+
+/** Whether the endpoint has this secret, be it the one before. */
+const hasSecret = ({ previousSecret, secretId }: Endpoint, id: string): boolean =>
+  secretId === id || previousSecret?.secretId === id
+
 const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null => {
   switch (fact._tag) {
     case "Created":
@@ -99,9 +122,12 @@ const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null
     }
     case "PreviousSecretEnded":
       return { ...endpoint, previousSecret: null }
-    case "TestRequested":
+    case "TestRequested": {
+      const { eventId, requestId } = fact
+      return requestId === undefined ? endpoint : remembering(endpoint, { id: requestId, eventId })
+    }
     case "ReplayRequested":
-      return endpoint
+      return remembering(endpoint, { id: fact.replayId, since: fact.since, until: fact.until })
   }
 }
 
@@ -150,7 +176,7 @@ const create = (state: Endpoint | null, command: Command<"Create">, context: Act
   if (problem !== undefined) return Actor.rejected(problem)
   // the secret's id is random too: the same one means the same command, asked again because its outcome was not known
   if (state !== null)
-    return state.secretId === fields.secretId ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
+    return hasSecret(state, fields.secretId) ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
   if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
     return Actor.rejected(new TooManyEndpoints({ maximum: maximumEndpoints }))
   return after(state, [{ _tag: "Created", ...fields, at: context.now }], {
@@ -180,7 +206,7 @@ const rotate = (endpoint: Endpoint, command: Command<"RotateSecret">, now: numbe
         message: `overlapSeconds must be an integer from 0 to ${maximumOverlapSeconds}`
       })
     )
-  if (secretId === endpoint.secretId) return after(endpoint, [])
+  if (hasSecret(endpoint, secretId)) return after(endpoint, [])
   const previousUntil = overlapSeconds === 0 ? null : now + overlapSeconds * 1000
   return after(endpoint, [{ _tag: "SecretRotated", secretId, previousUntil }])
 }
@@ -202,6 +228,8 @@ const requestReplay = (
   { now, self }: Actor.DecideContext
 ): Decision => {
   const { replayId, since, types } = command
+  const done = rememberedReplay(endpoint, replayId)
+  if (done !== undefined) return after(endpoint, [], { replay: done })
   // what was decided in this millisecond already belongs to it
   const until = Math.min(command.until ?? now + 1, now + 1)
   const refuse = (field: string, message: string) => Actor.rejected(new EndpointInvalid({ field, message }))
@@ -220,6 +248,8 @@ const requestReplay = (
 
 const unpause = (endpoint: Endpoint, { replayId }: Command<"Unpause">, context: Actor.DecideContext): Decision => {
   const { now, self } = context
+  const done = rememberedReplay(endpoint, replayId)
+  if (done !== undefined) return after(endpoint, [], { replay: done })
   if (replayId !== undefined && !endpoint.isActive)
     return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
   if (endpoint.paused === null) return after(endpoint, [])
@@ -280,9 +310,13 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
     case "RotateSecret":
       return rotate(state, command, context.now)
     case "RequestTest": {
+      const { requestId } = command
+      const done = rememberedTest(state, requestId)
+      if (done !== undefined) return after(state, [], { eventId: done })
       if (!state.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: context.self.key }))
       const eventId = `${eventIdPrefix}${context.id(0)}`
-      return after(state, [{ _tag: "TestRequested", eventId }], { eventId })
+      const fact = { _tag: "TestRequested", eventId, ...(requestId === undefined ? {} : { requestId }) } as const
+      return after(state, [fact], { eventId })
     }
     case "RecordSuccess":
       return after(state, state.consecutiveFailures === 0 ? [] : [{ _tag: "FailuresReset" }])

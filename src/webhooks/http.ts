@@ -10,10 +10,10 @@ import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { idempotentRequest } from "../platform/idempotency.ts"
 import { urlRequired, type WebhookEndpoint, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
 import { Deliveries, type Delivery } from "./Deliveries.ts"
-import { Endpoints, type EndpointView, newEndpointId, newReplayId, newSecretId } from "./Endpoints.ts"
+import { Endpoints, type EndpointView, newEndpointId, newReplayId, newSecretId, newTestId } from "./Endpoints.ts"
 import { defaultOverlapSeconds, type Endpoint } from "./endpointModel.ts"
 import { isRejection, refused } from "./httpErrors.ts"
-import { IdempotentRequests } from "./IdempotentRequests.ts"
+import { IdempotentRequests, type Keep, type Once } from "./IdempotentRequests.ts"
 
 const shownOnce = "Store the signing secret now: it is shown this once."
 
@@ -56,7 +56,7 @@ export const layerWebhooks = HttpApiBuilder.group(
       /** What is asked, to tell a repeat from another request. */
       asked: object,
       choose: () => Chosen,
-      act: (chosen: Chosen) => Effect.Effect<Answer, E, R>
+      act: Once<Chosen, Answer, E, R>["act"]
     ) =>
       requests
         .once(organizationId, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
@@ -137,9 +137,9 @@ export const layerWebhooks = HttpApiBuilder.group(
             organizationId,
             headers,
             { operation: "test", id: params.id },
-            () => null,
-            () =>
-              Effect.map(endpoints.test(organizationId, params.id), (eventId) => ({
+            () => ({ testId: newTestId() }),
+            ({ testId }) =>
+              Effect.map(endpoints.test(organizationId, params.id, testId), (eventId) => ({
                 success: true as const,
                 eventId,
                 message: "The test event is published and will be delivered shortly."
@@ -220,10 +220,10 @@ export const layerWebhooks = HttpApiBuilder.group(
             headers,
             { operation: "retry", ...params },
             () => null,
-            () =>
+            (_: null, keep: Keep<Delivery>) =>
               Effect.andThen(
                 endpoints.findActive(organizationId, params.id),
-                deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId)
+                deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId, keep)
               )
           )
         ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused")),

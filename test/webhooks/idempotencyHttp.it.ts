@@ -1,6 +1,6 @@
 /** `Idempotency-Key` on every POST of webhooks (decisions, "Status codes and bodies"): what is asked twice happens once. */
 import { describe, expect, it } from "vitest"
-import { query } from "../cli/support.ts"
+import { query, until } from "../cli/support.ts"
 import { hookUrl, type Tenant, useWebhookPlatform } from "./platform.ts"
 import { putDelivery, putEvents } from "./rows.ts"
 
@@ -80,19 +80,91 @@ describe("a repeat with the same key and body", () => {
       expect(rows.map(({ text }) => text).join("\n")).not.toContain(signing_secret.slice(6))
     }
   })
+})
 
-  it("asks again what came to nothing, with the same ids: the endpoint that was made is found", async () => {
-    const tenant = await platform().tenant()
-    const first = await tenant.ask("POST", "/v1/webhooks", newEndpoint, keyed("crash"))
-    // as a process leaves it that dies before it has kept the answer
-    await query(
+describe("a process that dies before it has kept the answer", () => {
+  /** As it leaves the request. */
+  const losesAnswer = ({ organization }: Tenant) =>
+    query(
       db(),
       "update webhook_idempotency set answer = null, key_id = null, busy_until = 0 where organization_id = $1",
-      [tenant.organization]
+      [organization]
     )
-    const second = await tenant.ask("POST", "/v1/webhooks", newEndpoint, keyed("crash"))
-    expect({ status: second.status, body: second.body }).toStrictEqual({ status: 201, body: first.body })
-    expect(await endpointsOf(tenant)).toHaveLength(1)
+
+  it.each(
+    posts.filter(([name]) => name !== "retry")
+  )("leaves %s to be asked again: the same answer", async (_, path, body) => {
+    const given = await withEndpoint()
+    const { tenant } = given
+    await tenant.failures(given.endpointId, path(given).endsWith("unpause") ? 10 : 0)
+    const first = await tenant.ask("POST", path(given), body(given), keyed("crash"))
+    expect(first.status, JSON.stringify(first.body)).toBeLessThan(300)
+    const before = await endpointsOf(tenant)
+    await losesAnswer(tenant)
+    const second = await tenant.ask("POST", path(given), body(given), keyed("crash"))
+    expect({ status: second.status, body: second.body }).toStrictEqual({ status: first.status, body: first.body })
+    expect(second.headers.get("idempotency-replayed")).toBeNull()
+    expect(await endpointsOf(tenant)).toEqual(before)
+    const replays = "select id from webhook_replays where endpoint_id = $1"
+    expect((await query(db(), replays, [given.endpointId])).length).toBeLessThanOrEqual(1)
+  })
+
+  it("sends one test event, also when the endpoint was disabled meanwhile", async () => {
+    const { path, tenant } = await withEndpoint()
+    const first = await tenant.ask("POST", `${path}/test`, undefined, keyed("crash"))
+    await losesAnswer(tenant)
+    await tenant.ask("PATCH", path, { is_active: false })
+    const second = await tenant.ask("POST", `${path}/test`, undefined, keyed("crash"))
+    expect({ status: second.status, body: second.body }).toStrictEqual({ status: 200, body: first.body })
+    const { eventId } = first.body as { readonly eventId: string }
+    const tests = () =>
+      query<{ event_id: string }>(
+        db(),
+        "select event_id from events where organization_id = $1 and type = 'platform.test' order by event_id",
+        [tenant.organization]
+      )
+    // Once a later one is there, so are those before it.
+    await tenant.ask("PATCH", path, { is_active: true })
+    const later = await tenant.ask("POST", `${path}/test`)
+    const expected = [eventId, (later.body as { readonly eventId: string }).eventId].toSorted()
+    await until(async () => (await tests()).some((row) => row.event_id !== eventId))
+    expect((await tests()).map((row) => row.event_id)).toEqual(expected)
+  })
+
+  it("has not retried a delivery either: it is done with its answer or not at all", async () => {
+    const { deliveryId, endpointId, path, tenant } = await withEndpoint()
+    const target = `${path}/deliveries/${deliveryId}/retry`
+    await query(
+      db(),
+      `create function die_before_the_answer() returns trigger language plpgsql as
+       $$ begin raise exception 'gone' using errcode = '57P01'; end $$`
+    )
+    const deaths = `die_of_${endpointId}`
+    await query(
+      db(),
+      `create trigger ${deaths} before update of answer on webhook_idempotency for each row
+       when (new.organization_id = '${tenant.organization}' and new.answer is not null)
+       execute function die_before_the_answer()`
+    )
+    const died = await tenant.ask("POST", target, undefined, keyed("crash"))
+    expect(died.status).toBe(503)
+    const state = async () => {
+      const { body } = await tenant.ask("GET", `${path}/deliveries/${deliveryId}`)
+      const jobs = await query(db(), "select id from webhook_jobs where group_key = $1", [endpointId])
+      return { status: (body as { readonly status: string }).status, jobs: jobs.length }
+    }
+    expect(await state()).toEqual({ status: "failed", jobs: 0 })
+    await query(db(), `drop trigger ${deaths} on webhook_idempotency`)
+    const second = await tenant.ask("POST", target, undefined, keyed("crash"))
+    expect(second.status).toBe(202)
+    expect(await state()).toEqual({ status: "pending", jobs: 1 })
+    // The delivery is made and over before the next repeat, which must not make another attempt.
+    await query(db(), "update webhook_deliveries set status = 'succeeded' where id = $1", [deliveryId])
+    await query(db(), "delete from webhook_jobs where id = $1", [deliveryId])
+    const third = await tenant.ask("POST", target, undefined, keyed("crash"))
+    expect({ status: third.status, body: third.body }).toStrictEqual({ status: 202, body: second.body })
+    expect(third.headers.get("idempotency-replayed")).toBe("true")
+    expect(await state()).toEqual({ status: "succeeded", jobs: 0 })
   })
 })
 

@@ -11,7 +11,7 @@ const unpauseWithReplay = { _tag: "Unpause", replayId: "rpl_1" } as const
 const paused = [create, ...failures(10)]
 
 describe("POST …/replay {since, until?, types?}", () => {
-  it("is a fact with the interval and the patterns of that moment, and leaves the endpoint as it is", () => {
+  it("is a fact with the interval and the patterns of that moment, and leaves the endpoint as it is but for its memory of requests", () => {
     const { decision, state } = given(create, update({ enabledEvents: ["send.*"] }))
       .when(replay({ types: ["send.email.*"] }))
       .thenFacts("ReplayRequested")
@@ -24,7 +24,9 @@ describe("POST …/replay {since, until?, types?}", () => {
       types: ["send.email.*"]
     })
     expect(decision.reply?.replay).toEqual(interval)
-    expect(state).toEqual(given(create, update({ enabledEvents: ["send.*"] })).state)
+    const { recentRequests, ...rest } = state
+    expect(rest).toEqual(given(create, update({ enabledEvents: ["send.*"] })).state)
+    expect(recentRequests).toEqual([{ id: "rpl_1", since: noon - day, until: noon + 1 }])
   })
 
   it("without until, or with one to come, it ends with this millisecond", () => {
