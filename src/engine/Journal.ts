@@ -43,6 +43,7 @@ export interface PublishRequest {
  * - `Acked`: the server says it is stored (and fsynced) at `sequence`. `duplicate` is the server's flag; a duplicate is never
  *   believed without a look at the sequence and the bytes.
  * - `NoAnswer`: no reply within the timeout, or the connection went away while waiting (report that at once, not at the timeout).
+ * - `NotSent`: there was no connection to send it on: no byte of this attempt has left the process. Never a guess; whoever is not sure says `NoAnswer`.
  * - `WrongSequence`: error 10071 with the log's real last sequence, or 10164, which is the same without it (`last` undefined).
  * - `NoLeader`: no responders, or the stream has no leader now (503, 10008).
  * - `Full`: `max_bytes` or the account's storage is used up (10077, 10047, 10023): nothing of this attempt is stored.
@@ -52,6 +53,7 @@ export interface PublishRequest {
 export type PublishAnswer =
   | { readonly _tag: "Acked"; readonly sequence: Sequence; readonly duplicate: boolean }
   | { readonly _tag: "NoAnswer"; readonly reason: "timeout" | "disconnected" }
+  | { readonly _tag: "NotSent" }
   | { readonly _tag: "WrongSequence"; readonly last: Sequence | undefined }
   | { readonly _tag: "NoLeader" }
   | { readonly _tag: "Full" }

@@ -5,7 +5,7 @@
 import { Clock, Duration, Effect } from "effect"
 import { sameBytes } from "./frame.ts"
 import type { JournalUnavailable, Log, PublishAnswer, StoredFrame } from "./Journal.ts"
-import { outcomeDeadlineMillis, publishTimeoutMillis } from "./limits.ts"
+import { awayDeadlineMillis, outcomeDeadlineMillis, publishTimeoutMillis } from "./limits.ts"
 import type { Sabotage } from "./sabotage.ts"
 
 /** The ways an append can end, for the metric. */
@@ -18,6 +18,7 @@ export const appendBranches = [
   "log-behind",
   "full",
   "too-large",
+  "not-sent",
   "unknown"
 ] as const
 export type AppendBranch = (typeof appendBranches)[number]
@@ -26,6 +27,7 @@ export type AppendBranch = (typeof appendBranches)[number]
  * - `Committed`: stored at expected + 1. `confirmedAtNanos` is the monotonic time at which the confirming exchange began.
  * - `Fenced`: another frame stands there, or the log has moved on. `certain`: the frame is surely not stored.
  * - `Full`, `TooLarge`: surely not stored; the log takes no such frame now.
+ * - `Away`: there was no connection, and no attempt was sent: surely not stored.
  * - `Unknown`: the deadline passed first. The frame may be stored, or be stored later.
  */
 export type AppendOutcome =
@@ -33,6 +35,7 @@ export type AppendOutcome =
   | { readonly _tag: "Fenced"; readonly branch: AppendBranch; readonly certain: boolean }
   | { readonly _tag: "Full"; readonly branch: AppendBranch }
   | { readonly _tag: "TooLarge"; readonly branch: AppendBranch }
+  | { readonly _tag: "Away"; readonly branch: AppendBranch }
   | { readonly _tag: "Unknown"; readonly branch: AppendBranch }
 
 export interface AppendRequest {
@@ -69,8 +72,13 @@ export const append = (
     )
   })
 
+const awayNanos = BigInt(awayDeadlineMillis) * 1_000_000n
+
 const publish = (log: Log, { bytes, identity }: AppendRequest, expectedLast: number): Effect.Effect<PublishAnswer> =>
   log.publish({ bytes, identity, expectedLast, timeoutMillis: publishTimeoutMillis })
+
+const isNotSent = ({ _tag }: PublishAnswer, sabotage: ReadonlySet<Sabotage>): boolean =>
+  _tag === "NotSent" || (_tag === "NoAnswer" && sabotage.has("silence-means-not-sent"))
 
 /** `firstAnswer`: what the log has answered to the first attempt, when that was made already. */
 const resolve = Effect.fnUntraced(function* (
@@ -81,6 +89,9 @@ const resolve = Effect.fnUntraced(function* (
   firstAnswer: PublishAnswer | undefined
 ): Effect.fn.Return<AppendOutcome> {
   let expectedLast = request.expectedLast
+  let awaySince: bigint | undefined
+  let made = firstAnswer
+  // those that may have reached the log
   let attempts = 0
   let retryMillis = firstRetryMillis
   const pause = Effect.suspend(() => {
@@ -93,10 +104,17 @@ const resolve = Effect.fnUntraced(function* (
       const state = yield* Effect.option(log.state)
       if (state._tag === "Some") expectedLast = state.value.lastSequence
     }
-    attempts++
     const startedAt = clock.monotonicTimeNanosUnsafe()
-    const answer: PublishAnswer =
-      attempts === 1 && firstAnswer !== undefined ? firstAnswer : yield* publish(log, request, expectedLast)
+    const answer: PublishAnswer = made ?? (yield* publish(log, request, expectedLast))
+    made = undefined
+    if (isNotSent(answer, sabotage) && attempts === 0) {
+      // no copy of the frame is anywhere, so nothing has to be read, and it may be given up
+      awaySince ??= startedAt
+      if (startedAt - awaySince >= awayNanos) return { _tag: "Away", branch: "not-sent" }
+      yield* pause
+      continue
+    }
+    attempts++
     if (answer._tag === "Acked" && sabotage.has("duplicate-accepted-unseen") && answer.duplicate)
       return { _tag: "Committed", branch: "acked", confirmedAtNanos: startedAt }
     if (answer._tag === "Acked" && answer.sequence === expectedLast + 1 && !answer.duplicate) {

@@ -42,6 +42,12 @@ export const maximumLoadBatch = 512
 /** After so long without knowing whether a frame is stored, callers get `OutcomeUnknown` and the partition restarts. */
 export const outcomeDeadlineMillis = 10_000
 
+/**
+ * After so long without a connection to send it on a frame is given up: nothing of it is stored, callers get `Unavailable`, and the partition serves
+ * again when its log answers. Longer than a reconnection takes.
+ */
+export const awayDeadlineMillis = 1_500
+
 /** How long one publish attempt waits for its answer. */
 export const publishTimeoutMillis = 1_000
 

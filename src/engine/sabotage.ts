@@ -10,6 +10,7 @@ export const sabotages = [
   "no-claim-frame",
   "retry-after-fenced",
   "duplicate-accepted-unseen",
+  "silence-means-not-sent",
   "rejection-does-not-wait",
   "draft-visible",
   "cursor-before-effect",

@@ -23,6 +23,9 @@ const renewPauseNanos = 500_000_000n
 
 const retryAfterMillis = 1_000
 
+/** How often a log without a connection is looked at. */
+const logPollMillis = 100
+
 /** How often a clock that is behind is looked at. */
 const clockPollMillis = 250
 
@@ -47,7 +50,8 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
         break
       }
       case "append": {
-        const end = yield* appendFrame(partition)
+        const appended = yield* appendFrame(partition)
+        const end = appended === "away" ? yield* waitForLog(partition) : appended
         if (end !== undefined) return end
         break
       }
@@ -75,8 +79,8 @@ const waitForWork = (partition: Partition): Effect.Effect<void> => {
 /** The longest sleep towards a timer: the system's clock may be set meanwhile. */
 const maximumSleepMillis = 60_000
 
-/** Appends what the drain built. Answers why the life ends, if it does. */
-const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =>
+/** Appends what the drain built. Answers why the life ends, if it does, or that the log is away. */
+const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | "away" | undefined> =>
   Effect.suspend(() => {
     const { drain, head, parts } = partition
     const log = partition.log!
@@ -138,7 +142,7 @@ const appendFrame = (partition: Partition): Effect.Effect<LifeEnd | undefined> =
 const notCommitted = (
   partition: Partition,
   outcome: Exclude<AppendOutcome, { readonly _tag: "Committed" }>
-): LifeEnd | undefined => {
+): LifeEnd | "away" | undefined => {
   const { drain, id } = partition
   switch (outcome._tag) {
     case "Fenced": {
@@ -155,6 +159,14 @@ const notCommitted = (
       drain.abandon(new OutcomeUnknown({ partition: id }))
       partition.failImmediate(new Unavailable({ partition: id, reason: "its log does not answer", retryAfterMillis }))
       return { _tag: "Restart", reason: "the outcome of an append was not known in time" }
+    }
+    case "Away": {
+      partition.setStatus({ _tag: "Starting", reason: "there is no connection to its log" })
+      const error = partition.notServing()
+      drain.abandon(error)
+      if (partition.isFresh(partition.nanos())) partition.answerImmediate()
+      else partition.failImmediate(error)
+      return "away"
     }
     default: {
       const reason =
@@ -197,6 +209,28 @@ const confirm = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Re
   const error = new Unavailable({ partition: partition.id, reason: "its log does not answer", retryAfterMillis })
   partition.failImmediate(error)
   partition.lanes.failWaiting(error)
+  return undefined
+})
+
+/**
+ * Does not serve while there is no connection to the log; who asks meanwhile is told at once. Nothing of ours is under way, so what is in memory
+ * goes on to be good where the log still ends with our head.
+ */
+const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd | undefined> {
+  partition.failWaiting(partition.notServing())
+  yield* Effect.logWarning(`partition ${partition.id} does not serve: there is no connection to its log`)
+  const { confirmedAt } = partition
+  while (partition.confirmedAt === confirmedAt) {
+    // nothing can be stored any more: who waited was told
+    if (partition.closing) return { _tag: "Closed" }
+    if (partition.restartWanted !== undefined) return { _tag: "Restart", reason: partition.restartWanted }
+    partition.wakeup.clear()
+    yield* partition.pause(logPollMillis)
+    const end = yield* confirm(partition)
+    if (end !== undefined) return end
+  }
+  partition.setStatus({ _tag: "Serving" })
+  partition.lanes.retry()
   return undefined
 })
 

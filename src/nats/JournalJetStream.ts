@@ -100,6 +100,7 @@ const makeLog = (
         onSuccess: answerOf,
         onFailure: ({ reason }): PublishAnswer => {
           if (reason === "no-responders") return { _tag: "NoLeader" }
+          if (reason === "not-sent") return { _tag: "NotSent" }
           if (reason === "too-large") return { _tag: "TooLarge", maximumBytes: requests.connection.info?.max_payload }
           return { _tag: "NoAnswer", reason: reason === "timeout" ? "timeout" : "disconnected" }
         }

@@ -157,16 +157,19 @@ class Inbox implements Requests {
     subject: string,
     payload: Uint8Array | string,
     options: RequestOptions
-  ): Effect.Effect<Msg, RequestFailed> => {
-    const attempt = this.attempt(subject, payload, options)
-    return Effect.timeoutOrElse(
-      options.whenDisconnected === "wait" ? Effect.andThen(this.whenConnected, attempt) : attempt,
-      {
-        duration: Duration.millis(options.timeoutMillis),
-        orElse: () => Effect.suspend(() => Effect.fail(failed(this.connected ? "timeout" : "not-sent", subject)))
-      }
-    )
-  }
+  ): Effect.Effect<Msg, RequestFailed> =>
+    Effect.suspend(() => {
+      const progress = { sent: false }
+      const attempt = this.attempt(subject, payload, options, progress)
+      return Effect.timeoutOrElse(
+        options.whenDisconnected === "wait" ? Effect.andThen(this.whenConnected, attempt) : attempt,
+        {
+          duration: Duration.millis(options.timeoutMillis),
+          // not by the connection's state now: it may have gone after the request was sent
+          orElse: () => Effect.suspend(() => Effect.fail(failed(progress.sent ? "timeout" : "not-sent", subject)))
+        }
+      )
+    })
 
   private readonly whenConnected: Effect.Effect<void> = Effect.callback((resume) => {
     if (this.connected) {
@@ -184,7 +187,8 @@ class Inbox implements Requests {
   private attempt(
     subject: string,
     payload: Uint8Array | string,
-    options: RequestOptions
+    options: RequestOptions,
+    progress: { sent: boolean }
   ): Effect.Effect<Msg, RequestFailed> {
     return Effect.callback<Msg, RequestFailed>((resume) => {
       if (!this.connected || this.connection.isClosed()) {
@@ -205,6 +209,7 @@ class Inbox implements Requests {
       try {
         const { reply } = conversation
         const { headers } = options
+        progress.sent = true
         this.connection.publish(subject, payload, headers === undefined ? { reply } : { reply, headers })
       } catch (cause) {
         const tooLarge = cause instanceof Error && cause.message.includes("max_payload")

@@ -27,6 +27,7 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["a checkpoint was not written", "engine, checkpoint failed"],
   ["a checkpoint at frame", "engine, restarted after somebody else's checkpoint"],
   ["does not serve: the clock is", "engine, clock behind"],
+  ["does not serve: there is no connection", "engine, waited for its log"],
   ["does not serve: its log is full", "engine, started with a full log"],
   ["are lost (", "engine, refused a log with a lost tail"],
   ["has seen another frame", "engine, refused a log with another frame"],
@@ -52,6 +53,7 @@ export const appendMarks = [
   "log-behind",
   "full",
   "too-large",
+  "not-sent",
   "unknown"
 ].map((branch) => `append, ${branch}`)
 

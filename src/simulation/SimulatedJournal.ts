@@ -252,6 +252,7 @@ class Publish {
         })
         return
       default:
+        if (simulation.isNoticed("log")) return this.answerAfter(0, { _tag: "NotSent" })
         this.arriveAfter(latency(), fault)
     }
   }

@@ -42,6 +42,9 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
+/** After so long a lost connection is noticed, milliseconds. */
+const outageNoticedMillis = 50
+
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
 const lastRetryMillis = 5_000
@@ -81,6 +84,7 @@ export class Simulation {
   machineOutages = 0
   private readonly latencies: Prng
   private readonly outages = { log: Number.NEGATIVE_INFINITY, database: Number.NEGATIVE_INFINITY }
+  private readonly outagesBegan = { log: Number.POSITIVE_INFINITY, database: Number.POSITIVE_INFINITY }
   private readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
@@ -136,7 +140,13 @@ export class Simulation {
     return this.world.now < this.outages[what]
   }
 
+  /** Whether an outage has lasted for so long that the connection is known to be lost: nothing is sent any more. */
+  isNoticed(what: "log" | "database"): boolean {
+    return this.isOut(what) && this.world.now - this.outagesBegan[what] >= outageNoticedMillis
+  }
+
   startOutage(of: "log" | "database", millis: number): void {
+    if (!this.isOut(of)) this.outagesBegan[of] = this.world.now
     this.outages[of] = Math.max(this.outages[of], this.world.now + millis)
   }
 

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { append } from "../../src/engine/append.ts"
 import { makeStore, publishTo } from "../../src/engine/JournalMemory.ts"
-import { maximumFrameBytes } from "../../src/engine/limits.ts"
+import { awayDeadlineMillis, maximumFrameBytes } from "../../src/engine/limits.ts"
 import { makeFaultyLog, type PublishFault } from "./support/faultyLog.ts"
 
 const ours = new Uint8Array([1, 2, 3])
@@ -160,6 +160,65 @@ describe("rule 2, an append", () => {
         })
       )
       expect(second.outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+    })
+  )
+
+  it.effect("is given up early where there was no connection and nothing was ever sent", () =>
+    Effect.gen(function* () {
+      const faulty = makeFaultyLog(makeStore())
+      faulty.disconnected = true
+      const fiber = yield* Effect.forkChild(
+        append(faulty.log, { bytes: ours, identity: "0/1/1", expectedLast: 0 }, none)
+      )
+      yield* TestClock.adjust(awayDeadlineMillis - 1)
+      expect(fiber.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("500 millis")
+      expect(fiber.pollUnsafe()).toBeDefined()
+      expect(yield* Fiber.join(fiber)).toEqual({ _tag: "Away", branch: "not-sent" })
+    })
+  )
+
+  it.effect("is sent as a first attempt when the connection is back in time", () =>
+    Effect.gen(function* () {
+      const { copies, outcome } = yield* appendWith([{ _tag: "answer", answer: { _tag: "NotSent" } }])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "acked" })
+      expect(copies).toBe(1)
+    })
+  )
+
+  it.effect.each([
+    ["a lost request", "request lost"],
+    ["a late one", "request late"]
+  ] as const)("is unknown after %s and then no connection: one attempt may have arrived", ([, fault]) =>
+    Effect.gen(function* () {
+      const faulty = makeFaultyLog(makeStore())
+      faulty.publishes.push(fault)
+      const fiber = yield* Effect.forkChild(
+        append(faulty.log, { bytes: ours, identity: "0/1/1", expectedLast: 0 }, none)
+      )
+      yield* TestClock.adjust(0)
+      faulty.disconnected = true
+      yield* TestClock.adjust("9999 millis")
+      expect(fiber.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("1 millis")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Unknown" })
+    })
+  )
+
+  it.effect("finds its frame although attempts after the first could not be sent", () =>
+    Effect.gen(function* () {
+      const unsent = { _tag: "answer", answer: { _tag: "NotSent" } } as const
+      const { copies, outcome } = yield* appendWith(["ack lost after commit", unsent, unsent])
+      expect(outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+      expect(copies).toBe(1)
+      const late = yield* appendWith(["request late", unsent, unsent, unsent], (faulty) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust("1100 millis")
+          faulty.deliverLate()
+        })
+      )
+      expect(late.outcome).toMatchObject({ _tag: "Committed", branch: "read-back" })
+      expect(late.copies).toBe(1)
     })
   )
 

@@ -97,6 +97,113 @@ describe("an owner that takes checkpoints while it loads", () => {
   )
 })
 
+describe("an owner without a connection to its log", () => {
+  const awayReason = "there is no connection to its log"
+
+  it.effect(
+    "given nothing under way, then commands are refused soon, later ones at once, and it goes on where it was",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const faulty = makeFaultyLog(deployment.journal)
+        const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+        expect(yield* engine.ask(Counter, target, add(1))).toBe(1)
+        const [partition] = engine.local.values()
+        const { epoch } = partition!.head
+        faulty.disconnected = true
+        const asks = yield* Effect.forEach([10, 100], (amount) =>
+          Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(amount))), { startImmediately: true })
+        )
+        yield* TestClock.adjust("2 seconds")
+        for (const ask of asks) {
+          expect(ask.pollUnsafe()).toBeDefined()
+          expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable", reason: awayReason })
+        }
+        expect(partition!.status).toEqual({ _tag: "Starting", reason: awayReason })
+        const away = { _tag: "Unavailable", reason: awayReason }
+        expect(yield* Effect.flip(engine.ask(Counter, target, add(1_000)))).toMatchObject(away)
+        expect(yield* Effect.flip(engine.askLane(Limiter, target, null))).toMatchObject(away)
+        yield* TestClock.adjust("1 minute")
+        expect(partition!.status).toEqual({ _tag: "Starting", reason: awayReason })
+        faulty.disconnected = false
+        yield* TestClock.adjust("2 seconds")
+        // the same life: nothing was read again, and no claim was needed
+        expect(partition!.status).toEqual({ _tag: "Serving" })
+        expect(partition!.head.epoch).toBe(epoch)
+        expect(yield* engine.ask(Counter, target, add(5))).toBe(6)
+        expect(yield* engine.askLane(Limiter, target, null)).toBeDefined()
+      })
+  )
+
+  it.effect("given a connection that is back in time, then nobody notices", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.disconnected = true
+      const ask = yield* Effect.forkChild(engine.ask(Counter, target, add(1)), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      faulty.disconnected = false
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(ask)).toBe(1)
+    })
+  )
+
+  it.effect("given a frame that may have arrived, then its outcome stays unknown, and it is found", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.publishes.push("ack lost after commit")
+      const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), { startImmediately: true })
+      yield* TestClock.adjust(0)
+      faulty.disconnected = true
+      yield* TestClock.adjust("9 seconds")
+      expect(ask.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "OutcomeUnknown" })
+      faulty.disconnected = false
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* engine.ask(Counter, target, add(1))).toBe(2)
+    })
+  )
+
+  it.effect("given another owner meanwhile, then it does not serve from its old state", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.disconnected = true
+      const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), { startImmediately: true })
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable" })
+      const successor = yield* serving(deployment)
+      yield* successor.engine.ask(Counter, target, add(7))
+      yield* successor.stop
+      faulty.disconnected = false
+      yield* TestClock.adjust("5 seconds")
+      expect(yield* engine.ask(Counter, target, { _tag: "Get" })).toBe(7)
+    })
+  )
+
+  it.effect("given a stop meanwhile, then it ends", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const faulty = makeFaultyLog(deployment.journal)
+      const { engine, stop } = yield* serving(deployment, { journalLayer: faulty.layer })
+      faulty.disconnected = true
+      const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), { startImmediately: true })
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(ask)
+      const [partition] = engine.local.values()
+      const stopping = yield* Effect.forkChild(stop, { startImmediately: true })
+      yield* TestClock.adjust("2 seconds")
+      expect(stopping.pollUnsafe()).toBeDefined()
+      expect(partition!.status).toEqual({ _tag: "Closed" })
+    })
+  )
+})
+
 describe("a life that ends because the outcome of an append is not known", () => {
   it.effect("given asks of a lane that wait for a confirmation, when the life ends, then their callers are told", () =>
     Effect.gen(function* () {

@@ -30,6 +30,8 @@ export interface FaultyLog {
   readonly publishes: Array<PublishFault>
   /** While true nothing of the log can be reached, and publishes get no answer. */
   away: boolean
+  /** While true there is no connection: publishes are not sent, and nothing can be reached. */
+  disconnected: boolean
   /** What the next state requests say instead of the truth, one each. */
   readonly states: Array<LogState>
   /** Every publish attempt. */
@@ -48,6 +50,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
   const faulty: FaultyLog = {
     publishes: [],
     away: false,
+    disconnected: false,
     states: [],
     attempts: [],
     gate: Effect.void,
@@ -71,7 +74,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
     Effect.as(Effect.sleep(request.timeoutMillis), { _tag: "NoAnswer", reason: "timeout" } as const)
   const reach = <A>(effect: Effect.Effect<A, JournalUnavailable>): Effect.Effect<A, JournalUnavailable> =>
     Effect.suspend(() =>
-      faulty.away
+      faulty.away || faulty.disconnected
         ? Effect.andThen(
             Effect.sleep(1_000),
             Effect.fail(new JournalUnavailable({ partition, message: "scripted away" }))
@@ -84,6 +87,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
       Effect.gen(function* () {
         faulty.attempts.push(request)
         yield* faulty.gate
+        if (faulty.disconnected) return { _tag: "NotSent" }
         if (faulty.away) return yield* noAnswer(request)
         const fault = faulty.publishes.shift() ?? "none"
         if (fault === "request lost") return yield* noAnswer(request)

@@ -1,6 +1,6 @@
 /** Events and telco while a server is away (decisions, "Telco"): nothing is answered whose event is not stored, and all of it comes back. */
 import { describe, expect, it } from "vitest"
-import type { TestPlatform } from "../harness.ts"
+import { request, type TestPlatform } from "../harness.ts"
 import { makeTenant } from "./emitted.ts"
 
 export const telcoOutageSection = (platform: () => TestPlatform): void => {
@@ -35,6 +35,36 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
       await expect.poll(async () => (await lookup()).status, { timeout: 30_000, interval: 100 }).toBe(200)
       const events = await tenant.events(answered.length + 1)
       expect(events.map(({ data }) => data.tn)).toEqual(expect.arrayContaining(answered))
+    })
+  })
+
+  describe("telco, the connection to JetStream known to be lost", () => {
+    it("503 with Retry-After: nothing was sent, so nothing is unknown; it goes on when it is back", async () => {
+      const tenant = await makeTenant(platform(), "known outage")
+      expect((await tenant.get("/v1/telco/search?npa=212&limit=1")).status).toBe(200)
+      platform().nats.cut()
+      try {
+        const known = async () => {
+          const { checks } = (await request(`${platform().url}/readyz`)).body as {
+            readonly checks: { readonly nats: { readonly ok: boolean } }
+          }
+          return checks.nats.ok
+        }
+        await expect.poll(known, { timeout: 30_000, interval: 50 }).toBe(false)
+        for (let asked = 0; asked < 3; asked++) {
+          const { headers, status } = await tenant.get("/v1/telco/search?npa=212&limit=1")
+          expect([status, headers.get("retry-after")]).toStrictEqual([503, "1"])
+        }
+        const { body, status } = await request(`${platform().url}/readyz`)
+        expect(status).toBe(503)
+        expect(body).toMatchObject({ checks: { partitions: { ok: false } } })
+      } finally {
+        platform().nats.restore()
+      }
+      const ask = async () => (await tenant.get("/v1/telco/search?npa=212&limit=1")).status
+      await expect.poll(ask, { timeout: 30_000, interval: 100 }).toBe(200)
+      const events = await tenant.events(2)
+      expect(events).toHaveLength(2)
     })
   })
 
