@@ -7,7 +7,8 @@ import { bundledSources } from "../../src/directory/files/bundled.ts"
 import { Ingestions } from "../../src/directory/Ingestions.ts"
 import * as rules from "../../src/directory/rules.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
-import { areaCodes, carriers, carriersInPuertoRico, recordsByState } from "./snapshotNumbers.ts"
+import { areaCodes } from "./snapshotAreaCodes.ts"
+import { carriers, carriersInPuertoRico, recordsByState } from "./snapshotNumbers.ts"
 import { directoryDatabase, storedDigest, summariesOf, workerIngestions } from "./support.ts"
 
 /**

@@ -179,7 +179,7 @@ const eventLines: ReadonlyArray<Line> = [
     "POST …/rotate-secret {overlapSeconds? 0..604800, default 86400} (one previous secret; both sign, new first)",
     [lines, "one previous secret; both sign, new first"],
     [
-      "webhooks/endpointsHttp.it.ts",
+      "webhooks/endpointActionsHttp.it.ts",
       "gives a new secret; the one before signs too for overlapSeconds, by default 86400"
     ],
     ["webhooks/endpointRules.unit.ts", "overlapSeconds 0..604800"]
