@@ -5,10 +5,10 @@
  */
 import { Exit } from "effect"
 import type { AnyActor, Decision } from "./Actor.ts"
-import type { TimerRow } from "./Checkpoints.ts"
 import { Draft, type EncodedDecision, StateOutgrown } from "./Draft.ts"
 import { addressOf, DrainContext } from "./decideContext.ts"
 import { type AskError, CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge } from "./errors.ts"
+import { entryOf, requestActorsOf } from "./firing.ts"
 import type { Head } from "./frame.ts"
 import {
   frameOverheadBytes,
@@ -22,8 +22,8 @@ import {
   maximumTouchedActors
 } from "./limits.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import { type Cell, Entry, type Memory, type Resume } from "./memory.ts"
-import { describe, EvolveFailed, poisonName } from "./poison.ts"
+import type { Cell, Entry, Memory, Resume } from "./memory.ts"
+import { describe, EvolveFailed, type Poisoned } from "./poison.ts"
 import type { Sabotage } from "./sabotage.ts"
 import type { SignalQueue } from "./signalQueue.ts"
 import type { Timers } from "./timers.ts"
@@ -53,8 +53,7 @@ export interface DrainDependencies {
   readonly timers: Timers
   readonly sabotage: ReadonlySet<Sabotage>
   readonly maximumActors: number
-  /** Signals and timers refused since their `evolve` threw, by `poisonName`. */
-  readonly poisoned: ReadonlySet<string>
+  readonly poisoned: Poisoned
   /** Monotonic nanoseconds. */
   readonly nanos: () => bigint
   /** Loads a cell at once and answers true, or asks for its checkpoint row, lets its organization wait, and answers false. */
@@ -171,19 +170,13 @@ export class Drain {
   private fireTimers(): void {
     const { memory, timers } = this.deps
     const due = timers.takeDue(this.draft.now, maximumTimersPerDrain)
-    this.requestActorsOf(due)
+    requestActorsOf(memory, due, this.deps.load)
     let count = 0
     try {
       for (; count < due.length && this.hasRoom(); count++) {
-        const timer = due[count]!
-        const actorIndex = memory.registry.actorIndex(timer.kind)
-        const organization = memory.organization(timer.organization)
-        if (actorIndex < 0 || organization === undefined) continue
-        if (organization.loading > 0) break
-        const actor = memory.registry.actors[actorIndex]!
-        const entry = new Entry(organization, actor, actorIndex, timer.key, undefined, undefined)
-        entry.wakeAt = timer.wakeAt
-        if (!this.decide(entry)) break
+        const entry = entryOf(memory, due[count]!)
+        if (entry === undefined) continue
+        if (entry.organization.loading > 0 || !this.decide(entry)) break
       }
     } catch (error) {
       // the one that failed is put back, or refused, by whoever catches this
@@ -191,26 +184,6 @@ export class Drain {
       throw error
     }
     timers.fired(count)
-  }
-
-  /** Asks for the actors of all due timers at once, so that they arrive together. */
-  private requestActorsOf(due: ReadonlyArray<TimerRow>): void {
-    const { memory } = this.deps
-    for (const timer of due) {
-      const actorIndex = memory.registry.actorIndex(timer.kind)
-      const organization = actorIndex < 0 ? undefined : memory.organization(timer.organization)
-      if (organization === undefined || organization.loading > 0) continue
-      const cell = memory.cell(organization, actorIndex, timer.key)
-      if (!cell.loaded && cell.broken === undefined) this.deps.load(cell)
-    }
-  }
-
-  /** Whether `run` could fire a timer now. */
-  canFire(now: number): boolean {
-    const { memory, timers } = this.deps
-    const first = timers.firstDue
-    if (first === undefined) return timers.nextAt() <= now
-    return !((memory.organizations.get(first.organization)?.loading ?? 0) > 0)
   }
 
   /** Decides an entry. False when it has to wait: for loading, or for the next frame. Throws `EvolveFailed` and `DecideAgain`. */
@@ -222,7 +195,7 @@ export class Drain {
     let touched = noCells
     let decision: Decision<unknown, unknown, unknown>
     try {
-      if (entry.resume === undefined && deps.poisoned.has(poisonName(entry)!)) {
+      if (entry.resume === undefined && deps.poisoned.has(entry)) {
         return this.settle(entry, Exit.fail(new CommandFailed({ kind: entry.actor.kind, reason: "refused before" })))
       }
       const known = entry.organization.cell(entry.actorIndex, entry.key)

@@ -7,6 +7,7 @@ import type { ActorOfState } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 import { type AskError, CommandFailed, CommandInvalid, Overloaded } from "./errors.ts"
 import type { AnyLane, LaneContext } from "./Lane.ts"
+import { load } from "./loading.ts"
 import { LaneCell, type Organization, type Resume } from "./memory.ts"
 import type { Partition } from "./Partition.ts"
 import { describe } from "./poison.ts"
@@ -152,7 +153,7 @@ export class LaneRunner {
         read.used = true
         if (read.loaded) continue
         // one request at a time: the cell may have been asked for by an earlier ask that still waits
-        if (organization.loading > 0 || !partition.load(read)) return undefined
+        if (organization.loading > 0 || !load(partition, read)) return undefined
       }
       return Exit.succeed(
         lane.options.decide(cell.state, command, new RunnerContext(partition, organization, lane, cell, now))

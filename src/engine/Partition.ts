@@ -17,15 +17,18 @@ import {
 } from "./errors.ts"
 import { makeRoom } from "./eviction.ts"
 import { Feed } from "./Feed.ts"
+import { canFire } from "./firing.ts"
 import { emptyHead, type Head } from "./frame.ts"
 import type { Log } from "./Journal.ts"
 import { LaneRunner } from "./LaneRunner.ts"
-import { clockBehindMillis, freshnessMillis, maximumDrainMillis } from "./limits.ts"
+import { freshnessMillis, maximumDrainMillis } from "./limits.ts"
+import { load } from "./loading.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { type Cell, Entry, Memory, type Resume } from "./memory.ts"
 import type { PartitionMetrics } from "./metrics.ts"
+import { PartitionTime } from "./partitionTime.ts"
 import type { EngineParts, Status } from "./parts.ts"
-import { describe, EvolveFailed, poisonName } from "./poison.ts"
+import { describe, EvolveFailed, Poisoned } from "./poison.ts"
 import { SignalQueue } from "./signalQueue.ts"
 import { Timers } from "./timers.ts"
 import { Wakeup } from "./Wakeup.ts"
@@ -36,9 +39,6 @@ export type Step = "idle" | "yield" | "page" | "confirm" | "append" | "clock" | 
 /** A confirmation older than this is renewed before it is needed, half of what is allowed. */
 const renewNanos = BigInt(freshnessMillis / 2) * 1_000_000n
 const freshNanos = BigInt(freshnessMillis) * 1_000_000n
-
-/** Names of refused signals and timers that a partition remembers. */
-const maximumPoisoned = 1_024
 
 const retryAfterMillis = 1_000
 
@@ -55,7 +55,7 @@ export class Partition {
   /** Checkpoints are written one after the other. */
   readonly checkpointTurn = Semaphore.makeUnsafe(1)
   readonly lanes: LaneRunner
-  readonly poisoned = new Set<string>()
+  readonly poisoned = new Poisoned()
   status: Status = { _tag: "Starting", reason: "not started yet" }
   /** No new commands; what was accepted is finished. */
   closing = false
@@ -92,6 +92,7 @@ export class Partition {
   /** Where the log was last seen to stand by any life of this process: one more witness for the next recovery. */
   witness: LogPosition | undefined = undefined
 
+  private readonly time: PartitionTime
   private readonly overloaded: Exit.Exit<never, Overloaded>
 
   constructor(id: number, parts: EngineParts, metrics: PartitionMetrics) {
@@ -99,6 +100,7 @@ export class Partition {
     this.parts = parts
     this.metrics = metrics
     this.memory = new Memory(parts.registry)
+    this.time = new PartitionTime(() => parts.clock, parts.sabotage)
     this.mailbox = new Mailbox(parts.config.mailboxCapacity)
     this.overloaded = Exit.fail(new Overloaded({ partition: id, retryAfterMillis }))
     this.drain = this.makeDrain()
@@ -126,7 +128,7 @@ export class Partition {
     this.timers = new Timers(false)
     this.drain = this.makeDrain()
     this.feed = this.makeFeed()
-    this.latestTime = 0
+    this.time.beginLife()
     this.confirmedAt = 0n
     this.renewNotBefore = 0n
     this.renewalWanted = false
@@ -222,16 +224,8 @@ export class Partition {
 
   /** The partition's time, or undefined while the clock is too far behind the last frame (rule 7). */
   currentTime(): number | undefined {
-    const clock = this.parts.clock.currentTimeMillisUnsafe()
-    if (this.parts.sabotage.has("clock-may-go-back")) return clock
-    if (this.head.now - clock > clockBehindMillis) return undefined
-    // what was told without a frame (a lane's windows) does not come again; a clock that was far ahead for a while is not held to it
-    if (clock < this.latestTime && this.latestTime - clock > clockBehindMillis) this.latestTime = 0
-    this.latestTime = Math.max(clock, this.head.now, this.latestTime)
-    return this.latestTime
+    return this.time.after(this.head.now)
   }
-  /** The latest time that was told in this life. */
-  private latestTime = 0
 
   /** Decides until something needs an Effect. */
   step(): Step {
@@ -352,25 +346,11 @@ export class Partition {
     this.wakeup.notify()
   }
 
-  /** Asks for a cell's state: true when it is there at once, false when its organization has to wait (see `loading.ts`). */
-  load = (cell: Cell): boolean => {
-    if (cell.broken !== undefined) throw new Error(cell.broken)
-    if (this.newestCheckpoint === undefined || this.newestCheckpoint.sequence === this.emptyCheckpointAt) {
-      cell.state = cell.actor.options.initial(cell.key)
-      cell.loaded = true
-      return true
-    }
-    cell.organization.loading++
-    this.loadRequests.push(cell)
-    this.loaderWakeup.notify()
-    return false
-  }
-
   private hasWork(now: number, held: boolean): boolean {
     if (this.mailbox.hasRunnable()) return true
     if (held) return false
     const signal = this.signals.first
-    return (signal !== undefined && signal.organization.loading === 0) || this.drain.canFire(now)
+    return (signal !== undefined && signal.organization.loading === 0) || canFire(this.memory, this.timers, now)
   }
 
   private refuseAndRestart(error: unknown): "restart" {
@@ -379,11 +359,7 @@ export class Partition {
     if (error instanceof EvolveFailed) {
       const { entry } = error
       this.metrics.poison()
-      const name = poisonName(entry)
-      if (name !== undefined) {
-        if (this.poisoned.size >= maximumPoisoned) this.poisoned.clear()
-        this.poisoned.add(name)
-      }
+      this.poisoned.add(entry)
       this.setStatus({ _tag: "Starting", reason: "a fact could not be applied" })
       entry.fail(new CommandFailed({ kind: entry.actor.kind, reason: error.message }))
     }
@@ -402,7 +378,7 @@ export class Partition {
       maximumActors: this.parts.config.maximumActors,
       poisoned: this.poisoned,
       nanos: this.nanos,
-      load: (cell) => this.load(cell),
+      load: (cell) => load(this, cell),
       onPoison: () => this.metrics.poison(),
       onCrowded: () => {
         this.roomWanted = true

@@ -19,6 +19,21 @@ const retryAfterMillis = 1_000
 const nameOf = (address: { readonly organization: string; readonly kind: string; readonly key: string }): string =>
   `${address.organization}\n${address.kind}\n${address.key}`
 
+/** Asks for a cell's state: true when it is there at once, false when its organization has to wait. Throws where it cannot be read. */
+export const load = (partition: Partition, cell: Cell): boolean => {
+  if (cell.broken !== undefined) throw new Error(cell.broken)
+  const { emptyCheckpointAt, newestCheckpoint } = partition
+  if (newestCheckpoint === undefined || newestCheckpoint.sequence === emptyCheckpointAt) {
+    cell.state = cell.actor.options.initial(cell.key)
+    cell.loaded = true
+    return true
+  }
+  cell.organization.loading++
+  partition.loadRequests.push(cell)
+  partition.loaderWakeup.notify()
+  return false
+}
+
 /** Puts rows into their cells; a cell without a row gets its initial state. Reads by schema; what cannot be read marks the cell. */
 export const fillCells = (partition: Partition, cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>): void => {
   const byName = new Map(rows.map((row) => [nameOf(row), row]))

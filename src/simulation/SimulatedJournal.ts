@@ -26,6 +26,9 @@ const batchFrames = 16
 /** How long a request that nobody answers is waited for. */
 const requestTimeoutMillis = 1_000
 
+/** After so long a lost connection is noticed, and nothing is sent any more, milliseconds. */
+const outageNoticedMillis = 50
+
 /** How old the answer of a leader that is none any more can be, at most. The freshness of rule 6 cannot be better than that. */
 export const maximumStaleMillis = 1_000
 
@@ -252,7 +255,7 @@ class Publish {
         })
         return
       default:
-        if (simulation.isNoticed("log")) return this.answerAfter(0, { _tag: "NotSent" })
+        if (simulation.outFor("log") >= outageNoticedMillis) return this.answerAfter(0, { _tag: "NotSent" })
         this.arriveAfter(latency(), fault)
     }
   }

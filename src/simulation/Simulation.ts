@@ -42,9 +42,6 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
-/** After so long a lost connection is noticed, milliseconds. */
-const outageNoticedMillis = 50
-
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
 const lastRetryMillis = 5_000
@@ -140,9 +137,9 @@ export class Simulation {
     return this.world.now < this.outages[what]
   }
 
-  /** Whether an outage has lasted for so long that the connection is known to be lost: nothing is sent any more. */
-  isNoticed(what: "log" | "database"): boolean {
-    return this.isOut(what) && this.world.now - this.outagesBegan[what] >= outageNoticedMillis
+  /** How long it is away already, milliseconds; 0 while it is there. */
+  outFor(what: "log" | "database"): number {
+    return this.isOut(what) ? this.world.now - this.outagesBegan[what] : 0
   }
 
   startOutage(of: "log" | "database", millis: number): void {
