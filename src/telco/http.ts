@@ -11,7 +11,19 @@ import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
+/** When to come back where nobody says better. */
+const retryAfterMillis = 1_000
+
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
+
+/** The same of what is away for a while; says when to come back. */
+const unavailableFor = (afterMillis: number, message: string) =>
+  Effect.withFiber((fiber) => {
+    const state = Context.getUnsafe(fiber.context, RequestState)
+    const seconds = String(Math.max(1, Math.ceil(afterMillis / 1000)))
+    state.responseHeaders = { ...state.responseHeaders, "retry-after": seconds }
+    return unavailable(message)
+  })
 
 const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
 
@@ -19,20 +31,17 @@ const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizatio
 const databaseFailed = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
     Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
-    Effect.andThen(unavailable("The inventory cannot be read right now; the request is safe to repeat"))
+    Effect.andThen(
+      unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
+    )
   )
 
-const notStored = ({ cause }: EventNotStored) =>
-  Effect.withFiber((fiber) => {
-    if ("retryAfterMillis" in cause) {
-      const state = Context.getUnsafe(fiber.context, RequestState)
-      state.responseHeaders = {
-        ...state.responseHeaders,
-        "retry-after": String(Math.max(1, Math.ceil(cause.retryAfterMillis / 1000)))
-      }
-    }
-    return unavailable("The event of this request cannot be stored right now; the request is safe to repeat")
-  })
+const notStored = ({ cause }: EventNotStored) => {
+  const message = "The event of this request cannot be stored right now; the request is safe to repeat"
+  // a stopped partition waits for its operator
+  if (cause._tag === "PartitionStopped") return unavailable(message)
+  return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
+}
 
 const failures = {
   DirectoryUnavailable: () => unavailable("The number directory is not loaded yet"),

@@ -7,7 +7,7 @@ import { Clock, Context, Data, Duration, Effect, Layer, Option, Schedule, Schema
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../engine/Engine.ts"
 import { eventRetentionMillis } from "../events/event.ts"
-import { Cursors, type InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, InvalidCursor, pageOf } from "../platform/Cursors.ts"
 import type { Page } from "../platform/Organizations.ts"
 import * as WorkQueue from "../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
@@ -87,7 +87,7 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Newest first. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks through
+     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks through
      * `maximumScannedDeliveries`. A cursor is good with any status.
      */
     readonly list: (
@@ -147,12 +147,21 @@ const make = Effect.gen(function* () {
   const of = ({ endpointId, organizationId }: EndpointPlace) =>
     sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
+  /** Where a page begins; what a cursor older than the rows points at is gone. */
+  const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
+    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const now = yield* Clock.currentTimeMillis
+    if (position !== undefined && position.atMillis < now - eventRetentionMillis)
+      return yield* new InvalidCursor({ cursor: cursor ?? "" })
+    return position
+  })
+
   const list: Deliveries["Service"]["list"] = Effect.fn("Deliveries.list")(function* (
     place,
     { cursor, limit, status }
   ) {
     const name = `deliveries of ${place.endpointId}`
-    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const position = yield* positionIn(name, cursor)
     const cursorOf = ({ createdAt, id }: Pick<Row, "createdAt" | "id">) =>
       cursors.encode(name, { atMillis: createdAt, id })
     const conditions = [of(place)]
@@ -186,7 +195,7 @@ const make = Effect.gen(function* () {
     { cursor, limit }
   ) {
     const name = `skipped of ${place.endpointId}`
-    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const position = yield* positionIn(name, cursor)
     const [sequence, index] = (position?.id ?? "").split(".")
     const behind =
       position === undefined

@@ -89,7 +89,9 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "UrlRefused":
       return Effect.fail(urlFault(error))
     case "InvalidCursor":
-      return Effect.fail(invalid("Invalid parameter 'cursor'. Expected one that this list's answer gave."))
+      return Effect.fail(
+        invalid("Invalid parameter 'cursor'. Expected one that this list's answer gave in the last 30 days.")
+      )
     case "SqlError":
       return databaseFault(error, error)
     case "SecretsUnavailable":

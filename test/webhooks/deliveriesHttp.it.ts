@@ -74,6 +74,22 @@ describe("GET …/deliveries", () => {
     }
   })
 
+  it("a stale cursor, whose place is no longer kept, is 400", async () => {
+    const { ask, endpointId, organization, path } = await withEndpoint()
+    const createdAt = Date.now() - 30 * dayMillis - 60_000
+    for (let at = 0; at < 2; at++) {
+      await putDelivery(db(), { endpointId, organization }, { eventCreatedAt: createdAt, createdAt })
+      await putSkipped(db(), { endpointId, organization }, { createdAt, sequence: at, reason: "paused" })
+    }
+    for (const list of ["deliveries", "skipped"]) {
+      const { pagination } = (await ask("GET", `${path}/${list}?limit=1`)).body as Page
+      const reply = await ask("GET", `${path}/${list}?limit=1&cursor=${pagination.nextCursor}`)
+      expect({ status: reply.status, body: reply.body }).toStrictEqual(
+        refused(400, "invalid_request", expect.stringContaining("cursor"))
+      )
+    }
+  })
+
   it("shows each with its state; one of them with its attempts: time, status, duration, first 1 KB of the answer", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const attempts = [attempt(), attempt({ status: 0, response: null, error: "no answer within 15 s" })]

@@ -20,11 +20,12 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
       expect((await lookup()).status).toBe(200)
       platform().nats.cut()
       try {
-        for (const { body, status } of [await lookup(), await tenant.get("/v1/telco/search?npa=212")]) {
+        for (const { body, headers, status } of [await lookup(), await tenant.get("/v1/telco/search?npa=212")]) {
           expect([status, body]).toStrictEqual([
             503,
             { error: "unavailable", message: expect.stringMatching(/stored/) }
           ])
+          expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
         }
         // What was recorded before can be read meanwhile, and what makes no event is answered.
         expect((await tenant.get("/v1/events")).status).toBe(200)
@@ -90,6 +91,7 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
         ] as const) {
           const reply = await tenant.get(path)
           expect([reply.status, reply.body], path).toStrictEqual([503, body])
+          if (path.startsWith("/v1/telco")) expect(reply.headers.get("retry-after"), path).toBe("1")
           expect(JSON.stringify(reply.body)).not.toMatch(/ECONN|postgres|select|127\.0\.0\.1/i)
         }
       } finally {
