@@ -102,6 +102,9 @@ const makeAllowedMethods = (api: HttpApi.Constraint, extra: ReadonlyArray<readon
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** What the formatter says of a field that is not there, where its schema says nothing else. */
+const missingKey = "Missing key"
+
 const places = { Params: "parameter", Query: "parameter", Headers: "header", Payload: "field" } as const
 
 /** The sentence for the first fault of a request that did not decode; quotes what was given. */
@@ -127,6 +130,9 @@ const schemaFailure = (
       return { code: "invalid_request", message: `Invalid parameter '${name}': ${quote(values[0])}. ${expected}.` }
     }
     return { code: "invalid_request", message: `Missing required parameter '${name}'. ${expected}.` }
+  }
+  if (issue?.message === missingKey) {
+    return { code: "invalid_request", message: `Missing required ${places[kind]} '${name}'.` }
   }
   const given = kind === "Params" ? params[name] : undefined
   return {

@@ -90,6 +90,15 @@ describe("POST /v1/webhooks", () => {
     expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: [] })
   })
 
+  it("without enabled_events: 400 naming the field", async () => {
+    const { ask } = await platform().tenant()
+    const { body, status } = await ask("POST", "/v1/webhooks", { url: hookUrl })
+    expect({ status, body }).toStrictEqual({
+      status: 400,
+      body: { error: "invalid_request", message: "Missing required field 'enabled_events'." }
+    })
+  })
+
   it.each(["", "{", "[]", "null", '"url"'])("with the body %s: 400", async (body) => {
     const { ask } = await platform().tenant()
     const reply = await ask("POST", "/v1/webhooks", body)
