@@ -52,13 +52,16 @@ const urlFault = (error: UrlRefused): InvalidRequest | WebhookUrlInvalid =>
 const patternFault = (error: InvalidPattern): InvalidRequest => invalid(error.message)
 
 /** Says when to come back, and that it is worth it. */
-const unavailable = (afterMillis: number, message: string) =>
-  Effect.withFiber((fiber): Effect.Effect<never, Unavailable> => {
+const againAfter = (afterMillis: number): Effect.Effect<void> =>
+  Effect.withFiber((fiber) => {
     const state = Context.getUnsafe(fiber.context, RequestState)
     const seconds = String(Math.max(1, Math.ceil(afterMillis / 1000)))
     state.responseHeaders = { ...state.responseHeaders, "retry-after": seconds }
-    return Effect.fail(new Unavailable({ error: "unavailable", message }))
+    return Effect.void
   })
+
+const unavailable = (afterMillis: number, message: string): Effect.Effect<never, Unavailable> =>
+  Effect.andThen(againAfter(afterMillis), Effect.fail(new Unavailable({ error: "unavailable", message })))
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
@@ -78,8 +81,9 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "EndpointPaused":
     case "TooManyEndpoints":
     case "DeliveryNotRetryable":
-    case "RequestUnderWay":
       return Effect.fail(conflict(error.message))
+    case "RequestUnderWay":
+      return Effect.andThen(againAfter(retryAfterMillis), Effect.fail(conflict(error.message)))
     case "IdempotencyConflict":
       return Effect.fail(new IdempotencyKeyReused({ error: "idempotency_conflict", message: error.message }))
     case "EndpointInvalid":

@@ -60,8 +60,10 @@ describe("a repeat with the same key and body", () => {
     const made = replies.filter(({ status }) => status === 201)
     for (const { status } of replies) expect([201, 409]).toContain(status)
     expect(new Set(made.map(({ body }) => JSON.stringify(body))).size).toBe(1)
-    for (const { body } of replies.filter(({ status }) => status === 409))
+    for (const { body, headers } of replies.filter(({ status }) => status === 409)) {
       expect(body).toStrictEqual({ error: "conflict", message: expect.stringContaining("under way") })
+      expect(headers.get("retry-after")).toBe("1")
+    }
     const [endpoint, ...others] = await endpointsOf(tenant)
     expect(others).toEqual([])
     await tenant.ask("DELETE", `/v1/webhooks/${endpoint!.id}`)

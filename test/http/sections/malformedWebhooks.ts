@@ -118,7 +118,8 @@ export const malformedWebhooksSection = (platform: () => TestPlatform): void => 
         ["POST", `/v1/webhooks/${endpointId}/deliveries/${text}/retry`],
         ...["limit", "cursor"].flatMap((name) =>
           ["deliveries", "skipped"].map((list) => ["GET", `/v1/webhooks/${endpointId}/${list}?${name}=${text}`])
-        )
+        ),
+        ["GET", `/v1/webhooks/${endpointId}/deliveries?status=${text}`]
       ])
       await inBatches(inputs, ([method, target, body]) => ask(method as string, target as string, body))
     })
