@@ -113,6 +113,11 @@ export class MatchedBatch {
     return endpoints
   }
 
+  /** The endpoints of an organization as they are now, without deleted ones. */
+  endpointsOf(organization: string): ReadonlyArray<FoldedEndpoint> {
+    return [...(this.#endpoints.get(organization)?.values() ?? [])]
+  }
+
   /** A fact of an endpoint, and where it asks for a test, its event. */
   fold(record: FactRecord): void {
     const endpoints = this.#of(record.organization)
