@@ -4,7 +4,7 @@
  * `engineTables.ts`.
  */
 import { Cause, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { emptyLogHash } from "../engine/Checkpoints.ts"
 import {
   type Cursor,
@@ -24,14 +24,13 @@ import { isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
 const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
   new CursorsUnavailable({ message: `the cursors in PostgreSQL are not available: ${cause.message}`, cause })
 
-/** Runs effects to their last statement, with a `ReactorTransaction` of their own, and answers what they staged beside their value. */
-const staging = <A, E, R>(sql: SqlClient.SqlClient, effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
+/** Runs effects with a `ReactorTransaction` of their own, and answers what they staged beside their value. */
+const staging = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
   Effect.suspend(() => {
     const staged: Array<() => void> = []
     return Effect.map(
       Effect.provideService(
-        // what fails here was deferred by the effects, so the error is one of theirs
-        Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>),
+        effects,
         ReactorTransaction,
         ReactorTransaction.of({ move, onCommit: (action) => void staged.push(action) })
       ),
@@ -40,11 +39,15 @@ const staging = <A, E, R>(sql: SqlClient.SqlClient, effects: Effect.Effect<A, E,
   })
 
 export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] => {
+  /** Effects with what they have deferred, so that what fails of it is a failure of theirs. */
+  const completely = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+    Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>)
+
   /** A transaction whose staged actions run when it has been committed, even if the fiber is interrupted at that moment. */
   const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
     transaction(
       sql,
-      Effect.flatMap(staging(sql, effects, move), ({ staged, value }) =>
+      Effect.flatMap(staging(effects, move), ({ staged, value }) =>
         Effect.as(
           sql.afterCommit(
             Effect.sync(() => {
@@ -100,7 +103,10 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
           select ${oneMoved}`
     )
 
-  /** A transaction that has failed, however the effects put it, looks whether the cursor had moved. */
+  /**
+   * A transaction that has failed, however the effects put it, looks whether the cursor had moved. What failed at COMMIT and is not the store's
+   * fault was deferred by the effects, so it is a failure of theirs.
+   */
   const unlessMoved = <E>(
     { from, partition, reactor }: CursorMove,
     cause: Cause.Cause<E>
@@ -112,7 +118,9 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
       own(read(partition, reactor)),
       ({ hash, sequence }): Effect.Effect<never, E | CursorMoved> =>
         sequence === from.sequence && hash === from.hash
-          ? Effect.failCause(cause)
+          ? error instanceof CursorsUnavailable && SqlError.isSqlError(error.cause)
+            ? Effect.fail(error.cause as E)
+            : Effect.failCause(cause)
           : Effect.fail(new CursorMoved({ partition, reactor, expected: from, found: { sequence, hash } }))
     )
   }
@@ -141,7 +149,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
 
     attempt: (effects) =>
       Effect.flatMap(ReactorTransaction, (outer) =>
-        Effect.map(transaction(sql, staging(sql, effects), unavailable), ({ staged, value }) => {
+        Effect.map(transaction(sql, staging(completely(effects)), unavailable), ({ staged, value }) => {
           for (const action of staged) outer.onCommit(action)
           return value
         })
@@ -209,7 +217,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
               message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`
             })
           }
-          return yield* effects
+          return yield* completely(effects)
         })
       ),
 

@@ -280,7 +280,10 @@ layer(
       // it may have read the first one by itself
       yield* Deferred.await(looked)
       yield* append([events[1]])
-      assert.deepStrictEqual(bodies(yield* Fiber.join(following)), events.map(({ body }) => body))
+      assert.deepStrictEqual(
+        bodies(yield* Fiber.join(following)),
+        events.map(({ body }) => body)
+      )
     })
   )
 
