@@ -35,7 +35,8 @@ export const layerObservability = (config: Config): Layer.Layer<never> => {
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )
-  if (config.otlpEndpoint === undefined) return logs
+  // spans that nobody collects would only cost
+  if (config.otlpEndpoint === undefined) return Layer.merge(logs, Layer.succeed(References.TracerEnabled, false))
   return Otlp.layerJson({
     baseUrl: config.otlpEndpoint,
     resource: { serviceName: "sluice", serviceVersion: version },

@@ -61,6 +61,11 @@ export class ReactorTransaction extends Context.Service<
   {
     /** Runs after a commit, in order, and not at all after a roll-back. Must not throw. */
     readonly onCommit: (action: () => void) => void
+    /**
+     * The move of the whole transaction. What was known at the end of the last one still holds where this one begins there, because nobody else
+     * can have committed in between. Undefined where there is none: in an `attempt`, and where parked records are worked on.
+     */
+    readonly move?: CursorMove | undefined
   }
 >()("sluice/engine/ReactorTransaction") {}
 

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "./Checkpoints.ts"
-import { type Cursor, CursorMoved, Cursors, type ParkedRecord, ReactorTransaction } from "./Cursors.ts"
+import { type Cursor, type CursorMove, CursorMoved, Cursors, type ParkedRecord, ReactorTransaction } from "./Cursors.ts"
 
 /** What a deployment's cursors hold. Tests and simulations may change it. */
 export interface CursorsStore {
@@ -26,14 +26,18 @@ const sameRecord = (left: ParkedRecord, right: ParkedRecord): boolean =>
   left.index === right.index
 
 /** Runs effects with a transaction of their own; what they staged goes to `onCommit` when they succeed. */
-const runStaged = <A, E, R>(effects: Effect.Effect<A, E, R>, onCommit: (action: () => void) => void) =>
+const runStaged = <A, E, R>(
+  effects: Effect.Effect<A, E, R>,
+  onCommit: (action: () => void) => void,
+  move?: CursorMove
+) =>
   Effect.suspend(() => {
     const staged: Array<() => void> = []
     return Effect.map(
       Effect.provideService(
         effects,
         ReactorTransaction,
-        ReactorTransaction.of({ onCommit: (action) => void staged.push(action) })
+        ReactorTransaction.of({ move, onCommit: (action) => void staged.push(action) })
       ),
       (value) => {
         for (const action of staged) onCommit(action)
@@ -53,7 +57,7 @@ export const make = (store: CursorsStore): Cursors["Service"] => {
       Effect.suspend(() => {
         const actions: Array<() => void> = []
         return Effect.flatMap(
-          runStaged(effects, (action) => actions.push(action)),
+          runStaged(effects, (action) => actions.push(action), move),
           (value) =>
             Effect.suspend(() => {
               const found = read(move.partition, move.reactor)

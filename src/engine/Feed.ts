@@ -1,6 +1,6 @@
 /**
- * The last committed frames of a partition in memory, from which its reactors are fed (architecture, rule 11). Bounded in frames and
- * bytes; who lags behind it reads the log.
+ * The committed frames of a partition that its reactors have not read, in memory (architecture, rule 11). Bounded in frames and bytes; who lags
+ * behind reads the log. What all have read goes at once: kept for long it would only be old garbage.
  */
 import type { CommittedFrame } from "./records.ts"
 
@@ -12,10 +12,14 @@ export class Feed {
   private start = 0
   private bytes = 0
   private readonly listeners = new Set<() => void>()
+  /** Up to where each reader has read. */
+  private readonly read = new Map<string, number>()
 
-  constructor(maximumFrames: number, maximumBytes: number) {
+  /** `readers` are all who read it. */
+  constructor(maximumFrames: number, maximumBytes: number, readers: ReadonlyArray<string>) {
     this.maximumFrames = maximumFrames
     this.maximumBytes = maximumBytes
+    for (const reader of readers) this.read.set(reader, 0)
   }
 
   push(frame: CommittedFrame): void {
@@ -24,15 +28,30 @@ export class Feed {
     while (
       this.frames.length - this.start > 1 &&
       (this.frames.length - this.start > this.maximumFrames || this.bytes > this.maximumBytes)
-    ) {
-      this.bytes -= this.frames[this.start]!.bytes
-      this.start++
-    }
-    if (this.start > this.maximumFrames) {
-      this.frames = this.frames.slice(this.start)
-      this.start = 0
-    }
+    )
+      this.drop()
+    this.cut()
     for (const listener of this.listeners) listener()
+  }
+
+  /** A reader asks for nothing up to this frame any more, as long as its work does not fail. */
+  done(reader: string, sequence: number): void {
+    this.read.set(reader, sequence)
+    let all = sequence
+    for (const one of this.read.values()) all = Math.min(all, one)
+    while (this.start < this.frames.length && this.frames[this.start]!.sequence <= all) this.drop()
+    this.cut()
+  }
+
+  private drop(): void {
+    this.bytes -= this.frames[this.start]!.bytes
+    this.start++
+  }
+
+  private cut(): void {
+    if (this.start <= this.frames.length / 2) return
+    this.frames = this.frames.slice(this.start)
+    this.start = 0
   }
 
   /** The frames after `sequence`, at most `limit`; undefined when some of them are no longer (or not yet) here. */

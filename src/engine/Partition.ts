@@ -388,6 +388,8 @@ export class Partition {
   }
 
   private makeFeed(): Feed {
-    return new Feed(this.parts.config.feedFrames, this.parts.config.feedBytes)
+    const { config, reactors } = this.parts
+    const readers = reactors.map((reactor) => reactor.name)
+    return new Feed(config.feedFrames, config.feedBytes, readers)
   }
 }

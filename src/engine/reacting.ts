@@ -43,6 +43,7 @@ const follow = Effect.fnUntraced(function* (partition: Partition, reactor: React
   /** Up to here frames are taken one by one: one of them holds what cannot be processed. */
   let isolateThrough = 0
   while (true) {
+    partition.feed.done(reactor.name, position.sequence)
     partition.metrics.cursorLag(reactor.name, partition.head.sequence - durable.sequence)
     if (partition.head.sequence <= position.sequence) {
       yield* nextFrame(partition, position.sequence)

@@ -8,6 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Cursors, InvalidCursor, pageOf } from "../platform/Cursors.ts"
 import { unnest } from "../postgres/compiler.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
+import { deferred } from "../postgres/deferred.ts"
 import { EventWakeups } from "./EventWakeups.ts"
 import { type Event, EventId, eventRetentionMillis } from "./event.ts"
 import { eventsTable } from "./migrations.ts"
@@ -111,8 +112,8 @@ export class EventLog extends Context.Service<
 }
 
 /**
- * Appends events with one statement, inside the caller's transaction: exactly once, because that moves a cursor. Readers who wait are
- * woken after the commit.
+ * Appends events with one statement, inside the caller's transaction: exactly once, because that moves a cursor. The statement goes with the
+ * transaction's next one. Readers who wait are woken after the commit.
  */
 export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<LoggedEvent>) {
   if (events.length === 0) return
@@ -124,7 +125,7 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
     events.map(({ event }) => event.createdAt)
   )
   // A log restored from an older copy than this database may bring an event a second time.
-  yield* sql`
+  const insert = sql`
     insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
     select * from ${unnest(
       events.map(({ body, event, index, organizationId, sequence }) => ({
@@ -151,6 +152,7 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
       }
     )}
     on conflict do nothing`
+  yield* deferred(sql, insert)
   const organizations = new Set(events.map(({ organizationId }) => organizationId))
   yield* sql.afterCommit(Effect.sync(() => wakeups.announce(organizations)))
 })

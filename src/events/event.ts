@@ -61,3 +61,22 @@ export const encodeEvent = (event: Event): string =>
     livemode: event.livemode,
     createdAt: event.createdAt
   })
+
+/** An event of the log with its text. */
+export interface ReadEvent {
+  readonly event: Event
+  /** `encodeEvent(event)`. */
+  readonly body: string
+}
+
+const read = new WeakMap<object, ReadEvent>()
+
+/** The event of a record with its text, made once however many parts of a reactor ask for it. Throws as `eventOf` does. */
+export const readEvent = (record: Pick<EventRecord, "id" | "now" | "event">): ReadEvent => {
+  const known = read.get(record)
+  if (known !== undefined) return known
+  const event = eventOf(record)
+  const made = { event, body: encodeEvent(event) }
+  read.set(record, made)
+  return made
+}

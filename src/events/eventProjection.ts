@@ -5,21 +5,17 @@
 import { Effect } from "effect"
 import type { EventRecord, LogRecord } from "../engine/records.ts"
 import { appendEvents, type LoggedEvent } from "./EventLog.ts"
-import { encodeEvent, eventOf } from "./event.ts"
+import { readEvent } from "./event.ts"
 
 const isOurs = (record: LogRecord): record is EventRecord => record._tag === "Event"
 
 /** The entry of a record. Throws on a record that no catalogued emission makes, which is then parked. */
-export const loggedEventOf = (record: EventRecord): LoggedEvent => {
-  const event = eventOf(record)
-  return {
-    organizationId: record.organization,
-    sequence: record.sequence,
-    index: record.index,
-    event,
-    body: encodeEvent(event)
-  }
-}
+export const loggedEventOf = (record: EventRecord): LoggedEvent => ({
+  organizationId: record.organization,
+  sequence: record.sequence,
+  index: record.index,
+  ...readEvent(record)
+})
 
 /** The part of the SQL reactor that keeps the event log. */
 export const eventProjection = {

@@ -3,8 +3,8 @@
  * compare-and-set, so that a zombie rolls back (architecture, rule 11). Needs `SqlClient`, the one that the effects use, and the tables of
  * `engineTables.ts`.
  */
-import { Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Cause, Effect, Layer } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
 import { emptyLogHash } from "../engine/Checkpoints.ts"
 import {
   type Cursor,
@@ -17,32 +17,37 @@ import {
   ReactorTransaction
 } from "../engine/Cursors.ts"
 import { unnest } from "./compiler.ts"
+import { deferred, flushDeferred } from "./deferred.ts"
 import { storableText } from "./text.ts"
-import { mapSqlError, transaction } from "./transactions.ts"
+import { isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
 
 const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
   new CursorsUnavailable({ message: `the cursors in PostgreSQL are not available: ${cause.message}`, cause })
 
-/** Runs effects with a `ReactorTransaction` of their own and answers what they staged beside their value. */
-const staging = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+/** Runs effects with a `ReactorTransaction` of their own, and answers what they staged beside their value. */
+const staging = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
   Effect.suspend(() => {
     const staged: Array<() => void> = []
     return Effect.map(
       Effect.provideService(
         effects,
         ReactorTransaction,
-        ReactorTransaction.of({ onCommit: (action) => void staged.push(action) })
+        ReactorTransaction.of({ move, onCommit: (action) => void staged.push(action) })
       ),
       (value) => ({ value, staged })
     )
   })
 
 export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] => {
+  /** Effects with what they have deferred, so that what fails of it is a failure of theirs. */
+  const completely = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+    Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>)
+
   /** A transaction whose staged actions run when it has been committed, even if the fiber is interrupted at that moment. */
-  const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
+  const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
     transaction(
       sql,
-      Effect.flatMap(staging(effects), ({ staged, value }) =>
+      Effect.flatMap(staging(effects, move), ({ staged, value }) =>
         Effect.as(
           sql.afterCommit(
             Effect.sync(() => {
@@ -63,33 +68,62 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
       ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
     )
 
-  /** Keeps the cursor's row locked until the transaction ends: a zombie waits here and then finds it moved. */
-  const advance = ({ from, partition, reactor, to }: CursorMove) =>
-    from.sequence === 0 && from.hash === emptyLogHash
-      ? sql`
-          insert into engine_cursors (partition, reactor, sequence, hash)
-          values (${partition}, ${reactor}, ${to.sequence}, ${to.hash})
-          on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash
-          where engine_cursors.sequence = 0 and engine_cursors.hash = ${emptyLogHash}
-          returning partition`
-      : sql`
-          update engine_cursors set sequence = ${to.sequence}, hash = ${to.hash}
-          where partition = ${partition} and reactor = ${reactor}
-            and sequence = ${from.sequence} and hash = ${from.hash}
-          returning partition`
-
   /** Failures of this adapter's own statements inside a transaction. */
   const own = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
 
-  const move = (request: CursorMove): Effect.Effect<void, CursorMoved | CursorsUnavailable> =>
-    own(
-      Effect.gen(function* () {
-        if ((yield* advance(request)).length > 0) return
-        const { from, partition, reactor } = request
-        const { hash, sequence } = yield* read(partition, reactor)
-        return yield* new CursorMoved({ partition, reactor, expected: from, found: { sequence, hash } })
-      })
+  /** Fails where no row was moved; as text, so that the server's log tells why. */
+  const oneMoved = sql.literal(
+    "(select case count(*) when 1 then '1' else 'the cursor has moved' end from moved)::int4"
+  )
+
+  /**
+   * Keeps the cursor's row locked until the transaction ends: a zombie waits here and then finds it moved. Goes with the first statement of
+   * the effects, so it fails by itself where the cursor is elsewhere: nothing behind it is run.
+   */
+  const advance = ({ from, partition, reactor, to }: CursorMove) =>
+    deferred(
+      sql,
+      from.sequence === 0 && from.hash === emptyLogHash
+        ? sql`
+          with moved as (
+            insert into engine_cursors (partition, reactor, sequence, hash)
+            values (${partition}, ${reactor}, ${to.sequence}, ${to.hash})
+            on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash
+            where engine_cursors.sequence = 0 and engine_cursors.hash = ${emptyLogHash}
+            returning 1
+          )
+          select ${oneMoved}`
+        : sql`
+          with moved as (
+            update engine_cursors set sequence = ${to.sequence}, hash = ${to.hash}
+            where partition = ${partition} and reactor = ${reactor}
+              and sequence = ${from.sequence} and hash = ${from.hash}
+            returning 1
+          )
+          select ${oneMoved}`
     )
+
+  /**
+   * A transaction that has failed, however the effects put it, looks whether the cursor had moved. What failed at COMMIT and is not the store's
+   * fault was deferred by the effects, so it is a failure of theirs.
+   */
+  const unlessMoved = <E>(
+    { from, partition, reactor }: CursorMove,
+    cause: Cause.Cause<E>
+  ): Effect.Effect<never, E | CursorMoved | CursorsUnavailable> => {
+    const error = Cause.squash(cause)
+    if (Cause.hasInterrupts(cause) || (error instanceof CursorsUnavailable && isStoreFailure(error.cause)))
+      return Effect.failCause(cause)
+    return Effect.flatMap(
+      own(read(partition, reactor)),
+      ({ hash, sequence }): Effect.Effect<never, E | CursorMoved> =>
+        sequence === from.sequence && hash === from.hash
+          ? error instanceof CursorsUnavailable && SqlError.isSqlError(error.cause)
+            ? Effect.fail(error.cause as E)
+            : Effect.failCause(cause)
+          : Effect.fail(new CursorMoved({ partition, reactor, expected: from, found: { sequence, hash } }))
+    )
+  }
 
   const keysOf = (records: ReadonlyArray<ParkedRecord>) =>
     unnest(
@@ -108,11 +142,14 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
 
     read: (partition, reactor) => mapSqlError(read(partition, reactor), unavailable),
 
-    transact: (request, effects) => inTransaction(Effect.andThen(move(request), effects)),
+    transact: (request, effects) =>
+      Effect.catchCause(inTransaction(Effect.andThen(own(advance(request)), effects), request), (cause) =>
+        unlessMoved(request, cause)
+      ),
 
     attempt: (effects) =>
       Effect.flatMap(ReactorTransaction, (outer) =>
-        Effect.map(transaction(sql, staging(effects), unavailable), ({ staged, value }) => {
+        Effect.map(transaction(sql, staging(completely(effects)), unavailable), ({ staged, value }) => {
           for (const action of staged) outer.onCommit(action)
           return value
         })
@@ -180,7 +217,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
               message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`
             })
           }
-          return yield* effects
+          return yield* completely(effects)
         })
       ),
 

@@ -46,6 +46,7 @@ export const make = Effect.fnUntraced(function* (
     prepareTransactionControls: true,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     commit,
+    onCommitFailure,
     isTransaction: (connection) => (connection as PgConnection).inTransaction,
     spanAttributes: [
       ["db.system.name", "postgresql"],
@@ -70,6 +71,12 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
       ? Effect.void
       : Effect.fail(refusedStatement("The transaction was rolled back, because a statement in it had failed", "commit"))
   )
+
+/** What was sent with a COMMIT may have failed, and then the transaction is still open. */
+const onCommitFailure = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
+  (connection as PgConnection).inTransaction
+    ? Effect.asVoid(connection.execute("ROLLBACK", [], undefined))
+    : Effect.void
 
 /** The client under both its names. Fails only on a URL that cannot be read. */
 export const layer = (config: PgConfig): Layer.Layer<PgClient | SqlClient.SqlClient, PostgresUrlInvalid> =>

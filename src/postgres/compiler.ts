@@ -3,6 +3,7 @@
  * driver cannot guess from a JavaScript value: a JSON parameter, and a batch of rows as one array per column.
  */
 import { Statement } from "effect/sql"
+import { binaryArray } from "./binaryArrays.ts"
 
 interface PgJson extends Statement.Custom<"PgJson", unknown> {}
 const pgJson = Statement.custom<PgJson>("PgJson")
@@ -59,7 +60,7 @@ export const unnest = <Columns extends Readonly<Record<string, UnnestType>>>(
     const isJson = type === "json" || type === "jsonb"
     const column = rows.map((row) => (isJson ? jsonText(row[name]) : row[name]))
     if (index > 0) segments.push(Statement.literal(","))
-    segments.push(Statement.parameter(column), Statement.literal(`::${type}[]`))
+    segments.push(Statement.parameter(binaryArray(type, column) ?? column), Statement.literal(`::${type}[]`))
   }
   segments.push(Statement.literal(`) AS batch(${names.map(escapeIdentifier).join(",")})`))
   return Statement.fragment(segments)

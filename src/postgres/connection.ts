@@ -2,12 +2,14 @@
  * One PostgreSQL connection as effect/sql's `Connection`, pooled or dedicated. Statements take turns through a
  * semaphore, since the driver's own queue would let a cancellation hit the statement of another fiber. A statement has
  * settled when the server is ready for the next one, so a connection is never released with an answer outstanding.
+ * BEGIN, and what is deferred, goes with the next statement.
  */
-import { Effect, Semaphore, Stream } from "effect"
+import { Effect, Exit, Semaphore, Stream } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import { type Client, DatabaseError, type QueryResult } from "pg"
 import { cancel, Settlement } from "./cancel.ts"
 import { connectionError, refusedStatement, sqlState, toSqlError } from "./errors.ts"
+import { GroupedQuery, isPrepared, type QueryConfig } from "./grouped.ts"
 import type { StatementNames } from "./statementNames.ts"
 import { streamRows } from "./stream.ts"
 import { checkText, encodeParameters } from "./types.ts"
@@ -17,14 +19,12 @@ export const controlDeadlineMillis = 30_000
 
 const controlStatement = /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/
 
+type Resume = (exit: Exit.Exit<QueryResult, SqlError.SqlError>) => void
+
 type TransformRows = (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
 
-interface Query {
-  readonly name?: string | undefined
-  readonly text: string
-  readonly values: Array<string | Buffer | null>
-  readonly rowMode?: "array"
-}
+/** Statements that wait for the next one at most. */
+const maximumAhead = 16
 
 export class PgConnection implements SqlConnection.Connection {
   readonly client: Client
@@ -33,6 +33,8 @@ export class PgConnection implements SqlConnection.Connection {
   private readonly names: StatementNames
   private readonly turn = Semaphore.makeUnsafe(1)
   private streaming = false
+  /** Not sent yet: goes with the next statement. */
+  private ahead: Array<QueryConfig> = []
 
   constructor(client: Client, names: StatementNames) {
     this.client = client
@@ -48,14 +50,18 @@ export class PgConnection implements SqlConnection.Connection {
 
   /** Whether a transaction is open on a connection that can still end it. */
   get inTransaction(): boolean {
-    return this.failure === undefined && !this.streaming && this.client.getTransactionStatus() !== "I"
+    return this.failure === undefined && !this.streaming && (this.ahead.length > 0 || !this.idle)
+  }
+
+  private get idle(): boolean {
+    return this.client.getTransactionStatus() === "I"
   }
 
   /** Why the pool must not lend the connection again, undefined when it may. */
   get unfit(): Error | undefined {
     if (this.failure !== undefined) return this.failure
     if (this.streaming) return new Error("A stream was left open")
-    return this.client.getTransactionStatus() === "I" ? undefined : new Error("A transaction was left open")
+    return this.idle && this.ahead.length === 0 ? undefined : new Error("A transaction was left open")
   }
 
   /** Completes with the reason once the connection is lost. */
@@ -99,10 +105,27 @@ export class PgConnection implements SqlConnection.Connection {
     return rowsOf(this.run(sql, params, false, "execute"), transformRows)
   }
 
+  /**
+   * Inside a transaction: sends the statement together with the next one, or with `flush`, which then also fails with what this one fails with.
+   * Whatever comes behind a failed one is not run. What was not sent when the transaction is rolled back never is.
+   */
+  defer(sql: string, params: ReadonlyArray<unknown>): Effect.Effect<void, SqlError.SqlError> {
+    return Effect.asVoid(this.run(sql, params, true, "execute", undefined, true))
+  }
+
+  /** Sends what was deferred. */
+  readonly flush: Effect.Effect<void, SqlError.SqlError> = Effect.suspend(() => {
+    if (this.ahead.length === 0) return Effect.void
+    return this.streaming
+      ? this.busy
+      : this.turn.withPermit(this.sent((settlement, resume) => this.submitAhead(settlement, resume)))
+  })
+
   executeStream(sql: string, params: ReadonlyArray<unknown>, transformRows: TransformRows) {
     return Stream.unwrap(
       Effect.gen({ self: this }, function* () {
         if (this.streaming) return yield* this.busy
+        yield* this.flush
         yield* this.turn.takeScoped(1)
         yield* Effect.acquireRelease(
           Effect.sync(() => {
@@ -130,28 +153,90 @@ export class PgConnection implements SqlConnection.Connection {
     params: ReadonlyArray<unknown>,
     prepared: boolean,
     operation: string,
-    rowMode?: "array"
+    rowMode?: "array",
+    deferred = false
   ): Effect.Effect<QueryResult, SqlError.SqlError> {
     const statement = Effect.suspend(() => {
       if (this.streaming) return this.busy
       return this.turn.withPermit(
-        Effect.callback<QueryResult, SqlError.SqlError>((resume) => {
-          if (this.failure !== undefined) {
-            resume(Effect.fail(connectionError(this.failure.message, operation, this.failure)))
-            return
-          }
+        this.sent((settlement, resume) => {
           const query = this.prepare(sql, params, prepared, rowMode)
           if ("reason" in query) {
-            resume(Effect.fail(query))
+            resume(Exit.fail(query))
             return
           }
-          const settlement = new Settlement()
-          this.submit(query, operation, settlement, resume)
-          return Effect.suspend(() => cancel(this, settlement))
+          const known = this.withoutSending(query, deferred)
+          if (known !== undefined) {
+            settlement.settle()
+            resume(Exit.succeed(known))
+            return
+          }
+          // several statements in one text cannot share a Sync with what is ahead of them
+          if (this.ahead.length > 0 && query.name === undefined && query.values.length === 0) {
+            this.submitAhead(new Settlement(), (exit) => {
+              if (Exit.isSuccess(exit) && !settlement.settled) this.submit(query, [], operation, settlement, resume)
+              else {
+                settlement.settle()
+                resume(exit)
+              }
+            })
+            return
+          }
+          this.submit(query, this.takeAhead(), operation, settlement, resume)
         })
       )
     })
     return controlStatement.test(sql) ? this.control(sql, statement) : statement
+  }
+
+  /** A statement on the wire, cancelled where its fiber is interrupted. */
+  private sent(send: (settlement: Settlement, resume: Resume) => void): Effect.Effect<QueryResult, SqlError.SqlError> {
+    return Effect.callback((resume) => {
+      if (this.failure !== undefined) {
+        resume(Exit.fail(connectionError(this.failure.message, "execute", this.failure)))
+        return
+      }
+      const settlement = new Settlement()
+      send(settlement, resume)
+      return Effect.suspend(() => cancel(this, settlement))
+    })
+  }
+
+  private takeAhead(): ReadonlyArray<QueryConfig> {
+    const { ahead } = this
+    this.ahead = []
+    return ahead
+  }
+
+  private submitAhead(settlement: Settlement, resume: Resume): void {
+    const ahead = this.takeAhead()
+    this.submit(ahead.at(-1)!, ahead.slice(0, -1), "execute", settlement, resume)
+  }
+
+  /** The result of a statement that need not be sent, or not now. */
+  private withoutSending(query: QueryConfig, deferred: boolean): QueryResult | undefined {
+    const { ahead } = this
+    switch (query.text) {
+      case "BEGIN":
+        if (!this.idle || ahead.length > 0) return undefined
+        break
+      case "COMMIT":
+        // nothing but its BEGIN
+        if (!this.idle || ahead.length !== 1) return undefined
+        this.ahead = []
+        return resultOf("COMMIT")
+      case "ROLLBACK":
+        if (ahead.length === 0) return undefined
+        this.ahead = []
+        return this.idle ? resultOf("ROLLBACK") : undefined
+      default:
+        // what comes back from a failed savepoint takes with it what was deferred in it
+        if (query.text.startsWith("ROLLBACK TO")) this.ahead = []
+        if (!deferred || (this.idle && ahead.length === 0) || ahead.length >= maximumAhead) return undefined
+    }
+    if (!isPrepared(this.client.connection, query)) return undefined
+    ahead.push(query)
+    return resultOf(query.text)
   }
 
   private prepare(
@@ -159,7 +244,7 @@ export class PgConnection implements SqlConnection.Connection {
     params: ReadonlyArray<unknown>,
     prepared: boolean,
     rowMode: "array" | undefined
-  ): Query | SqlError.SqlError {
+  ): QueryConfig | SqlError.SqlError {
     const name = prepared ? this.names.nameOf(text) : undefined
     try {
       if (name === undefined) checkText(text)
@@ -171,35 +256,41 @@ export class PgConnection implements SqlConnection.Connection {
   }
 
   private submit(
-    query: Query,
+    query: QueryConfig,
+    ahead: ReadonlyArray<QueryConfig>,
     operation: string,
     settlement: Settlement,
-    resume: (effect: Effect.Effect<QueryResult, SqlError.SqlError>) => void
+    resume: Resume
   ): void {
-    this.client.query(query as Query & { name: string }, (error: Error | null, result) => {
+    const answered = (error: Error | null | undefined, result: QueryResult) => {
       if (error === null || error === undefined) {
         settlement.settle()
-        resume(Effect.succeed(Array.isArray(result) ? result[result.length - 1] : result))
+        resume(Exit.succeed(Array.isArray(result) ? result[result.length - 1] : result))
         return
       }
       this.whenReady(error, () => {
-        if (this.isStale(query, error) && !settlement.settled) {
-          this.names.renew(query.text)
+        const group = [...ahead, query]
+        if (group.some(({ name }) => name !== undefined) && this.isStale(error) && !settlement.settled) {
+          for (const { text } of group) this.names.renew(text)
           // Outside a transaction nothing has happened yet, and the statement can run as if it came for the first time.
-          if (this.failure === undefined && !this.inTransaction) {
-            this.submit({ ...query, name: undefined }, operation, settlement, resume)
+          if (this.failure === undefined && this.idle) {
+            const unprepared = group.map((one) => ({ ...one, name: undefined }))
+            this.submit(unprepared.at(-1)!, unprepared.slice(0, -1), operation, settlement, resume)
             return
           }
         }
+        // who went on after the failure would write outside of the transaction
+        if (ahead[0]?.text === "BEGIN" && this.idle) this.destroy("A transaction could not begin")
         settlement.settle()
-        resume(Effect.fail(toSqlError(this.causeOf(error), operation)))
+        resume(Exit.fail(toSqlError(this.causeOf(error), operation)))
       })
-    })
+    }
+    if (ahead.length === 0) this.client.query(query as QueryConfig & { name: string }, answered)
+    else this.client.query(new GroupedQuery(query, ahead) as unknown as QueryConfig & { name: string }, answered)
   }
 
   /** A prepared statement that changed tables have overtaken, or that the session has forgotten (DISCARD, a proxy). */
-  private isStale(query: Query, error: Error): boolean {
-    if (query.name === undefined) return false
+  private isStale(error: Error): boolean {
     const state = sqlState(error)
     return state === "26000" || (state === "0A000" && (error as DatabaseError).routine === "RevalidateCachedQuery")
   }
@@ -246,12 +337,12 @@ export class PgConnection implements SqlConnection.Connection {
     return Effect.catchIf(
       limited,
       () => this.failure !== undefined,
-      () => Effect.succeed(nothing)
+      () => Effect.succeed(resultOf("ROLLBACK"))
     )
   }
 }
 
-const nothing: QueryResult = { command: "ROLLBACK", rowCount: null, oid: 0, fields: [], rows: [] }
+const resultOf = (command: string): QueryResult => ({ command, rowCount: null, oid: 0, fields: [], rows: [] })
 
 const rowsOf = (
   result: Effect.Effect<QueryResult, SqlError.SqlError>,

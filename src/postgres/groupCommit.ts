@@ -2,7 +2,7 @@
  * Writes what many fibers want to write with few statements: what comes in while one batch is being written is the next one. A
  * single writer never waits for company, unless a linger is asked for, where nobody waits for the answer. For outcomes of a work queue and the like. Needs no service.
  */
-import { Cause, Deferred, Duration, Effect, Exit, Latch, Queue, type Scope, Semaphore } from "effect"
+import { Duration, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
 
 export interface GroupCommitOptions<Item, Answer, E> {
   /** Writes a batch and answers one value for each item, in order. What it fails with is what all items of the batch fail with. */
@@ -26,7 +26,7 @@ export interface GroupCommit<Item, Answer, E> {
 
 interface Waiting<Item, Answer, E> {
   readonly item: Item
-  readonly answer: Deferred.Deferred<Answer, E>
+  readonly answer: (effect: Effect.Effect<Answer, E>) => void
 }
 
 /** Starts the writers; with the scope they end, and what is still waiting is interrupted. */
@@ -35,63 +35,65 @@ export const make = <Item, Answer, E>(
 ): Effect.Effect<GroupCommit<Item, Answer, E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { lingerMillis = 0, maximumBatch, maximumWaiting, write, writers = 1 } = options
-    const hurried = Latch.makeUnsafe(lingerMillis <= 0)
+    let isHurried = lingerMillis <= 0
     /** One writer at a time waits for a batch, since two would share what comes in meanwhile. */
     const collecting = Semaphore.makeUnsafe(1)
-    const unanswered = new Set<Deferred.Deferred<Answer, E>>()
-    const settle = (answer: Deferred.Deferred<Answer, E>, effect: Effect.Effect<Answer, E>) => {
-      unanswered.delete(answer)
-      Deferred.doneUnsafe(answer, effect)
-    }
-    const queue = yield* Effect.acquireRelease(Queue.bounded<Waiting<Item, Answer, E>>(maximumWaiting), (held) =>
+    let waiting: Array<Waiting<Item, Answer, E>> = []
+    const writing = new Set<ReadonlyArray<Waiting<Item, Answer, E>>>()
+    const something = Latch.makeUnsafe(false)
+    /** Open where a batch need not linger: it is full or is to hurry. */
+    const enough = Latch.makeUnsafe(isHurried)
+    const room = Latch.makeUnsafe(true)
+    let isClosed = false
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isClosed = true
+        room.openUnsafe()
+        for (const { answer } of [...writing, waiting].flat()) answer(Effect.interrupt)
+      })
+    )
+    const linger = Effect.raceFirst(Effect.sleep(Duration.millis(lingerMillis)), enough.await)
+    const take = Effect.sync(() => {
+      const batch = waiting.slice(0, maximumBatch)
+      waiting = waiting.slice(maximumBatch)
+      if (waiting.length === 0) something.closeUnsafe()
+      if (waiting.length < maximumBatch && !isHurried) enough.closeUnsafe()
+      if (waiting.length < maximumWaiting) room.openUnsafe()
+      writing.add(batch)
+      return batch
+    })
+    const collect = collecting.withPermit(
       Effect.andThen(
-        Queue.shutdown(held),
-        Effect.sync(() => {
-          for (const answer of unanswered) settle(answer, Effect.interrupt)
-        })
+        something.await,
+        Effect.suspend(() => (enough.isOpen() ? take : Effect.andThen(linger, take)))
       )
     )
-    const take = Queue.takeBetween(queue, 1, maximumBatch)
-    const linger = Effect.raceFirst(Effect.sleep(Duration.millis(lingerMillis)), hurried.await)
-    const collect =
-      lingerMillis <= 0
-        ? take
-        : collecting.withPermit(
-            // what lingers stays in the queue, so that an interruption loses nothing
-            Effect.andThen(
-              Queue.peek(queue),
-              Effect.andThen(
-                Effect.suspend(() => (Queue.sizeUnsafe(queue) >= maximumBatch ? Effect.void : linger)),
-                take
-              )
-            )
-          )
     const writeNext = Effect.gen(function* () {
       const batch = yield* collect
-      yield* Effect.onExit(write(batch.map(({ item }) => item)), (exit) =>
-        Effect.sync(() => {
-          for (const [index, { answer }] of batch.entries()) {
-            settle(
-              answer,
-              Exit.isSuccess(exit) ? Effect.succeed(exit.value[index] as Answer) : Effect.failCause(exit.cause)
-            )
-          }
-        })
-      )
-    }).pipe(Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.void)))
+      const exit = yield* Effect.exit(write(batch.map(({ item }) => item)))
+      writing.delete(batch)
+      for (const [index, { answer }] of batch.entries())
+        answer(Exit.isSuccess(exit) ? Effect.succeed(exit.value[index] as Answer) : Effect.failCause(exit.cause))
+    })
     for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(writeNext))
-    return {
-      hurry: Effect.asVoid(hurried.open),
-      submit: (item) =>
-        Effect.suspend(() => {
-          const answer = Deferred.makeUnsafe<Answer, E>()
-          unanswered.add(answer)
-          return Effect.flatMap(
-            Effect.onInterrupt(Queue.offer(queue, { item, answer }), () =>
-              Effect.sync(() => unanswered.delete(answer))
-            ),
-            (taken) => (taken ? Deferred.await(answer) : Effect.interrupt)
-          )
-        })
-    }
+    const submit = (item: Item): Effect.Effect<Answer, E> =>
+      Effect.callback<Answer, E>((resume) => {
+        if (isClosed) {
+          resume(Effect.interrupt)
+          return
+        }
+        if (waiting.length >= maximumWaiting) {
+          room.closeUnsafe()
+          resume(Effect.andThen(room.await, submit(item)))
+          return
+        }
+        waiting.push({ item, answer: resume })
+        something.openUnsafe()
+        if (waiting.length >= maximumBatch) enough.openUnsafe()
+      })
+    const hurry = Effect.sync(() => {
+      isHurried = true
+      enough.openUnsafe()
+    })
+    return { hurry, submit }
   })

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { FoldedEndpoint, TakenDelivery } from "./dispatchPorts.ts"
-import { RememberedEndpoints } from "./endpointRows.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "./endpointRows.ts"
 
 /** What a transaction of the reactor has committed. */
 export interface CommittedDeliveries {
@@ -34,6 +34,8 @@ export class DispatchFeed extends Context.Service<
   {
     /** Endpoints as this process has folded or read them. */
     readonly remembered: RememberedEndpoints
+    /** Whole organizations, as the SQL reactors of this process know them. */
+    readonly organizations: RememberedOrganizations
     /** The dispatcher of this process, while there is one. */
     readonly listener: () => DispatchListener | undefined
     /** Makes this one the dispatcher of the process until the scope ends. */
@@ -44,6 +46,7 @@ export class DispatchFeed extends Context.Service<
     let current: DispatchListener | undefined
     return DispatchFeed.of({
       remembered: new RememberedEndpoints(),
+      organizations: new RememberedOrganizations(),
       listener: () => current,
       attach: (listener) =>
         Effect.asVoid(

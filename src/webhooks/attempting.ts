@@ -49,18 +49,17 @@ const persistently = <A, E, E2>(
   worker: Worker,
   effect: Effect.Effect<A, E>,
   isWorthIt: (error: E) => boolean,
-  otherwise: (error: E) => Effect.Effect<A | undefined, E2>
+  otherwise: (error: E) => Effect.Effect<A | undefined, E2>,
+  pauseMillis = firstPauseMillis
 ): Effect.Effect<A | undefined, E2> =>
-  Effect.gen(function* () {
-    let pauseMillis = firstPauseMillis
-    while (true) {
-      const result = yield* Effect.result(effect)
-      if (result._tag === "Success") return result.success
-      if (!isWorthIt(result.failure)) return yield* otherwise(result.failure)
-      if (worker.isDropped) return undefined
-      yield* Effect.sleep(Duration.millis(pauseMillis))
-      pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
-    }
+  Effect.catch(effect, (error): Effect.Effect<A | undefined, E2> => {
+    if (!isWorthIt(error)) return otherwise(error)
+    if (worker.isDropped) return Effect.succeed(undefined)
+    const nextPauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
+    return Effect.andThen(
+      Effect.sleep(Duration.millis(pauseMillis)),
+      Effect.suspend(() => persistently(worker, effect, isWorthIt, otherwise, nextPauseMillis))
+    )
   })
 
 const isWorthAsking = (error: AskError): boolean => isRetryable(error) || error._tag === "PartitionStopped"
@@ -119,17 +118,21 @@ const record = (
     }
   )
 
-/** The secrets that sign now, the new one first. */
-const secretsOf = (
+/** The secrets that sign now, the new one first, where they were opened before. */
+const knownSecrets = (worker: Worker, endpoint: Endpoint, now: number): ReadonlyArray<string> | undefined => {
+  const { secrets } = worker
+  if (secrets === undefined) return undefined
+  const ids = signingSecretIds(endpoint, now)
+  return secrets.ids.length === ids.length && secrets.ids.every((id, at) => id === ids[at]) ? secrets.texts : undefined
+}
+
+const openSecrets = (
   { secrets }: AttemptParts,
   worker: Worker,
   endpoint: Endpoint,
   now: number
 ): Effect.Effect<ReadonlyArray<string>, SecretsUnavailable> => {
   const ids = signingSecretIds(endpoint, now)
-  const known = worker.secrets
-  if (known !== undefined && known.ids.length === ids.length && known.ids.every((id, at) => id === ids[at]))
-    return Effect.succeed(known.texts)
   return Effect.flatMap(secrets.open(ids), (found) => {
     const texts = ids.map((id) => found.get(id)).filter((text) => text !== undefined)
     // a previous secret that is gone already signs no more; without the current one nothing can be sent
@@ -151,8 +154,9 @@ const brokenAnswer: DeliveryAnswer = {
 
 /** Makes the attempt that a slot was given for. Ends with the slot free and the outcome recorded, or interrupted. */
 export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { dispatching, metrics, sender } = parts
+  // most attempts succeed at an endpoint that is known: they are a few operations only
+  Effect.suspend(() => {
+    const { dispatching } = parts
     const { item: delivery, queue: worker } = slot
     const endpoint = worker.folded?.endpoint
     const begunAt = dispatching.now
@@ -160,94 +164,110 @@ export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<
     if (!isHeld || endpoint === undefined || endpoint === null) {
       // of a deleted endpoint: what is in the store of it is cancelled
       dispatching.release(delivery)
-      dispatching.queue.end(slot, undefined)
-      return dispatching.pump()
+      return leave(parts, slot)
     }
-    if (isExpired(delivery.eventCreatedAt, begunAt)) {
-      dispatching.queue.end(slot, undefined)
-      dispatching.pump()
-      return yield* record(
-        parts,
-        worker,
-        { delivery, made: null, result: { _tag: "Settled", status: "expired" } },
-        delivery
+    if (isExpired(delivery.eventCreatedAt, begunAt))
+      return Effect.andThen(
+        leave(parts, slot),
+        record(parts, worker, { delivery, made: null, result: { _tag: "Settled", status: "expired" } }, delivery)
       )
-    }
-    const answer = yield* send(parts, slot, endpoint, sender)
-    if (answer === undefined) return
-    const endedAt = dispatching.now
-    const durationMillis = endedAt - begunAt
-    metrics.latency(durationMillis)
-    const outcome = classify(answer.attempt, endedAt)
-    dispatching.queue.end(slot, { end: endOf(outcome), durationMillis })
-    dispatching.pump()
-    const made: DeliveryAttempt = {
-      at: begunAt,
-      status: outcome.status,
-      duration: durationMillis,
-      response: answer.response,
-      error: answer.error
-    }
-    if (outcome.result === "succeeded") {
-      const { folded } = worker
-      if (folded?.endpoint && folded.endpoint.consecutiveFailures > 0 && !worker.isSuccessTold) {
-        worker.isSuccessTold = true
-        yield* tell(parts, worker, delivery, { _tag: "RecordSuccess" })
-      }
-      return yield* record(
-        parts,
-        worker,
-        { delivery, made, result: { _tag: "Settled", status: "succeeded" } },
-        delivery
-      )
-    }
-    const { origin } = delivery
-    const schedule = origin === "event" ? dispatching.settings.schedule : singleAttempt
-    const next = nextStep(schedule, delivery.attempt, outcome, endedAt, yield* Random.next)
-    if (next._tag === "RetryAt") {
-      if (outcome.result === "gone") yield* tell(parts, worker, delivery, { _tag: "RecordGone", origin })
-      return yield* record(parts, worker, { delivery, made, result: { _tag: "Again", dueAt: next.atMillis } }, delivery)
-    }
-    if (origin === "event") {
-      const { status } = outcome
-      yield* tell(parts, worker, delivery, { _tag: "RecordFailure", deliveryId: delivery.id, origin, status })
-    }
-    yield* record(parts, worker, { delivery, made, result: { _tag: "Settled", status: "failed" } }, delivery)
+    const secrets = knownSecrets(worker, endpoint, begunAt)
+    if (secrets !== undefined) return post(parts, slot, endpoint, secrets)
+    return Effect.matchEffect(openSecrets(parts, worker, endpoint, begunAt), {
+      onSuccess: (opened) => post(parts, slot, endpoint, opened),
+      onFailure: ({ message }) =>
+        Effect.gen(function* () {
+          yield* Effect.logWarning(`webhook endpoint ${delivery.endpointId}: ${message}`)
+          yield* leave(parts, slot)
+          const dueAt = dispatching.now + secretsPauseMillis
+          yield* record(parts, worker, { delivery, made: null, result: { _tag: "Returned", dueAt } }, delivery)
+        })
+    })
   })
 
-/** Signs and posts; undefined where that could not be done now and the delivery was given back. */
-const send = (parts: AttemptParts, slot: DeliverySlot, endpoint: Endpoint, sender: DeliverySender) =>
-  Effect.gen(function* () {
-    const { dispatching } = parts
-    const { item: delivery, queue: worker } = slot
-    const secrets = yield* Effect.result(secretsOf(parts, worker, endpoint, dispatching.now))
-    if (secrets._tag === "Failure") {
-      yield* Effect.logWarning(`webhook endpoint ${delivery.endpointId}: ${secrets.failure.message}`)
-      dispatching.queue.end(slot, undefined)
-      dispatching.pump()
-      const dueAt = dispatching.now + secretsPauseMillis
-      yield* record(parts, worker, { delivery, made: null, result: { _tag: "Returned", dueAt } }, delivery)
-      return undefined
-    }
-    const flight = dispatching.flying(slot)
-    const exit = yield* Effect.exit(
-      Effect.suspend(() =>
-        sender.send({
-          url: endpoint.url,
-          headers: deliveryHeaders({
-            eventId: delivery.eventId,
-            nowMillis: flight.begunAt,
-            rawBody: delivery.body,
-            secrets: secrets.success
-          }),
-          body: delivery.body,
-          timeoutMillis: dispatching.settings.timeoutMillis
-        })
-      )
-    )
-    dispatching.landed(flight)
-    if (Exit.isSuccess(exit)) return exit.value
-    if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
-    yield* Effect.logError(`a delivery to webhook endpoint ${delivery.endpointId} could not be attempted`, exit.cause)
-    return brokenAnswer
+/** Gives the slot up without an attempt. */
+const leave = ({ dispatching }: AttemptParts, slot: DeliverySlot) =>
+  Effect.sync(() => {
+    dispatching.queue.end(slot, undefined)
+    dispatching.pump()
   })
+
+/** Signs and posts, and sees to what became of it. */
+const post = (
+  parts: AttemptParts,
+  slot: DeliverySlot,
+  endpoint: Endpoint,
+  secrets: ReadonlyArray<string>
+): Effect.Effect<void> => {
+  const { dispatching, sender } = parts
+  const { body, endpointId, eventId } = slot.item
+  const flight = dispatching.flying(slot)
+  const sent = Effect.suspend(() =>
+    sender.send({
+      url: endpoint.url,
+      headers: deliveryHeaders({ eventId, nowMillis: flight.begunAt, rawBody: body, secrets }),
+      body,
+      timeoutMillis: dispatching.settings.timeoutMillis
+    })
+  )
+  return Effect.flatMap(Effect.exit(sent), (exit): Effect.Effect<void> => {
+    dispatching.landed(flight)
+    if (Exit.isSuccess(exit)) return settle(parts, slot, flight.begunAt, exit.value)
+    if (Cause.hasInterrupts(exit.cause)) return Effect.interrupt
+    return Effect.andThen(
+      Effect.logError(`a delivery to webhook endpoint ${endpointId} could not be attempted`, exit.cause),
+      Effect.suspend(() => settle(parts, slot, flight.begunAt, brokenAnswer))
+    )
+  })
+}
+
+/** Frees the slot, tells the endpoint's actor what it must know, and records the outcome. */
+const settle = (
+  parts: AttemptParts,
+  slot: DeliverySlot,
+  begunAt: number,
+  answer: DeliveryAnswer
+): Effect.Effect<void> => {
+  const { dispatching, metrics } = parts
+  const { item: delivery, queue: worker } = slot
+  const endedAt = dispatching.now
+  const durationMillis = endedAt - begunAt
+  metrics.latency(durationMillis)
+  const outcome = classify(answer.attempt, endedAt)
+  dispatching.queue.end(slot, { end: endOf(outcome), durationMillis })
+  dispatching.pump()
+  const made: DeliveryAttempt = {
+    at: begunAt,
+    status: outcome.status,
+    duration: durationMillis,
+    response: answer.response,
+    error: answer.error
+  }
+  if (outcome.result !== "succeeded") return settleFailure(parts, slot, outcome, made, endedAt)
+  const { folded } = worker
+  const recorded = record(parts, worker, { delivery, made, result: { _tag: "Settled", status: "succeeded" } }, delivery)
+  if (!folded?.endpoint || folded.endpoint.consecutiveFailures === 0 || worker.isSuccessTold) return recorded
+  worker.isSuccessTold = true
+  return Effect.andThen(tell(parts, worker, delivery, { _tag: "RecordSuccess" }), recorded)
+}
+
+const settleFailure = Effect.fnUntraced(function* (
+  parts: AttemptParts,
+  { item: delivery, queue: worker }: DeliverySlot,
+  outcome: Outcome,
+  made: DeliveryAttempt,
+  endedAt: number
+) {
+  const { origin } = delivery
+  const schedule = origin === "event" ? parts.dispatching.settings.schedule : singleAttempt
+  const next = nextStep(schedule, delivery.attempt, outcome, endedAt, yield* Random.next)
+  if (next._tag === "RetryAt") {
+    if (outcome.result === "gone") yield* tell(parts, worker, delivery, { _tag: "RecordGone", origin })
+    return yield* record(parts, worker, { delivery, made, result: { _tag: "Again", dueAt: next.atMillis } }, delivery)
+  }
+  if (origin === "event") {
+    const { status } = outcome
+    yield* tell(parts, worker, delivery, { _tag: "RecordFailure", deliveryId: delivery.id, origin, status })
+  }
+  yield* record(parts, worker, { delivery, made, result: { _tag: "Settled", status: "failed" } }, delivery)
+})

@@ -10,6 +10,7 @@ import { ReactorTransaction } from "../engine/Cursors.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../engine/records.ts"
 import { unnest } from "../postgres/compiler.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
+import { deferred } from "../postgres/deferred.ts"
 import { make as makeWorkQueue, maximumBatch } from "../postgres/WorkQueue.ts"
 import { type CommittedDeliveries, DispatchFeed } from "./DispatchFeed.ts"
 import { deliveriesTable, jobsTable, skippedTable } from "./deliveryModel.ts"
@@ -56,8 +57,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
       deliveriesTable,
       deliveries.map((row) => row.event_created_at)
     )
-    for (const rows of chunksOf(deliveries))
-      yield* sql`
+    for (const rows of chunksOf(deliveries)) {
+      const insert = sql`
         insert into ${sql(deliveriesTable)} (id, organization_id, endpoint_id, event_id, event_type, event_created_at,
           origin, created_at, status, attempts, attempt_log, next_attempt_at)
         select id, organization_id, endpoint_id, event_id, event_type, event_created_at,
@@ -72,6 +73,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
           origin: "text"
         })}
         on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
     for (const some of chunksOf(jobs)) yield* queue.put(some)
   }
   if (skipped.length > 0) {
@@ -79,8 +82,8 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
       skippedTable,
       skipped.map((row) => row.event_created_at)
     )
-    for (const rows of chunksOf(skipped))
-      yield* sql`
+    for (const rows of chunksOf(skipped)) {
+      const insert = sql`
         insert into ${sql(skippedTable)} (organization_id, endpoint_id, event_id, event_type, event_created_at, sequence, idx,
           reason)
         select * from ${unnest(rows, {
@@ -94,14 +97,21 @@ const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
           reason: "text"
         })}
         on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
   }
 })
 
 const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord | EventRecord>) {
   const feed = yield* DispatchFeed
   const transaction = yield* ReactorTransaction
-  const organizations = [...new Set(records.map((record) => record.organization))]
-  const endpoints = yield* endpointsOf(organizations, feed.remembered)
+  const { move } = transaction
+  const organizations = new Set(records.map((record) => record.organization))
+  if (move === undefined) for (const { partition } of records) feed.organizations.forget(partition)
+  const known = feed.organizations.of(move)
+  const unknown = [...organizations].filter((organization) => known(organization) === undefined)
+  const endpoints = [...organizations].flatMap((organization) => known(organization) ?? [])
+  if (unknown.length > 0) endpoints.push(...(yield* endpointsOf(unknown, feed.remembered)))
   const batch = new MatchedBatch(endpoints, feed.listener(), yield* Clock.currentTimeMillis)
   for (const record of records) {
     if (record._tag === "Fact") batch.fold(record)
@@ -116,6 +126,11 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord |
   const committed: CommittedDeliveries = { taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints }
   transaction.onCommit(() => {
     for (const folded of changed) feed.remembered.set(folded)
+    if (move !== undefined)
+      feed.organizations.committed(
+        move,
+        [...organizations].map((organization) => [organization, batch.endpointsOf(organization)] as const)
+      )
     feed.listener()?.committed(committed)
   })
 })

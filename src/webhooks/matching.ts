@@ -4,7 +4,7 @@
  * PostgreSQL (`dispatchProjection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../engine/records.ts"
-import { type Event, encodeEvent, eventOf, eventRetentionMillis } from "../events/event.ts"
+import { type Event, encodeEvent, eventRetentionMillis, readEvent } from "../events/event.ts"
 import type { Matchable } from "../events/patterns.ts"
 import type { NewJob } from "../postgres/WorkQueue.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
@@ -113,6 +113,11 @@ export class MatchedBatch {
     return endpoints
   }
 
+  /** The endpoints of an organization as they are now, without deleted ones. */
+  endpointsOf(organization: string): ReadonlyArray<FoldedEndpoint> {
+    return [...(this.#endpoints.get(organization)?.values() ?? [])]
+  }
+
   /** A fact of an endpoint, and where it asks for a test, its event. */
   fold(record: FactRecord): void {
     const endpoints = this.#of(record.organization)
@@ -148,8 +153,8 @@ export class MatchedBatch {
   event(record: EventRecord): void {
     const endpoints = this.#endpoints.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
-    const event = eventOf(record)
-    this.#match(record, event, encodeEvent(event), endpoints.values())
+    const { body, event } = readEvent(record)
+    this.#match(record, event, body, endpoints.values())
   }
 
   /** An event of another origin than the platform's catalogue. */

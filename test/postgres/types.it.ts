@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { PgClient, unnest } from "../../src/postgres/PgClient.ts"
+import { PgClient, type UnnestType, unnest } from "../../src/postgres/PgClient.ts"
 import { freshDatabase } from "../support/database.ts"
 
 /** What goes in as a parameter of the type, and what comes out when it differs. */
@@ -131,6 +131,53 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
       expect(yield* sql`SELECT * FROM batch_of ORDER BY id`).toEqual(rows)
       expect(yield* sql`SELECT count(*) AS nulls FROM batch_of WHERE tags IS NULL`).toEqual([{ nulls: 4_000 }])
       expect(insert([]).compile()[0]).toBe(insert(rows).compile()[0])
+    })
+  )
+
+  it.effect("a column of unnest is the same array as its parameter alone, whatever its values", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const texts = ["", "NULL", 'quotes " and \\ backslashes', "{braces}, commas", "\u0001\n\t", "电话 ☎ 🇨🇦", "\ud83d"]
+      const columns: ReadonlyArray<readonly [UnnestType, ReadonlyArray<unknown>]> = [
+        ["text", [...texts, null, undefined, "é".repeat(40_000)]],
+        ["text", ["a text", 5, true, null]],
+        ["int2", [0, -32_768, 32_767, null]],
+        ["int4", [0, -1, -2_147_483_648, 2_147_483_647, undefined]],
+        ["int8", [0, -1, 2 ** 32 - 1, 2 ** 32, -(2 ** 32), -(2 ** 32) - 1, 1_763_000_000_000, null]],
+        ["int8", [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 9_223_372_036_854_775_807n]],
+        ["int8", ["17", 18, 19n, null]],
+        ["bool", [true, false, null]],
+        ["bool", ["yes", false]],
+        ["float8", [0.5, -1, null]],
+        ["text", [null, null]],
+        ["int8", []]
+      ]
+      for (const [type, values] of columns) {
+        const rows = values.map((value) => ({ value }))
+        const cast = sql.literal(`::${type}[]`)
+        const read = yield* sql`SELECT value FROM ${unnest(rows, { value: type })}`
+        expect(read).toEqual(yield* sql`SELECT value FROM unnest(${values}${cast}) AS alone(value)`)
+        expect(read.length).toBe(values.length)
+      }
+    })
+  )
+
+  it.effect("what a column's type cannot hold is PostgreSQL's own error, in unnest too", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns: ReadonlyArray<readonly [UnnestType, unknown]> = [
+        ["int2", 32_768],
+        ["int4", 2_147_483_648],
+        ["int8", 1.5],
+        ["int8", Number.NaN],
+        ["text", "a\0b"]
+      ]
+      for (const [type, value] of columns) {
+        const cast = sql.literal(`::${type}[]`)
+        const together = yield* Effect.flip(sql`SELECT value FROM ${unnest([{ value }], { value: type })}`)
+        const alone = yield* Effect.flip(sql`SELECT value FROM unnest(${[value]}${cast}) AS alone(value)`)
+        expect(together.reason._tag).toBe(alone.reason._tag)
+      }
     })
   )
 

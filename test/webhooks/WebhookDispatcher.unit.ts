@@ -15,7 +15,7 @@ import {
   type TakenDelivery
 } from "../../src/webhooks/dispatchPorts.ts"
 import type { Endpoint, EndpointCommand } from "../../src/webhooks/endpointModel.ts"
-import { RememberedEndpoints } from "../../src/webhooks/endpointRows.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "../../src/webhooks/endpointRows.ts"
 import { type DispatcherPorts, defaultSettings, make } from "../../src/webhooks/WebhookDispatcher.ts"
 
 const endpoint: Endpoint = {
@@ -109,6 +109,7 @@ const start = (faults: Faults = {}): Effect.Effect<Started, never, Scope.Scope> 
       },
       feed: DispatchFeed.of({
         remembered: new RememberedEndpoints(),
+        organizations: new RememberedOrganizations(),
         listener: () => listener,
         attach: (attached) =>
           Effect.sync(() => {

@@ -1,0 +1,29 @@
+/**
+ * Statements of a transaction whose rows nobody needs: they are sent with the transaction's next statement, as one packet, so that a batch of
+ * writes costs one way to the server and back. One that fails makes the statement fail with which it was sent. Needs no service.
+ */
+import { Context, Effect, Option } from "effect"
+import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
+import { PgConnection } from "./connection.ts"
+
+const ofTransaction = (
+  sql: SqlClient.SqlClient,
+  onPg: (connection: PgConnection) => Effect.Effect<void, SqlError.SqlError>,
+  otherwise: Effect.Effect<void, SqlError.SqlError>
+): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const open = Context.getOption(context, sql.transactionService)
+    const connection: SqlConnection.Connection | undefined = Option.getOrUndefined(open)?.[0]
+    return connection instanceof PgConnection ? onPg(connection) : otherwise
+  })
+
+/** Inside a transaction: runs the statement with the next one, at the latest with COMMIT; outside, at once. */
+export const deferred = (
+  sql: SqlClient.SqlClient,
+  statement: Statement.Statement<unknown>
+): Effect.Effect<void, SqlError.SqlError> =>
+  ofTransaction(sql, (connection) => connection.defer(...statement.compile()), Effect.asVoid(statement))
+
+/** Runs what is deferred, so that a failure comes out here. */
+export const flushDeferred = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError.SqlError> =>
+  ofTransaction(sql, (connection) => connection.flush, Effect.void)

@@ -1,0 +1,147 @@
+import { expect, layer } from "@effect/vitest"
+import { Data, Effect, Exit, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { deferred, flushDeferred } from "../../src/postgres/deferred.ts"
+import { freshDatabase } from "../support/database.ts"
+
+class Refused extends Data.TaggedError("Refused") {}
+
+/** A table with one unique column. Its statements are known to the one connection, as those of a running program are. */
+const ledger = (name: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`CREATE TABLE ${sql(name)} (entry text PRIMARY KEY)`
+    const write = (entry: string) => sql`INSERT INTO ${sql(name)} VALUES (${entry}) RETURNING entry`
+    yield* sql.withTransaction(write("first"))
+    return {
+      sql,
+      write,
+      later: (entry: string) => deferred(sql, write(entry)),
+      entries: Effect.map(
+        sql<{ readonly entry: string }>`SELECT entry FROM ${sql(name)} WHERE entry <> 'first' ORDER BY entry`,
+        (rows) => rows.map((row) => row.entry)
+      )
+    }
+  })
+
+layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("deferred statements", (it) => {
+  it.effect("are run before the next one, which answers its own rows alone", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql, write } = yield* ledger("ordered")
+      const seen = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* later("a")
+          yield* later("b")
+          const rows = yield* write("c")
+          return { rows, entries: yield* entries }
+        })
+      )
+      expect(seen).toEqual({ rows: [{ entry: "c" }], entries: ["a", "b", "c"] })
+    })
+  )
+
+  it.effect("are committed where nothing comes behind them", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("last")
+      yield* sql.withTransaction(later("a"))
+      expect(yield* entries).toEqual(["a"])
+    })
+  )
+
+  it.effect("of more than are held back all are run", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("many")
+      const all = Array.from({ length: 50 }, (_, index) => `e${String(index).padStart(2, "0")}`)
+      yield* sql.withTransaction(Effect.forEach(all, later, { discard: true }))
+      expect(yield* entries).toEqual(all)
+    })
+  )
+
+  it.effect("make the next one fail with what they fail with, and nothing of the transaction stays", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql, write } = yield* ledger("failing")
+      const behind: Array<string> = []
+      const error = yield* sql
+        .withTransaction(
+          Effect.gen(function* () {
+            yield* later("a")
+            yield* later("first")
+            yield* write("b")
+            behind.push("b")
+          })
+        )
+        .pipe(Effect.flip)
+      expect(error.reason._tag).toBe("UniqueViolation")
+      expect(behind).toEqual([])
+      expect(yield* entries).toEqual([])
+    })
+  )
+
+  it.effect("fail with the commit where nothing came behind them, and the connection serves on", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("refused_commit")
+      const pid = sql`SELECT pg_backend_pid() AS pid`
+      const before = yield* pid
+      const error = yield* sql.withTransaction(Effect.andThen(later("a"), later("first"))).pipe(Effect.flip)
+      expect(error.reason._tag).toBe("UniqueViolation")
+      expect(yield* entries).toEqual([])
+      expect(yield* pid).toEqual(before)
+    })
+  )
+
+  it.effect("fail where they are flushed", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("flushed")
+      const reached = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* later("a")
+          yield* flushDeferred(sql)
+          const inner = yield* Effect.exit(sql.withTransaction(Effect.andThen(later("first"), flushDeferred(sql))))
+          return Exit.isFailure(inner)
+        })
+      )
+      expect(reached).toBe(true)
+      expect(yield* entries).toEqual(["a"])
+    })
+  )
+
+  it.effect("are never run once their transaction or savepoint is given up", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("given_up")
+      yield* Effect.exit(sql.withTransaction(Effect.andThen(later("a"), new Refused())))
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* later("b")
+          yield* Effect.exit(sql.withTransaction(Effect.andThen(later("c"), new Refused())))
+          yield* later("d")
+        })
+      )
+      expect(yield* entries).toEqual(["b", "d"])
+    })
+  )
+
+  it.effect("are run before a text of several statements and before a stream", () =>
+    Effect.gen(function* () {
+      const { entries, later, sql } = yield* ledger("several")
+      const counts = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* later("a")
+          const texts = yield* sql.unsafe("SELECT 1; SELECT count(*)::int4 AS count FROM several").unprepared
+          yield* later("b")
+          const streamed = yield* Stream.runCollect(sql`SELECT count(*)::int4 AS count FROM several`.stream)
+          return [...texts, ...streamed]
+        })
+      )
+      expect(counts).toEqual([{ count: 2 }, { count: 3 }])
+      expect(yield* entries).toEqual(["a", "b"])
+    })
+  )
+
+  it.effect("run at once outside of a transaction", () =>
+    Effect.gen(function* () {
+      const { entries, later } = yield* ledger("outside")
+      yield* later("a")
+      expect(yield* entries).toEqual(["a"])
+    })
+  )
+})
