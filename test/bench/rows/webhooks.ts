@@ -17,6 +17,8 @@ import type { OpenSample, SluiceLoad } from "../workloads/webhooks/sluice.ts"
 import { runWorkload, startWorkload } from "../workloads/workload.ts"
 
 const warmUpSeconds = 4
+/** Of an open loop, which at its lower rate takes longer until what it runs is compiled. */
+const openWarmUpSeconds = 10
 const measuredSeconds = 5
 /** Events on their way at most in the closed loops, and where they are more than an endpoint's window holds. */
 const outstanding = 1_024
@@ -91,7 +93,7 @@ const openLoop = (
 ): Promise<OpenLoopSample> =>
   withSink(round, { remembers: true }, async ({ dataFolder, received, url }) => {
     const { child } = await startWorkload(round.workbench, "webhooks/sluice", {
-      ...{ url, dataFolder, outstanding, warmUpSeconds },
+      ...{ url, dataFolder, outstanding, warmUpSeconds: openWarmUpSeconds },
       ...load
     })
     try {
