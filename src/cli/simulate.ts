@@ -18,8 +18,8 @@ import {
   requiredMarks
 } from "../simulation/index.ts"
 
-/** Scenarios between two progress lines; between two of them the command can be interrupted. */
-const chunk = 25
+/** Scenarios between two progress lines, where the command can be interrupted. A campaign plays its first one and each fiftieth after it twice. */
+const chunk = 50
 
 const failed = (message: string) => new CliError.UserError({ cause: new Error(message), userMessage: message })
 

@@ -2,7 +2,8 @@
  * The loop of a serving partition: decide a drain, append its frame, then let the state advance and the replies go (architecture, rules 2, 5,
  * 6, 7). Ends with why it cannot go on.
  */
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
+import { Alarm } from "./Alarm.ts"
 import { type AppendOutcome, append } from "./append.ts"
 import { OutcomeUnknown, PartitionMoved, Unavailable } from "./errors.ts"
 import { headAfter, identityOf } from "./frame.ts"
@@ -30,12 +31,14 @@ const logPollMillis = 100
 const clockPollMillis = 250
 
 /** Serves until the partition is fenced, has to restart, or is closing and has nothing left to do. */
-export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd> {
+export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd, never, Scope.Scope> {
+  const scope = yield* Effect.scope
+  const alarm = new Alarm(() => partition.wakeup.notify())
   while (true) {
     switch (partition.step()) {
       case "idle": {
         if (partition.closing && partition.mailbox.size === 0) return { _tag: "Closed" }
-        yield* waitForWork(partition)
+        yield* waitForWork(partition, alarm, scope)
         break
       }
       case "yield":
@@ -67,13 +70,16 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
   }
 })
 
-const waitForWork = (partition: Partition): Effect.Effect<void> => {
-  const heldFor = Number(partition.heldUntil - partition.nanos()) / 1e6
+const waitForWork = (partition: Partition, alarm: Alarm, scope: Scope.Scope): Effect.Effect<void> => {
+  const now = partition.nanos()
+  const heldFor = Number(partition.heldUntil - now) / 1e6
   const untilTimer = partition.nextWakeAt() - partition.parts.clock.currentTimeMillisUnsafe()
   const millis = heldFor > 0 ? Math.max(heldFor, untilTimer) : untilTimer
   if (millis === Number.POSITIVE_INFINITY && heldFor <= 0) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(heldFor > 0 ? heldFor : millis)), maximumSleepMillis)
-  return partition.pause(bounded)
+  // one that rings earlier only lets the loop look once more
+  if (alarm.ringsBy(now + BigInt(bounded) * 1_000_000n)) return partition.wakeup.wait
+  return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
 }
 
 /** The longest sleep towards a timer: the system's clock may be set meanwhile. */

@@ -41,18 +41,26 @@ const statement = <A, E, F>(
   unavailable: (message: string) => F,
   effect: (fault: string | undefined) => Effect.Effect<A, E>
 ): Effect.Effect<A, E | F> =>
-  Effect.suspend(() => {
+  // one callback instead of a chain of effects: there are some hundred statements in a scenario
+  Effect.callback<A, E | F>((resume) => {
+    const { world } = simulation
+    const { process } = engine
     const fault = operation === undefined ? undefined : simulation.faults.take(operation)
-    const away = Effect.andThen(
-      wait(simulation, engine, statementTimeoutMillis),
-      Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
-    )
-    if (fault === "unavailable" || fault === "lost") return away
-    const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-    return Effect.andThen(
-      wait(simulation, engine, there),
-      Effect.suspend((): Effect.Effect<A, E | F> => (simulation.isOut("database") ? away : effect(fault)))
-    )
+    let cancel: () => void
+    const giveUp = () => {
+      cancel = world.after(statementTimeoutMillis, process, () =>
+        resume(Effect.fail(unavailable("simulated: the database does not answer")))
+      )
+    }
+    if (fault === "unavailable" || fault === "lost") giveUp()
+    else {
+      const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
+      cancel = world.after(there, process, () => {
+        if (simulation.isOut("database")) giveUp()
+        else resume(effect(fault))
+      })
+    }
+    return Effect.sync(() => cancel())
   })
 
 export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine): Checkpoints["Service"] => {

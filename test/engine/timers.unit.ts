@@ -1,9 +1,12 @@
 /** The order of timers, against a plain sorted list. */
 import { describe, expect, it } from "@effect/vitest"
-import { Arbitrary, Schema } from "effect"
+import { Arbitrary, Clock, Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { compareAddresses } from "../../src/engine/address.ts"
 import type { TimerRow } from "../../src/engine/Checkpoints.ts"
 import { Timers } from "../../src/engine/timers.ts"
+import { Reminder } from "./support/actors.ts"
+import { makeDeployment, serving } from "./support/deployment.ts"
 
 const Small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 }))
 const Steps = Schema.Array(Schema.Struct({ at: Small, name: Small, advance: Schema.Boolean }))
@@ -70,4 +73,30 @@ describe("timers", () => {
     expect(timers.nextAt()).toBe(20)
     expect(timers.takeDue(30, 10).map(({ wakeAt }) => wakeAt)).toEqual([20, 30])
   })
+})
+
+describe("a serving partition", () => {
+  const times = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 200_000 }))).check(
+    Schema.isMaxLength(6)
+  )
+
+  it.effect.prop(
+    "wakes at each of its timers' times, whatever it slept towards before",
+    [Arbitrary.schema(times)],
+    ([ats]) =>
+      Effect.gen(function* () {
+        const { engine } = yield* serving(makeDeployment())
+        const begun = yield* Clock.currentTimeMillis
+        const of = (n: number) => ({ organization: `org_${n}` })
+        for (const [n, at] of ats.entries()) {
+          yield* engine.ask(Reminder, of(n), { _tag: "Set", at: begun + at })
+          yield* TestClock.adjust(0)
+        }
+        // in one go, so that nobody asks anything meanwhile: a timer that was missed would ring late
+        yield* TestClock.adjust("5 minutes")
+        for (const [n, at] of ats.entries()) {
+          expect(yield* engine.ask(Reminder, of(n), { _tag: "Rang" })).toEqual([begun + at])
+        }
+      })
+  )
 })
