@@ -25,7 +25,12 @@ export const purgeableBelow = (
   return below >= 2 ? below : undefined
 }
 
-/** Purges below `sequence` when that is between 2 and the last sequence, and not below the first already. Answers whether it did. */
+/**
+ * Purges below `sequence` when that is between 2 and the last sequence, and not below the first already. Answers whether it did.
+ *
+ * No server purges on a condition, so a log may lose its end between the look and the purge, which then empties it up to `sequence` - 1. The loss
+ * is still found: `purgeableBelow` answers the lowest witness's own place, so that every witness is above that end, and all that went is covered.
+ */
 export const purge = (log: Log, sequence: number): Effect.Effect<boolean, JournalUnavailable> =>
   Effect.flatMap(log.state, (state) =>
     Number.isSafeInteger(sequence) && sequence >= 2 && sequence <= state.lastSequence && sequence > state.firstSequence

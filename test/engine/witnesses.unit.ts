@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import * as CheckpointsMemory from "../../src/engine/CheckpointsMemory.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import * as JournalMemory from "../../src/engine/JournalMemory.ts"
+import { purgeableBelow } from "../../src/engine/purge.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import {
@@ -92,6 +93,25 @@ describe("rule 9, witnesses", () => {
       yield* JournalMemory.openLog(deployment.journal, 0).purgeBelow(newest + 4)
       expect(yield* refusal(deployment)).toContain(`stands at frame ${newest}, but the log begins at ${newest + 4}`)
     })
+  )
+
+  it.effect(
+    "given a log that lost its end while a purge was under way, then it refuses to start, and the newest checkpoint's state can go on",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const reactors = [follower]
+        yield* addEach(deployment, 20, { config: { checkpointFrames: 5 }, reactors })
+        const { records } = deployment.checkpoints.of(0)
+        const below = purgeableBelow(records, [...deployment.cursors.cursors.values()], new Set())!
+        // the server had come back without what it is told to keep: it is empty then, and goes on after the purge's place
+        Object.assign(deployment.journal.log(0), { frames: [], firstSequence: below, bytes: 0 })
+        expect(yield* refusal(deployment, { reactors })).toContain(`but the log ends at ${below - 1}`)
+
+        yield* recover(deployment, false, ["follower"])
+        const { engine } = yield* serving(deployment, { reactors })
+        expect(yield* engine.ask(Counter, target, add(1))).toBe(21)
+      })
   )
 
   it.effect("given lost checkpoints and a purged log, then the partition refuses to start", () =>
