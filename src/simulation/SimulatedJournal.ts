@@ -132,7 +132,13 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
         world.after(requestTimeoutMillis, process, () => resume(unavailable()))
         return
       }
+      const outages = simulation.machineOutages
       world.after(latency(), undefined, () => {
+        // its connection has ended with the server, and nobody is left to send it again: a purge must not reach what comes back
+        if (outages !== simulation.machineOutages) {
+          simulation.marks.reach("fault, log: a request under way was lost with the machine")
+          return
+        }
         if (simulation.isOut("log")) {
           world.after(requestTimeoutMillis, process, () => resume(unavailable()))
           return

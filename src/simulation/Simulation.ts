@@ -17,6 +17,7 @@ import { makeBooksStore, Worker } from "./Books.ts"
 import type { Checker, Observer } from "./Checker.ts"
 import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
+import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
 import { Prng } from "./Prng.ts"
@@ -188,6 +189,7 @@ export class Simulation {
   /** A process has ended: whoever waits for it sees the connection close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
+    if (this.isHealed) restartLater(this)
     for (const operation of this.operations) {
       if (operation.answer !== undefined) continue
       const attempt = operation.attempts[operation.attempts.length - 1]

@@ -15,7 +15,20 @@ export const restMillis = 3_000
 
 /** Somebody starts a process when none lives. */
 export const ensureOwner = (simulation: Simulation): void => {
-  if (simulation.living().length === 0) simulation.start()
+  if (simulation.living().length > 0) return
+  simulation.start()
+  if (simulation.isHealed) setClocksRight(simulation)
+}
+
+/** After so long somebody notices that the last process has died, milliseconds. */
+const restartMillis = 100
+
+/**
+ * Starts a process soon where none lives. A fault that was taken before the healing may kill one after it ("crash after the commit"), and no step
+ * comes any more that would start another.
+ */
+export const restartLater = (simulation: Simulation): void => {
+  simulation.world.after(restartMillis, undefined, () => ensureOwner(simulation))
 }
 
 /** An operator brings back what the disks had lost. */
@@ -98,7 +111,7 @@ export const comeToRest = (simulation: Simulation): void => {
     const engine = stopped()
     if (engine === undefined) return
     simulation.crash(engine, "by an operator, since it had stopped")
-    simulation.start()
+    ensureOwner(simulation)
   }
 }
 
