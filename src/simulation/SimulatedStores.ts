@@ -75,7 +75,9 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
       ask("listCheckpoints", (fault) =>
         Effect.map(
           inner.list(partition),
-          (records): ReadonlyArray<CheckpointRecord> => (fault === "stale" ? records.slice(1) : records)
+          (records): ReadonlyArray<CheckpointRecord> =>
+            // both stores forgetting the same at once is beyond the promise: nothing is left that could tell of the loss (rule 9)
+            fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),
     save: (write) =>
