@@ -113,10 +113,14 @@ describe("a window that has ended", () => {
 describe("its memory", () => {
   setFlagsFromString("--expose-gc")
   const collect: () => void = runInNewContext("gc")
+  /** The least of some looks: buffers that one collection has found are given back beside it, and are counted until then. */
   const heldBytes = () => {
-    collect()
-    const { arrayBuffers, heapUsed } = process.memoryUsage()
-    return heapUsed + arrayBuffers
+    const looks = Array.from({ length: 4 }, () => {
+      collect()
+      const { arrayBuffers, heapUsed } = process.memoryUsage()
+      return heapUsed + arrayBuffers
+    })
+    return Math.min(...looks)
   }
 
   it("stays within the stated bytes per key beside the key, and is given back after the window", () => {
