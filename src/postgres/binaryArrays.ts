@@ -3,19 +3,28 @@
  * taken apart there character by character. Only what has one obvious form; everything else goes as text. Needs no service.
  */
 
-/** Object ids of the element types, from PostgreSQL's catalogue (`pg_type.dat`). */
-const elementOids: Readonly<Record<string, number>> = { bool: 16, int8: 20, int2: 21, int4: 23, text: 25 }
+interface ElementType {
+  /** Its object id in PostgreSQL's catalogue (`pg_type.dat`). */
+  readonly oid: number
+  /** Of one element; undefined where they differ. */
+  readonly bytes?: number
+  /** Integers from `-limit` to below `limit` are sent. */
+  readonly limit?: number
+}
+
+const elementTypes: Readonly<Record<string, ElementType>> = {
+  bool: { oid: 16, bytes: 1 },
+  int8: { oid: 20, bytes: 8, limit: Number.MAX_SAFE_INTEGER },
+  int2: { oid: 21, bytes: 2, limit: 2 ** 15 },
+  int4: { oid: 23, bytes: 4, limit: 2 ** 31 },
+  text: { oid: 25 }
+}
 
 const headerBytes = 20
 const emptyBytes = 12
 const sizeBytes = 4
 
 const twoTo32 = 2 ** 32
-
-/** Fewer bytes than this are not worth a buffer of their own. */
-const bytesOf = (type: string): number => (type === "int8" ? 8 : type === "int4" ? 4 : type === "int2" ? 2 : 1)
-
-const limits: Readonly<Record<string, number>> = { int2: 2 ** 15, int4: 2 ** 31, int8: Number.MAX_SAFE_INTEGER }
 
 const header = (buffer: Buffer, oid: number, count: number, hasNull: boolean): void => {
   buffer.writeInt32BE(1, 0)
@@ -54,9 +63,7 @@ const texts = (values: ReadonlyArray<unknown>, oid: number): Buffer | undefined 
   return buffer
 }
 
-const numbers = (type: string, values: ReadonlyArray<unknown>, oid: number): Buffer | undefined => {
-  const size = bytesOf(type)
-  const limit = limits[type]
+const numbers = (values: ReadonlyArray<unknown>, oid: number, size: number, limit?: number): Buffer | undefined => {
   const buffer = Buffer.allocUnsafe(headerBytes + values.length * (sizeBytes + size))
   let hasNull = false
   let at = headerBytes
@@ -85,12 +92,13 @@ const numbers = (type: string, values: ReadonlyArray<unknown>, oid: number): Buf
 
 /** The values as an array of the element type, or undefined where they are better sent as text. */
 export const binaryArray = (type: string, values: ReadonlyArray<unknown>): Buffer | undefined => {
-  const oid = elementOids[type]
-  if (oid === undefined) return undefined
+  const elementType = elementTypes[type]
+  if (elementType === undefined) return undefined
+  const { bytes, limit, oid } = elementType
   if (values.length === 0) {
     const buffer = Buffer.alloc(emptyBytes)
     buffer.writeInt32BE(oid, 8)
     return buffer
   }
-  return type === "text" ? texts(values, oid) : numbers(type, values, oid)
+  return bytes === undefined ? texts(values, oid) : numbers(values, oid, bytes, limit)
 }

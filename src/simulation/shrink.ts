@@ -15,6 +15,21 @@ export interface Shrunk {
   readonly plays: number
 }
 
+/** Leaves out as many items as it can, half of them at first and then ever fewer, while what is left still fails. */
+export const leaveOut = <A>(
+  items: ReadonlyArray<A>,
+  stillFails: (rest: ReadonlyArray<A>) => boolean
+): ReadonlyArray<A> => {
+  let left = items
+  for (let size = Math.max(1, left.length); size >= 1; size = Math.floor(size / 2))
+    for (let from = 0; from < left.length; ) {
+      const rest = [...left.slice(0, from), ...left.slice(from + size)]
+      if (stillFails(rest)) left = rest
+      else from += size
+    }
+  return left
+}
+
 /** `fails` plays a scenario and says whether it still fails in the same way. */
 export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate: Scenario) => boolean): Shrunk => {
   let plays = 0
@@ -26,25 +41,10 @@ export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate
     best = candidate
     return true
   }
-  const leaveOut = <A>(read: (from: Scenario) => ReadonlyArray<A>, write: (values: ReadonlyArray<A>) => Scenario) => {
-    for (let size = Math.max(1, read(best).length); size >= 1; size = Math.floor(size / 2)) {
-      let from = 0
-      while (from < read(best).length) {
-        const values = read(best)
-        if (!attempt(write([...values.slice(0, from), ...values.slice(from + size)]))) from += size
-      }
-    }
-  }
   for (let before = Number.POSITIVE_INFINITY; sizeOf(best) < before && plays < maximumPlays; ) {
     before = sizeOf(best)
-    leaveOut(
-      ({ faults }) => faults,
-      (faults) => ({ ...best, faults })
-    )
-    leaveOut(
-      ({ steps }) => steps,
-      (steps) => ({ ...best, steps })
-    )
+    leaveOut(best.faults, (faults) => attempt({ ...best, faults }))
+    leaveOut(best.steps, (steps) => attempt({ ...best, steps }))
     for (const topology of simplerTopologies(best.topology))
       attempt({ ...best, topology: { ...best.topology, ...topology } })
     for (let index = 0; index < best.steps.length; index++) {

@@ -1,11 +1,11 @@
 /** Handlers of telco. Needs `Telco`. */
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { SluiceApi } from "../http/api.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
-import { RequestState } from "../http/RequestState.ts"
+import { retryAfter } from "../http/RequestState.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
@@ -18,12 +18,7 @@ const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "u
 
 /** The same of what is away for a while; says when to come back. */
 const unavailableFor = (afterMillis: number, message: string) =>
-  Effect.withFiber((fiber) => {
-    const state = Context.getUnsafe(fiber.context, RequestState)
-    const seconds = String(Math.max(1, Math.ceil(afterMillis / 1000)))
-    state.responseHeaders = { ...state.responseHeaders, "retry-after": seconds }
-    return unavailable(message)
-  })
+  Effect.andThen(retryAfter(afterMillis), unavailable(message))
 
 const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
 

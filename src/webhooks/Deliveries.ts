@@ -87,8 +87,9 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks through
-     * `maximumScannedDeliveries`. A cursor is good with any status.
+     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be
+     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScannedDeliveries`. A cursor is good
+     * with any status.
      */
     readonly list: (
       place: EndpointPlace,

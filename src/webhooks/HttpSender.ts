@@ -79,6 +79,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
     this.#done = done
+    // the system's time: sockets know no other, and a simulation has a sender of its own in this one's place
     this.#timer = setTimeout(() => this.#timedOut(timeoutMillis), timeoutMillis)
   }
 

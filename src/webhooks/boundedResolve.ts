@@ -40,7 +40,10 @@ interface Waiting {
 const noAnswer = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} was not found in time`), { code: "EAI_AGAIN" })
 
-/** `resolve` with those bounds. `now` is monotonic, in milliseconds. */
+/**
+ * `resolve` with those bounds. `now` is monotonic, in milliseconds. The system's time by default, for its own timer too: undici calls it where no
+ * fiber and so no Clock is, and a simulation replaces the sender that it belongs to.
+ */
 export const boundedResolve = (resolve: Resolve, now: () => number = () => performance.now()): Resolve => {
   const known = new Map<string, Known>()
   const pending = new Map<string, Promise<ReadonlyArray<ResolvedAddress>>>()

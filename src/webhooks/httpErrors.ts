@@ -2,11 +2,11 @@
  * What callers are told of the faults of webhook endpoints (platform-api.md, "Webhook errors"; decisions, "Status codes and bodies"): a fault
  * of the request or of the endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
  */
-import { Context, Effect, Predicate } from "effect"
+import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 import { type AskError, isRetryable } from "../engine/errors.ts"
 import type { InvalidPattern } from "../events/patterns.ts"
-import { RequestState } from "../http/RequestState.ts"
+import { retryAfter } from "../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import type { InvalidCursor } from "../platform/Cursors.ts"
 import type { IdempotencyConflict } from "../platform/idempotency.ts"
@@ -51,17 +51,8 @@ const urlFault = (error: UrlRefused): InvalidRequest | WebhookUrlInvalid =>
 
 const patternFault = (error: InvalidPattern): InvalidRequest => invalid(error.message)
 
-/** Says when to come back, and that it is worth it. */
-const againAfter = (afterMillis: number): Effect.Effect<void> =>
-  Effect.withFiber((fiber) => {
-    const state = Context.getUnsafe(fiber.context, RequestState)
-    const seconds = String(Math.max(1, Math.ceil(afterMillis / 1000)))
-    state.responseHeaders = { ...state.responseHeaders, "retry-after": seconds }
-    return Effect.void
-  })
-
 const unavailable = (afterMillis: number, message: string): Effect.Effect<never, Unavailable> =>
-  Effect.andThen(againAfter(afterMillis), Effect.fail(new Unavailable({ error: "unavailable", message })))
+  Effect.andThen(retryAfter(afterMillis), Effect.fail(new Unavailable({ error: "unavailable", message })))
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
@@ -83,7 +74,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "DeliveryNotRetryable":
       return Effect.fail(conflict(error.message))
     case "RequestUnderWay":
-      return Effect.andThen(againAfter(retryAfterMillis), Effect.fail(conflict(error.message)))
+      return Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(conflict(error.message)))
     case "IdempotencyConflict":
       return Effect.fail(new IdempotencyKeyReused({ error: "idempotency_conflict", message: error.message }))
     case "EndpointInvalid":

@@ -175,7 +175,7 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
  *
  * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation either of the two
  * fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in either direction; `Infinity` turns that
- * check off. `nowMillis` is for tests. The comparison takes the same time wherever signatures differ.
+ * check off. `nowMillis` is for tests; by default it is the system's time, because a receiver has no Effect and so no Clock. The comparison takes the same time wherever signatures differ.
  *
  * Throws `WebhookVerificationError` for a delivery that is not to be trusted (answer it with 400), `TypeError` without a secret and
  * `RangeError` for a tolerance that is none. Deliveries are at least once: remember `eventId` where that matters.

@@ -42,8 +42,7 @@ export const adminSection = (context: () => AdminContext): void => {
         headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json", ...options.headers },
         ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) })
       })
-      // biome-ignore lint/suspicious/noExplicitAny: the tests look at what came
-      return { status: response.status, headers: response.headers, body: (await response.json()) as any }
+      return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
     }
 
     const invalid = (message: unknown) => ({ success: false, error: { code: "invalid_request", message } })

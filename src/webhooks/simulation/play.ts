@@ -1,9 +1,10 @@
 /** Plays a scenario: its steps one after the other, then a world in which nothing goes wrong any more, where everything must come to its end. */
 import type { Marks } from "../../simulation/Marks.ts"
+import { leaveOut } from "../../simulation/shrink.ts"
 import { RunawaySimulation } from "../../simulation/World.ts"
 import { webhookCheckers } from "./checkers/index.ts"
 import { urlOf } from "./Network.ts"
-import type { Fault, Scenario, Step } from "./Scenario.ts"
+import type { Scenario, Step } from "./Scenario.ts"
 import { Simulation, type SimulationOptions, type Violation } from "./Simulation.ts"
 
 export interface PlayOptions extends Partial<SimulationOptions> {}
@@ -152,27 +153,14 @@ export const shrink = (scenario: Scenario, options: PlayOptions = {}): Scenario 
   const { violation } = play(scenario, options)
   if (violation === undefined) return scenario
   let best = scenario
-  const fails = (candidate: Scenario) => play(candidate, options).violation?.checker === violation.checker
-  const leaveOut = <A extends Step | Fault>(
-    all: (from: Scenario) => ReadonlyArray<A>,
-    made: (rest: ReadonlyArray<A>) => Scenario
-  ) => {
-    for (let size = all(best).length; size >= 1; size = Math.floor(size / 2))
-      for (let from = 0; from < all(best).length; ) {
-        const candidate = made([...all(best).slice(0, from), ...all(best).slice(from + size)])
-        if (fails(candidate)) best = candidate
-        else from += size
-      }
+  const attempt = (candidate: Scenario): boolean => {
+    if (play(candidate, options).violation?.checker !== violation.checker) return false
+    best = candidate
+    return true
   }
   for (let round = 0; round < 2; round++) {
-    leaveOut(
-      ({ faults }) => faults,
-      (faults) => ({ ...best, faults })
-    )
-    leaveOut(
-      ({ steps }) => steps,
-      (steps) => ({ ...best, steps })
-    )
+    leaveOut(best.faults, (faults) => attempt({ ...best, faults }))
+    leaveOut(best.steps, (steps) => attempt({ ...best, steps }))
   }
   return best
 }
