@@ -28,7 +28,7 @@ export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
 /** What is stored was sealed under a key that is not among the configured ones: most likely another one was configured. Terminal. */
 export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
   override get message(): string {
-    return `Webhooks' signing secrets in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY: put that key behind the new one, separated by a comma`
+    return `Webhooks' signing secrets in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY, or without it in the data folder's secrets/secrets.key: put that key behind the new one there, separated by a comma`
   }
 }
 
