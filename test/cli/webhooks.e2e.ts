@@ -106,7 +106,7 @@ describe("serve with a named database", () => {
     })
     const sentence = await refused({ SLUICE_SECRETS_KEY: other })
     expect(sentence).toMatch(
-      /^sluice: Webhooks' signing secrets in this database were stored under another key \([0-9a-f]{8}\) than those in SLUICE_SECRETS_KEY: put that key behind the new one, separated by a comma$/
+      /^sluice: Webhooks' signing secrets in this database were stored under another key \([0-9a-f]{8}\) than those in SLUICE_SECRETS_KEY, or without it in the data folder's secrets\/secrets\.key: put that key behind the new one there, separated by a comma$/
     )
     expect(sentence).not.toContain(one)
     await during({ ...named, SLUICE_SECRETS_KEY: `${other},${one}` }, await folder(), async (platform) => {
