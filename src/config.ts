@@ -4,6 +4,7 @@
  * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
  */
 import { Data, Result, Schema } from "effect"
+import { defaultConfig } from "./engine/config.ts"
 import {
   adminKey,
   apiKey,
@@ -81,13 +82,46 @@ export const settings = {
     1_099_511_627_776
   )({
     env: "SLUICE_LOG_MAX_BYTES",
-    fallback: "4294967296",
-    description: "Largest log of a partition in bytes; NATS sets as much aside for each"
+    description:
+      "Largest log of a partition in bytes; NATS sets as much aside for each; default: 4294967296, less for new logs where its store has no room for so many"
   }),
   logNamespace: namespace({
     env: "SLUICE_LOG_NAMESPACE",
     description:
       "Put before the names of the logs' streams, for several deployments on one NATS account; fixed at a deployment's first start"
+  }),
+  maximumActors: integer(
+    1_000,
+    100_000_000
+  )({
+    env: "SLUICE_MAX_ACTORS",
+    fallback: `${defaultConfig.maximumActors}`,
+    description: "Actors the process keeps in memory, over all partitions; idle ones leave when others need their place"
+  }),
+  maximumLaneActors: integer(
+    1_000,
+    100_000_000
+  )({
+    env: "SLUICE_MAX_LANE_ACTORS",
+    fallback: `${defaultConfig.maximumLaneActors}`,
+    description:
+      "Request limits the process keeps in memory, over all partitions; they stay until their window has ended"
+  }),
+  mailboxCommands: integer(
+    64,
+    1_000_000
+  )({
+    env: "SLUICE_MAILBOX_COMMANDS",
+    fallback: `${defaultConfig.mailboxCapacity}`,
+    description: "Commands that wait in one partition, a quarter of them one organization's; more are answered 503"
+  }),
+  mailboxBytes: integer(
+    1_048_576,
+    68_719_476_736
+  )({
+    env: "SLUICE_MAILBOX_BYTES",
+    fallback: `${defaultConfig.mailboxBytes}`,
+    description: "Bytes of commands, estimated, that wait in the process, a quarter of them one organization's"
   }),
   adminUrl: url(
     "http:",
@@ -147,6 +181,12 @@ export const settings = {
     fallback: "off",
     description: "Whether every request is logged; failed ones always are"
   }),
+  fastLane: oneOf(["on", "off"])({
+    env: "SLUICE_FAST_LANE",
+    fallback: "on",
+    description:
+      "Whether requests that can be answered at once are, past the server's general path; never with an access log or a collector"
+  }),
   maxBodyBytes: integer(
     1024,
     16_777_216
@@ -165,7 +205,7 @@ export const settings = {
   webhookTargets: oneOf(targetPolicies)({
     env: "SLUICE_WEBHOOK_TARGETS",
     description:
-      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded and NODE_ENV is not production"
+      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
   }),
   webhookRetryDelays: durations({
     env: "SLUICE_WEBHOOK_RETRY_DELAYS",
@@ -177,6 +217,11 @@ export const settings = {
   )({
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
+  }),
+  metrics: oneOf(["open", "admin"])({
+    env: "SLUICE_METRICS",
+    description:
+      "Who may read /metrics on the API's address: anybody, or who has the admin API's credential; default: open where the API listens on a loopback address, else admin"
   }),
   otlpEndpoint: url(
     "http:",
@@ -208,15 +253,20 @@ type Defaulted =
   | "natsWeakSync"
   | "partitions"
   | "logReplicas"
-  | "logMaxBytes"
+  | "maximumActors"
+  | "maximumLaneActors"
+  | "mailboxCommands"
+  | "mailboxBytes"
   | "adminHost"
   | "adminPort"
   | "demo"
   | "nodeEnv"
   | "logLevel"
   | "accessLog"
+  | "fastLane"
   | "maxBodyBytes"
   | "webhookTargets"
+  | "metrics"
 
 /** The validated configuration. A setting without default and value is undefined. */
 export type Config = {
@@ -243,7 +293,7 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   override get message(): string {
     const { faults, unknown } = this
     const all = [...faults, ...unknown.map((name) => `the environment variable ${name} is unknown`)]
-    return `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${all.map((fault) => `  - ${fault}`).join("\n")}`
+    return `The configuration has ${all.length === 1 ? "a fault" : `${all.length} faults`}:\n${all.map((fault) => `  - ${fault}`).join("\n")}`
   }
 }
 
@@ -298,7 +348,10 @@ export const resolveConfig = (
   const production = config.nodeEnv === "production"
   const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
   assume("demo", production ? "off" : "on")
-  assume("webhookTargets", embedded && !production ? "any" : "public")
+  // What is meant for one's own machine does not follow the API to other ones.
+  const local = isLoopback(config.host)
+  assume("webhookTargets", embedded && local && !production ? "any" : "public")
+  assume("metrics", local ? "open" : "admin")
   const { host, port, adminHost, adminPort } = config
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
     faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
@@ -309,6 +362,10 @@ export const resolveConfig = (
   // Every key of the table was set above, with the type its schema gave.
   return Result.succeed({ config: config as unknown as Config, lines, unknown })
 }
+
+/** Whether only this machine reaches what listens there. */
+const isLoopback = (host: unknown): boolean =>
+  typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
 /** Whether a first start makes the demo organization (decisions: off by choice or in production). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"

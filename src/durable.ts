@@ -3,15 +3,15 @@
  * placement in PostgreSQL, whose tables it makes. One process runs all partitions; a second one on the same database is
  * refused. `SqlClient` comes out too, for reactors.
  */
-import { Layer, Redacted } from "effect"
-import type { SqlClient } from "effect/sql"
+import { Data, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import type { ReactorTransaction } from "./engine/Cursors.ts"
 import * as Engine from "./engine/Engine.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "./postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "./postgres/CursorsPostgres.ts"
-import { createEngineTables } from "./postgres/engineTables.ts"
+import { engineMigrations } from "./postgres/engineTables.ts"
 import { migrate } from "./postgres/migrate.ts"
 import * as PgClient from "./postgres/PgClient.ts"
 import * as PlacementPostgres from "./postgres/PlacementPostgres.ts"
@@ -28,7 +28,23 @@ export interface DurableOptions {
 }
 
 /** Migrations of the engine alone, in a table of their own, so that they live beside any other program's. */
-const engineMigrations = "sluice_engine_migrations"
+const migrationsTable = "sluice_engine_migrations"
+
+/** The database belongs to another program's engine, such as the platform. Nothing was written to it. */
+export class DatabaseTaken extends Data.TaggedError("DatabaseTaken")<{ readonly message: string }> {}
+
+/** An engine's tables that others have made are theirs: two programs on them would take one another's partitions. */
+const requireOwnTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [found] = yield* sql<{ readonly name: string; readonly isTaken: boolean }>`
+    select current_database() as name,
+      to_regclass('engine_deployment') is not null and to_regclass(${migrationsTable}) is null as "isTaken"`
+  if (found?.isTaken === true) {
+    return yield* new DatabaseTaken({
+      message: `the database ${found.name} holds the engine of another program, such as the platform: give this one a database of its own`
+    })
+  }
+})
 
 const redacted = (text: string | Redacted.Redacted<string>) => (typeof text === "string" ? Redacted.make(text) : text)
 
@@ -44,9 +60,7 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
       )
     ),
     Layer.provide(
-      Layer.effectDiscard(
-        migrate([{ number: 1, name: "engine", run: createEngineTables }], { table: engineMigrations })
-      )
+      Layer.effectDiscard(Effect.andThen(requireOwnTables, migrate(engineMigrations, { table: migrationsTable })))
     ),
     Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl) })),
     Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) }))

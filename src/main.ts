@@ -12,6 +12,7 @@ import { keys } from "./cli/keys.ts"
 import { listen } from "./cli/listen.ts"
 import { numbers } from "./cli/numbers.ts"
 import { orgs } from "./cli/orgs.ts"
+import { parked } from "./cli/parked.ts"
 import { recover } from "./cli/recover.ts"
 import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
@@ -23,7 +24,20 @@ const sluice = Command.make("sluice").pipe(
   Command.withDescription(
     "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
   ),
-  Command.withSubcommands([serve, ingest, orgs, keys, numbers, listen, trigger, config, inspect, recover, simulate])
+  Command.withSubcommands([
+    serve,
+    ingest,
+    orgs,
+    keys,
+    numbers,
+    listen,
+    trigger,
+    config,
+    inspect,
+    parked,
+    recover,
+    simulate
+  ])
 )
 
 const program = Command.run(sluice, { version }).pipe(

@@ -5,7 +5,7 @@
 import { createDirectoryTables } from "./directory/migrations.ts"
 import { createEventTables } from "./events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "./platform/migrations.ts"
-import { createEngineTables } from "./postgres/engineTables.ts"
+import { addDeploymentId, countParked, createEngineTables } from "./postgres/engineTables.ts"
 import type { Migration } from "./postgres/migrate.ts"
 import { createTelcoTables } from "./telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "./webhooks/deliveryMigrations.ts"
@@ -20,5 +20,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 6, name: "webhook endpoints", run: createWebhookTables },
   { number: 7, name: "webhook deliveries", run: createDeliveryTables },
   { number: 8, name: "telco numbers", run: createTelcoTables },
-  { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes }
+  { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes },
+  { number: 10, name: "id of the deployment", run: addDeploymentId },
+  { number: 11, name: "counts of parked records", run: countParked }
 ]

@@ -42,6 +42,9 @@ const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skip
   retentionMillis: eventRetentionMillis
 }))
 
+/** Of the connections to PostgreSQL one in so many is shared by the short statements of requests. */
+const connectionsPerShared = 5
+
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
@@ -57,7 +60,13 @@ export const layerStores = (options: StoreOptions) =>
   Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
     Layer.provideMerge(Notifications.layer()),
     Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
-    Layer.provideMerge(PgClient.layer({ url: options.databaseUrl, maxConnections: options.maxConnections }))
+    Layer.provideMerge(
+      PgClient.layer({
+        url: options.databaseUrl,
+        maxConnections: options.maxConnections,
+        sharedConnections: Math.floor(options.maxConnections / connectionsPerShared)
+      })
+    )
   )
 
 /** The engine and what rests on its decisions. Needs the stores and `NatsConnection`. */
@@ -69,16 +78,15 @@ export const layerDecisions = (settings: EngineSettings) =>
 /** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Organizations.layer),
-  Layer.provideMerge(Cursors.layer)
+  Layer.provideMerge(Cursors.layer),
+  Layer.provide(PgClient.layerPipelined)
 )
 
 /** Webhook endpoints, their deliveries and replays. */
 const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
-  Layer.mergeAll(
-    Endpoints.layer({ targets: options.webhookTargets }),
-    Deliveries.layer,
-    IdempotentRequests.layer,
-    Replays.layer
+  Layer.mergeAll(Endpoints.layer({ targets: options.webhookTargets }), Deliveries.layer, IdempotentRequests.layer).pipe(
+    Layer.provide(PgClient.layerPipelined),
+    Layer.merge(Replays.layer)
   )
 
 /** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
@@ -93,7 +101,7 @@ export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webh
     Authentication.layer,
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
-    EventLog.layer,
+    EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
     layerWebhookServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })

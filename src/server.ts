@@ -2,17 +2,20 @@
  * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. Whoever
  * embeds the platform provides the stores and services of `platform.ts`, or replaces them.
  */
-import { Effect, Layer, type Redacted } from "effect"
+import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
+import { AdminActs } from "./admin/AdminActs.ts"
 import { AdminApi } from "./admin/api.ts"
 import { layerAdminAccess, layerAdminHandlers } from "./admin/http.ts"
 import { Inspection } from "./admin/Inspection.ts"
+import { ParkedRecords } from "./admin/ParkedRecords.ts"
 import { layerDirectory } from "./directory/http.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { layerEvents } from "./events/http.ts"
 import { SluiceApi } from "./http/api.ts"
 import { layerServer, type ServerOptions } from "./http/server.ts"
-import { layerSystem } from "./http/system.ts"
+import { layerSystem, type MetricsReaders } from "./http/system.ts"
+import { Health } from "./platform/Health.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
@@ -32,20 +35,36 @@ export {
   type WebhookOptions
 } from "./platform.ts"
 
-/** Ends the event streams before the listener stops, which waits for what is under way. */
-const layerStreamsEnd = Layer.effectDiscard(
+/** Before the listener stops, which waits for what is under way: balancers are told, and the event streams end. */
+const layerStopping = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* HttpServer.HttpServer
     const streams = yield* EventStreams
+    const health = yield* Health
+    const stopping = {
+      name: "stopping",
+      required: true,
+      check: Effect.succeed({ ok: false, detail: "The server is stopping" })
+    }
+    // Until the process ends, so in a scope that nobody closes.
+    yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
     yield* Effect.addFinalizer(() => streams.stop)
   })
 )
 
-/** The public API on its listener. Needs the services of `layerServices`. */
-export const layerPublic = (options: ServerOptions) =>
-  layerStreamsEnd.pipe(
-    Layer.provideMerge(layerServer(SluiceApi, options)),
-    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerWebhooks, layerSystem)),
+/** The public API on its listener. Needs the services of `layerServices`. Who may read `/metrics`: anybody by default. */
+export const layerPublic = (options: ServerOptions & { readonly metricsReaders?: MetricsReaders | undefined }) =>
+  layerStopping.pipe(
+    Layer.provideMerge(layerServer(SluiceApi, { landing: true, ...options })),
+    Layer.provide(
+      Layer.mergeAll(
+        layerDirectory,
+        layerEvents,
+        layerTelco,
+        layerWebhooks,
+        layerSystem(options.metricsReaders ?? "anybody")
+      )
+    ),
     Layer.provide(
       Layer.mergeAll(
         layerDirectoryAccess,
@@ -62,6 +81,6 @@ export const layerPublic = (options: ServerOptions) =>
 export const layerAdmin = (options: ServerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
   layerServer(AdminApi, options).pipe(
     Layer.provide(layerAdminHandlers),
-    Layer.provide(Inspection.layer),
+    Layer.provide(Layer.mergeAll(Inspection.layer, ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
     Layer.provide(layerAdminAccess(options.keys))
   )

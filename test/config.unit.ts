@@ -103,7 +103,7 @@ describe("configuration", () => {
     expect(resolved({ SLUICE_PROT: "1", PATH: "/bin" }).unknown).toEqual(["SLUICE_PROT"])
     const faulty = resolveConfig({ SLUICE_PROT: "1", SLUICE_PORT: "x" })
     expect(Result.isFailure(faulty) ? faulty.failure.message : "").toBe(
-      `The configuration has a fault:
+      `The configuration has 2 faults:
   - SLUICE_PORT must be a whole number from 0 to 65535, not "x"
   - the environment variable SLUICE_PROT is unknown`
     )
@@ -122,6 +122,11 @@ describe("configuration", () => {
     const targets = (environment: Record<string, string>) => resolved(environment).config.webhookTargets
     const servers = { DATABASE_URL: "postgres://db/sluice", NATS_URL: "nats://one:4222" }
     expect(targets({})).toBe("any")
+    for (const host of ["127.0.0.2", "::1", "localhost"]) expect(targets({ SLUICE_HOST: host })).toBe("any")
+    for (const host of ["0.0.0.0", "::", "10.0.0.1", "sluice.example"]) {
+      expect(targets({ SLUICE_HOST: host })).toBe("public")
+      expect(targets({ SLUICE_HOST: host, SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
+    }
     expect(targets({ NODE_ENV: "production" })).toBe("public")
     expect(targets({ NODE_ENV: "production", SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
     expect(targets({ SLUICE_WEBHOOK_TARGETS: "public" })).toBe("public")
@@ -131,6 +136,14 @@ describe("configuration", () => {
     expect(targets({ ...servers, SLUICE_WEBHOOK_TARGETS: "any" })).toBe("any")
     const { lines } = resolved({})
     expect(lines.find(({ name }) => name === "webhookTargets")).toMatchObject({ value: "any", source: "default" })
+  })
+
+  it("opens the metrics where only this machine reaches them, and else for the operator", () => {
+    const metrics = (environment: Record<string, string>) => resolved(environment).config.metrics
+    expect(metrics({})).toBe("open")
+    expect(metrics({ SLUICE_HOST: "0.0.0.0" })).toBe("admin")
+    expect(metrics({ SLUICE_HOST: "0.0.0.0", SLUICE_METRICS: "open" })).toBe("open")
+    expect(metrics({ SLUICE_METRICS: "admin" })).toBe("admin")
   })
 
   it("takes several keys for signing secrets, and shows none of them", () => {

@@ -52,6 +52,9 @@ export const CreateOrganization = Schema.Struct({
   risk: Schema.optional(Schema.Literals(risks))
 }).annotate({ identifier: "CreateOrganization" })
 
+const noRequests =
+  "A limit of 0 lets no request pass: give at least 1, unlimited, or null for the plan's; revoke keys to shut somebody out"
+
 /** What a key is made from. */
 export const CreateApiKey = Schema.Struct({
   name: Schema.optional(Schema.NullOr(name)),
@@ -109,7 +112,12 @@ const organizations = HttpApiGroup.make("organizations")
     ),
     HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
       params: { id },
-      payload: OrganizationLimits,
+      payload: OrganizationLimits.check(
+        // What is stored may have it; who asks for it most likely means `unlimited`.
+        Schema.makeFilter(({ requestsPerMinute }: OrganizationLimits) => requestsPerMinute !== 0 || noRequests, {
+          message: noRequests
+        })
+      ),
       success: Organization,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
     }).annotateMerge(OpenApi.annotations({ summary: "Set custom limits" })),
@@ -166,7 +174,16 @@ const ingestions = HttpApiGroup.make("ingestions")
         sources: Schema.NonEmptyArray(Schema.String.check(Schema.isMaxLength(4096))).check(
           Schema.isMaxLength(maximumSources)
         ),
-        dryRun: Schema.optional(Schema.Boolean)
+        dryRun: Schema.optional(Schema.Boolean),
+        allowOlder: Schema.optional(Schema.Boolean).annotate({
+          description: "Take a file although a newer publication is in force"
+        }),
+        allowRemovals: Schema.optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))).annotate({
+          description: "Take a file that removes up to so many records, however large their share"
+        }),
+        retire: Schema.optional(
+          Schema.Array(Schema.String.check(Schema.isPattern(/^[2-9][0-9]{2}$/, { message: "Expected an area code" })))
+        ).annotate({ description: "Area codes that files leave out and that are to go" })
       }),
       success: HttpApiSchema.StreamNdjson({ schema: IngestionEvent }),
       error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
@@ -275,6 +292,91 @@ const engine = HttpApiGroup.make("engine")
   .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Engine" }))
 
+const reactor = Schema.String.check(
+  Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,100}$/u, { message: "Expected the name of a reactor" })
+)
+
+const place = {
+  sequence: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+}
+
+const parkedErrors = [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable] as const
+
+const parked = HttpApiGroup.make("parked")
+  .add(
+    HttpApiEndpoint.get("list", "/admin/v1/parked", {
+      query: {
+        reactor: Schema.optional(reactor),
+        limit: Schema.optional(integerParameter(1, maximumPageSize)),
+        after: Schema.optional(id)
+      },
+      success: Schema.Struct({
+        reactor: Schema.String,
+        records: Schema.Int.annotate({ description: "All records that are parked at the reactor" }),
+        organizations: Schema.Array(
+          Schema.Struct({
+            partition: Schema.Int,
+            reactor: Schema.String,
+            organization: Schema.String,
+            records: Schema.Int
+          })
+        ),
+        hasMore: Schema.Boolean
+      }),
+      error: parkedErrors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List organizations with parked records",
+        description: "`after` takes the last organization listed and continues from there."
+      })
+    ),
+    HttpApiEndpoint.get("show", "/admin/v1/organizations/:id/parked", {
+      params: { id },
+      query: { reactor: Schema.optional(reactor), limit: Schema.optional(integerParameter(1, maximumPageSize)) },
+      success: Schema.Struct({
+        reactor: Schema.String,
+        records: Schema.Array(Schema.Struct({ ...place, error: Schema.String, record: Schema.String }))
+      }),
+      error: parkedErrors
+    }).annotateMerge(OpenApi.annotations({ summary: "Show an organization's first parked records" })),
+    HttpApiEndpoint.post("retry", "/admin/v1/organizations/:id/parked/retry", {
+      params: { id },
+      payload: Schema.Struct({ reactor: Schema.optional(reactor) }),
+      success: Schema.Struct({
+        reactor: Schema.String,
+        retried: Schema.Int,
+        left: Schema.Int,
+        error: Schema.optional(Schema.String).annotate({ description: "Why the first that is left failed again" })
+      }),
+      error: parkedErrors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Try an organization's parked records again",
+        description: "In order, some hundred at a time, until one fails; safe to repeat while some are left."
+      })
+    ),
+    HttpApiEndpoint.post("dismiss", "/admin/v1/organizations/:id/parked/dismiss", {
+      params: { id },
+      payload: Schema.Struct({ reactor: Schema.optional(reactor), ...place }),
+      success: Schema.Struct({ reactor: Schema.String, left: Schema.Int }),
+      error: parkedErrors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Dismiss an organization's first parked record",
+        description:
+          "Its effects never happen; the later ones wait for a retry. Only the record that is named, and only while it is the first."
+      })
+    )
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Parked records",
+      description: "What a reactor could not process, and what of the same organization stands behind it."
+    })
+  )
+
 export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
@@ -282,4 +384,6 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(numbers)
   .add(events)
   .add(engine)
+  .add(parked)
+  .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

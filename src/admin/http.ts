@@ -3,12 +3,14 @@
  * something is recorded in the transaction of the change. A failure of the database is an `unavailable` that is safe to repeat, anything else a defect.
  */
 import { timingSafeEqual } from "node:crypto"
-import { Context, Effect, Layer, Redacted, type Types } from "effect"
+import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { SqlClient, type SqlError } from "effect/sql"
+import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
+import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
 import {
   EnvelopeConflict,
@@ -24,11 +26,13 @@ import { keyDigest } from "../platform/identifiers.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
+import { isOutOfSpace, isStoreFailure } from "../postgres/transactions.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { Inspection } from "./Inspection.ts"
+import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 
 /** How long an admin request may take before it is answered that it is not done; a stream of progress begins before. */
 const requestTimeoutMillis = 10_000
@@ -60,8 +64,14 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
 /** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const unavailable = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
-    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
-    Effect.andThen(EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat"))
+    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
+    Effect.andThen(
+      EnvelopeUnavailable.of(
+        isOutOfSpace(error)
+          ? "The database has no room left, so nothing was changed; make room on its disk and repeat the request"
+          : "The database cannot be reached right now; the request is safe to repeat"
+      )
+    )
   )
 
 const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
@@ -161,8 +171,13 @@ const layerKeys = HttpApiBuilder.group(
     const acts = yield* AdminActs
     const sql = yield* SqlClient.SqlClient
     return handlers.handleAll({
-      create: ({ params, payload, headers }) =>
-        apiKeys
+      create: Effect.fnUntraced(function* ({ params, payload, headers }) {
+        const { expiresAt = null } = payload
+        if (expiresAt !== null && expiresAt <= (yield* Clock.currentTimeMillis)) {
+          const at = new Date(expiresAt).toISOString()
+          return yield* EnvelopeInvalidRequest.of(`Invalid field 'expiresAt': ${at} is over. Expected a time to come.`)
+        }
+        return yield* apiKeys
           .create(
             params.id,
             {
@@ -185,7 +200,8 @@ const layerKeys = HttpApiBuilder.group(
               IdempotencyConflict: (error) => Effect.fail(conflict(error)),
               SqlError: unavailable
             })
-          ),
+          )
+      }),
       list: ({ params, query }) =>
         apiKeys
           .list({ organizationId: params.id, limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
@@ -212,6 +228,13 @@ const layerIngestions = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ingestions = yield* Ingestions
     const acts = yield* AdminActs
+    // A command that runs without a platform has no index to bring up to date.
+    const directory = yield* Effect.serviceOption(Directory)
+    /** Who is told of a file's end can ask for what is in it, from this node. */
+    const served = (event: IngestionEvent) =>
+      event._tag === "Ingested" && !event.dryRun && Option.isSome(directory)
+        ? Effect.ignore(directory.value.refresh)
+        : Effect.void
     return handlers.handleAll({
       run: ({ payload }) =>
         Effect.as(
@@ -222,7 +245,7 @@ const layerIngestions = HttpApiBuilder.group(
                 "SqlError",
                 unavailable
               ),
-          ingestions.run(payload.sources, { dryRun: payload.dryRun ?? false })
+          Stream.tap(ingestions.run(payload.sources, payload), served)
         ),
       list: ({ query }) =>
         ingestions.historyPage(query).pipe(
@@ -324,6 +347,36 @@ const layerEngine = HttpApiBuilder.group(
   })
 )
 
+const parkedUnavailable = (error: ParkedUnavailable) =>
+  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
+
+const layerParked = HttpApiBuilder.group(
+  AdminApi,
+  "parked",
+  Effect.fn(function* (handlers) {
+    const parked = yield* ParkedRecords
+    const answered = <A>(effect: Effect.Effect<A, NothingParked | ParkedUnavailable>) =>
+      Effect.catchTags(effect, {
+        NothingParked: (error) => Effect.fail(notFound(error)),
+        ParkedUnavailable: parkedUnavailable
+      })
+    return handlers.handleAll({
+      list: ({ query }) =>
+        answered(parked.list(query.reactor, { after: query.after, limit: query.limit ?? defaultCursorPageSize })),
+      show: ({ params, query }) =>
+        answered(
+          Effect.map(parked.show(params.id, query.reactor, query.limit ?? defaultCursorPageSize), (found) => ({
+            reactor: found.reactor,
+            records: found.records.map(({ error, index, record, sequence }) => ({ sequence, index, error, record }))
+          }))
+        ),
+      retry: ({ params, payload }) => answered(parked.retry(params.id, payload.reactor)),
+      dismiss: ({ params, payload: { index, reactor, sequence } }) =>
+        answered(parked.dismiss(params.id, reactor, { sequence, index }))
+    })
+  })
+)
+
 /** All handlers; the access middleware stays a requirement, because the command line needs none in process. */
 export const layerAdminHandlers = Layer.mergeAll(
   layerOrganizations,
@@ -331,5 +384,6 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerIngestions,
   layerNumbers,
   layerTestEvents,
-  layerEngine
+  layerEngine,
+  layerParked
 ).pipe(Layer.provide(AdminActs.layer))

@@ -5,6 +5,7 @@
 import { Clock, Console, Data, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerLocal, layerRemote } from "../admin/AdminClient.ts"
 import { Inspection } from "../admin/Inspection.ts"
+import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import type { Config } from "../config.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
@@ -40,6 +41,12 @@ export const engineSettings = (config: Config): EngineSettings => ({
   partitions: config.partitions,
   replicas: Number(config.logReplicas) as EngineSettings["replicas"],
   maximumLogBytes: config.logMaxBytes,
+  bounds: {
+    maximumActors: config.maximumActors,
+    maximumLaneActors: config.maximumLaneActors,
+    mailboxCapacity: config.mailboxCommands,
+    mailboxBytes: config.mailboxBytes
+  },
   namespace: config.logNamespace
 })
 
@@ -86,7 +93,7 @@ const overDatabase = (
       checkServer({ url: databaseUrl }),
       layerLocal.pipe(
         Layer.provide(Ingestions.layer({ databaseUrl })),
-        Layer.provide(Inspection.layerNone),
+        Layer.provide(Layer.mergeAll(Inspection.layerNone, ParkedRecords.layerNone)),
         Layer.provide(layerTenancy),
         Layer.provide(lazyDecisions(config, natsUrl)),
         Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))
@@ -136,7 +143,10 @@ const layerFor = (config: Config) =>
 /** Runs a command's effect against the platform; expected failures become one sentence. */
 export const withAdmin = <A, E, R = never>(flags: GivenFlags, effect: Effect.Effect<A, E, AdminClient | R>) =>
   Effect.flatMap(configuration(flags), (config) =>
-    explained(effect.pipe(Effect.provide(layerFor(config)), Effect.scoped))
+    explained(
+      effect.pipe(Effect.provide(layerFor(config)), Effect.scoped),
+      config.adminUrl === undefined ? config.dataDir : undefined
+    )
   )
 
 interface PageOf<A> {

@@ -8,6 +8,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { maximumSources } from "../admin/api.ts"
 import { bundledSources } from "../directory/files/bundled.ts"
+import { isAddress } from "../directory/files/download.ts"
 import type {
   IngestionEvent,
   IngestionProgress,
@@ -24,6 +25,9 @@ const barWidth = 24
 const plainLineMillis = 1_000
 /** Malformed lines that are printed; the summary counts all. */
 const shownMalformed = 10
+
+/** Area codes that are printed; the summary as JSON has all. */
+const shownAreaCodes = 10
 
 /** What the command was given makes no order. */
 export class NoOrder extends Data.TaggedError("NoOrder")<{ readonly message: string }> {}
@@ -53,11 +57,18 @@ export class IngestionRefused extends Data.TaggedError("IngestionRefused")<{
 
 const number = (value: number) => value.toLocaleString("en-US")
 
-const progressText = ({ phase, rows, fraction }: IngestionProgress, bar: boolean): string => {
+const progressText = ({ detail, fraction, phase, rows }: IngestionProgress, bar: boolean): string => {
   const share = fraction === null ? "" : `${String(Math.floor(fraction * 100)).padStart(bar ? 3 : 0)} % `
   const filled = Math.round((fraction ?? 0) * barWidth)
   const cells = bar && fraction !== null ? `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}] ` : ""
+  if (phase === "waiting") return `waiting: ${detail ?? "others are at work"}`
   return phase === "opening" ? phase : `${cells}${share}${phase}, ${number(rows)} records`
+}
+
+const areaCodes = (codes: ReadonlyArray<string>): string => {
+  const others = codes.length - shownAreaCodes
+  const shown = codes.slice(0, shownAreaCodes).join(", ")
+  return `area code${codes.length === 1 ? "" : "s"} ${shown}${others > 0 ? ` and ${number(others)} more` : ""}`
 }
 
 const summaryText = (summary: IngestionSummary): string => {
@@ -70,7 +81,11 @@ const summaryText = (summary: IngestionSummary): string => {
     ...(malformed.total > shownMalformed
       ? [`  and ${number(malformed.total - shownMalformed)} more malformed lines`]
       : []),
-    ...(summary.dryRun ? ["  dry run: nothing was stored"] : [])
+    ...(summary.kept === 0 ? [] : [`  kept ${number(summary.kept)} that malformed lines may be about`]),
+    ...(summary.retired.length === 0 ? [] : [`  retired ${areaCodes(summary.retired)}`]),
+    ...(summary.leftOut.length === 0 ? [] : [`  not in the file, and kept: ${areaCodes(summary.leftOut)}`]),
+    ...(summary.dryRun ? ["  dry run: nothing was stored"] : []),
+    ...(summary.refusal === null ? [] : [`  would not be taken: ${summary.refusal}`])
   ]
   return lines.join("\n")
 }
@@ -132,6 +147,18 @@ export const ingest = Command.make(
       Flag.withDescription("Show the difference and store nothing"),
       Flag.withDefault(false)
     ),
+    allowOlder: Flag.Boolean("allow-older").pipe(
+      Flag.withDescription("Take a file although a newer publication is in force"),
+      Flag.withDefault(false)
+    ),
+    allowRemovals: Flag.Int("allow-removals").pipe(
+      Flag.withDescription("Take a file that removes up to so many records, more than 5 % of what is stored"),
+      Flag.withDefault(0)
+    ),
+    retire: Flag.String("retire").pipe(
+      Flag.withDescription("Remove this area code, which the files leave out; may be given several times"),
+      Flag.atLeast(0)
+    ),
     list: Flag.Boolean("list").pipe(
       Flag.withDescription("List what was ingested when, with the publication date"),
       Flag.withDefault(false)
@@ -150,10 +177,16 @@ export const ingest = Command.make(
           return yield* flags.json ? printJson(data) : listed(data)
         }
         // A running platform has another working folder.
-        const sources = flags.sources.map((source) => (/^https?:\/\//i.test(source) ? source : resolve(source)))
+        const sources = flags.sources.map((source) => (isAddress(source) ? source : resolve(source)))
         const [first, ...others] = sources
         const events = yield* client.ingestions.run({
-          payload: { sources: [first!, ...others], dryRun: flags.dryRun }
+          payload: {
+            sources: [first!, ...others],
+            dryRun: flags.dryRun,
+            allowOlder: flags.allowOlder,
+            allowRemovals: flags.allowRemovals,
+            retire: flags.retire
+          }
         })
         const reporter = makeReporter(process.stderr.isTTY === true && !flags.json)
         let refused = 0

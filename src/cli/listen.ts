@@ -34,8 +34,7 @@ const secretOf = (key: Redacted.Redacted<string>): string =>
   secretPrefix +
   createHash("sha256")
     .update(`sluice listen ${Redacted.value(key)}`)
-    .digest("hex")
-    .slice(0, 43)
+    .digest("base64")
 
 const clock = (millis: number): string => new Date(millis).toISOString().slice(11, 19)
 

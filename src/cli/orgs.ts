@@ -120,7 +120,9 @@ const setPlan = Command.make(
 ).pipe(Command.withDescription("Set an organization's plans; in force at its next request"))
 
 const rate = Schema.String.check(
-  Schema.isPattern(/^(\d{1,9}|unlimited|plan)$/, { message: "Expected a number, unlimited or plan" })
+  Schema.isPattern(/^([1-9]\d{0,8}|unlimited|plan)$/, {
+    message: "Expected a number of at least 1, unlimited or plan"
+  })
 )
 
 const setLimits = Command.make(

@@ -1,11 +1,35 @@
 /** How commands speak: results on stdout (tables, or one JSON object with `--json`), everything else on stderr. */
+import { resolve } from "node:path"
 import { Console, Effect, Schema, SchemaIssue } from "effect"
 import { CliError } from "effect/cli"
 import { HttpClientError } from "effect/http"
+import { explainFull } from "../embedded/room.ts"
 
-/** Turns expected failures into one sentence on stderr and a non-zero exit. */
-export const explained = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, CliError.UserError, R> =>
-  Effect.mapError(effect, (error) => new CliError.UserError({ cause: error, userMessage: sentenceOf(error) }))
+/**
+ * Turns expected failures into one sentence on stderr and a non-zero exit. Where the disk of the data folder is full, that
+ * is the sentence: what failed for want of room says everything but that.
+ */
+export const explained = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  dataDir?: string
+): Effect.Effect<A, CliError.UserError, R> =>
+  Effect.catch(effect, (error) =>
+    Effect.flatMap(dataDir === undefined || isJudged(error) ? noReason : explainFull(resolve(dataDir)), (full) =>
+      Effect.fail(
+        new CliError.UserError({ cause: error, userMessage: (full ?? { message: sentenceOf(error) }).message })
+      )
+    )
+  )
+
+const noReason = Effect.succeed(undefined)
+
+/** What says no whatever room there is: it is about what was asked. */
+const judgements = new Set(
+  ["InvalidRequest", "NotFound", "Conflict", "Unauthorized"].map((name) => `Envelope${name}`).concat("DataFolderInUse")
+)
+
+const isJudged = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "_tag" in error && judgements.has(String(error._tag))
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -5,9 +5,10 @@
  */
 import { Console, Data, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import type { Config } from "../config.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
-import { acceptClock, acceptLoss } from "../engine/recover.ts"
+import { acceptClock, acceptLoss } from "../engine/operator/recover.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { layerPorts, projections } from "../platform/engine.ts"
 import { layerStores } from "../platform.ts"
@@ -53,36 +54,38 @@ export const recover = Command.make(
     )
   },
   (flags) =>
-    explained(
-      Effect.scoped(
-        Effect.gen(function* () {
-          const config = yield* configuration(flags)
-          const { partitions } = config
-          const partition = Option.getOrElse(flags.partition, () => 0)
-          if (partition < 0 || partition >= partitions) return yield* new UnknownPartition({ partition, partitions })
-          const folder = yield* openDataFolder(config.dataDir)
-          yield* folder.hold({ purpose: "sluice recover" })
-          const embedded = yield* startEmbedded(folder, {
-            postgres: config.databaseUrl === undefined ? { bin: config.postgresBin } : undefined,
-            nats: config.natsUrl === undefined ? { program: config.natsServer } : undefined,
-            progress: (line) => Console.error(`  ${line}`)
-          })
-          const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
-          const natsUrl = config.natsUrl ?? embedded.natsUrl!
-          const ports = layerPorts(engineSettings(config)).pipe(
-            Layer.provideMerge(NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })),
-            Layer.provideMerge(layerStores({ databaseUrl, maxConnections: config.databasePool }))
-          )
-          yield* work(config.partitions, flags).pipe(Effect.provide(ports))
-        })
-      )
+    Effect.flatMap(configuration(flags), (config) =>
+      explained(Effect.scoped(recoverWith(config, flags)), config.dataDir)
     )
 ).pipe(Command.withDescription("Say why a partition refuses to start, and let it go on"))
 
-const work = Effect.fnUntraced(function* (
-  partitions: number,
-  flags: { readonly partition: Option.Option<number>; readonly acceptLoss: boolean; readonly acceptClock: boolean }
-) {
+interface Flags {
+  readonly partition: Option.Option<number>
+  readonly acceptLoss: boolean
+  readonly acceptClock: boolean
+}
+
+const recoverWith = Effect.fnUntraced(function* (config: Config, flags: Flags) {
+  const { partitions } = config
+  const partition = Option.getOrElse(flags.partition, () => 0)
+  if (partition < 0 || partition >= partitions) return yield* new UnknownPartition({ partition, partitions })
+  const folder = yield* openDataFolder(config.dataDir)
+  yield* folder.hold({ purpose: "sluice recover" })
+  const embedded = yield* startEmbedded(folder, {
+    postgres: config.databaseUrl === undefined ? { bin: config.postgresBin } : undefined,
+    nats: config.natsUrl === undefined ? { program: config.natsServer } : undefined,
+    progress: (line) => Console.error(`  ${line}`)
+  })
+  const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
+  const natsUrl = config.natsUrl ?? embedded.natsUrl!
+  const ports = layerPorts(engineSettings(config)).pipe(
+    Layer.provideMerge(NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })),
+    Layer.provideMerge(layerStores({ databaseUrl, maxConnections: config.databasePool }))
+  )
+  yield* work(config.partitions, flags).pipe(Effect.provide(ports))
+})
+
+const work = Effect.fnUntraced(function* (partitions: number, flags: Flags) {
   yield* hold(lockKey(placementLock)).pipe(
     Effect.catchTag("LockHeld", (held) => Effect.fail(new StillRunning({ detail: held.message })))
   )
@@ -90,15 +93,24 @@ const work = Effect.fnUntraced(function* (
     onNone: () => Array.from({ length: partitions }, (_, partition) => partition),
     onSome: (partition) => [partition]
   })
+  const fitting: Array<number> = []
+  let changeable = false
   for (const partition of wanted) {
     const report = yield* acceptLoss(partition, { dryRun: !flags.acceptLoss, reactors: [projections.name] })
-    yield* Console.log(`Partition ${partition}: ${report.lines.join("\n  ")}`)
-    if (!report.fits && !flags.acceptLoss) yield* Console.log("  Nothing was changed; --accept-loss does it.")
+    if (report.fits) fitting.push(partition)
+    else {
+      yield* Console.log(`Partition ${partition}: ${report.lines.join("\n  ")}`)
+      changeable ||= !flags.acceptLoss
+    }
     if (flags.acceptClock) {
       const { lastFrame, accepted } = yield* acceptClock(partition)
       yield* Console.log(
-        `  The clock is accepted: the last frame is of ${new Date(lastFrame).toISOString()}, it is now ${new Date(accepted).toISOString()}.`
+        `Partition ${partition}: the clock is accepted: the last frame is of ${new Date(lastFrame).toISOString()}, it is now ${new Date(accepted).toISOString()}.`
       )
     }
   }
+  // Once, and not for each of them.
+  const all = `${fitting.length === 1 ? "Partition" : "Partitions"} ${fitting.join(", ")}`
+  if (fitting.length > 0) yield* Console.log(`${all}: everything fits the log; nothing is to be given up.`)
+  if (changeable) yield* Console.log("Nothing was changed; --accept-loss does it.")
 })

@@ -9,6 +9,7 @@ import { Command } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { type Config, demoWanted } from "../config.ts"
 import { Directory } from "../directory/Directory.ts"
+import { healthReport } from "../directory/health.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
@@ -16,6 +17,7 @@ import { Engine } from "../engine/Engine.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerObservability } from "../observability.ts"
+import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { layerEngineHealth } from "../platform/engine.ts"
 import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../platform.ts"
@@ -131,7 +133,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
   // Before the directory is there, which would load an index after every file.
   yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   const platform = yield* Layer.build(
-    Layer.mergeAll(layerNatsHealth, layerEngineHealth).pipe(
+    Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerDiskHealth(folder.path)).pipe(
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
@@ -148,7 +150,12 @@ const run = Effect.fnUntraced(function* (config: Config) {
     yield* awaitPartitions
     // Both stop at once: each may wait some seconds for requests under way.
     const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
-    const common = { maxBodyBytes: config.maxBodyBytes, accessLog: config.accessLog === "on" }
+    const common = {
+      maxBodyBytes: config.maxBodyBytes,
+      accessLog: config.accessLog === "on",
+      fastLane: config.fastLane === "on"
+    }
+    const adminKeys = [yield* folderAdminKey(folder), ...(config.adminKey === undefined ? [] : [config.adminKey])]
     const adminUrl = adminOn
       ? yield* listen(
           listeners,
@@ -156,11 +163,15 @@ const run = Effect.fnUntraced(function* (config: Config) {
           layerAdmin({
             ...admin,
             ...common,
-            keys: [yield* folderAdminKey(folder), ...(config.adminKey === undefined ? [] : [config.adminKey])]
+            keys: adminKeys
           })
         )
       : undefined
-    const apiUrl = yield* listen(listeners, api, layerPublic({ ...api, ...common }))
+    const apiUrl = yield* listen(
+      listeners,
+      api,
+      layerPublic({ ...api, ...common, metricsReaders: config.metrics === "open" ? "anybody" : adminKeys })
+    )
     yield* folder.publish({
       version,
       apiUrl,
@@ -174,8 +185,12 @@ const run = Effect.fnUntraced(function* (config: Config) {
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
     if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey)
+    const { faults } = yield* healthReport
+    const took = seconds((yield* Clock.currentTimeMillis) - started)
     const lines = [
-      `Sluice ${version} is ready (${seconds((yield* Clock.currentTimeMillis) - started)})`,
+      ...(faults.length === 0
+        ? [`Sluice ${version} is ready (${took})`]
+        : [`Sluice ${version} serves, and not all is well (${took}):`, ...faults.map((fault) => `  - ${fault}`)]),
       "",
       `  API   ${publicUrl}`,
       `  Docs  ${publicUrl}/docs`,
@@ -186,21 +201,12 @@ const run = Effect.fnUntraced(function* (config: Config) {
   }).pipe(Effect.provide(platform))
 })
 
-/** How long a start waits for its partitions; what does not serve then shows in the log and in `/readyz`. */
+/** How long a start waits for its partitions; what does not serve then is said with the address, and in `/readyz`. */
 const partitionsTimeoutMillis = 10_000
 
 const awaitPartitions = Effect.gen(function* () {
   const engine = yield* Engine
-  yield* engine.ready.pipe(
-    Effect.timeout(partitionsTimeoutMillis),
-    Effect.catch((error) =>
-      progress(
-        error._tag === "PartitionStopped"
-          ? `A partition does not serve: ${error.message}`
-          : "Not all partitions serve yet; /readyz says which"
-      )
-    )
-  )
+  yield* engine.ready.pipe(Effect.timeout(partitionsTimeoutMillis), Effect.ignore)
 })
 
 /** Loads what is bundled of what was never ingested. */
@@ -242,7 +248,8 @@ export const serve = Command.make("serve", settingFlags, (flags) =>
           // Before the scope closes, which is what takes its time.
           Effect.onInterrupt(() => progress("Stopping …"))
         )
-      )
+      ),
+      config.dataDir
     ).pipe(Effect.provide(layerObservability(config)))
   )
 ).pipe(Command.withDescription("Start the platform: API, docs and the servers it needs"))

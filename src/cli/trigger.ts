@@ -16,6 +16,10 @@ export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organi
   }
 }
 
+/** The type of a test goes to the endpoint that it names, and an example names none. */
+const reachesNoEndpoint =
+  "It is in the event log and its streams, and goes to no webhook endpoint: POST /v1/webhooks/{id}/test sends one to the endpoint that is to be tested."
+
 const onlyOrganization = Effect.gen(function* () {
   const { organizations } = yield* AdminClient
   const { data } = yield* organizations.list({ query: { limit: 2 } })
@@ -42,6 +46,7 @@ export const trigger = Command.make(
         yield* flags.json
           ? printJson(event)
           : Console.log(`Emitted ${event.type} as a test event:\n${JSON.stringify(event.data, null, 2)}`)
+        if (flags.type === "platform.test" && !flags.json) yield* Console.error(`  ${reachesNoEndpoint}`)
       })
     )
 ).pipe(Command.withDescription("Emit a test event, the catalogue's example of its type"))

@@ -46,6 +46,8 @@ export class Directory extends Context.Service<
   {
     /** The current index. Later calls may give a newer one. */
     readonly snapshot: Effect.Effect<DirectorySnapshot, DirectoryUnavailable>
+    /** The same at once; undefined where there is none yet. */
+    readonly current: () => DirectorySnapshot | undefined
     /** Whether there is an index. */
     readonly ready: Effect.Effect<boolean>
     /** Carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
@@ -111,6 +113,7 @@ const makeService = (
   })
   return Directory.of({
     snapshot,
+    current,
     ready: Effect.sync(() => current() !== undefined),
     carriers: (query) => Effect.map(snapshot, ({ index }) => rules.listCarriers(index, query)),
     carrier: (ocn) => Effect.flatMap(snapshot, ({ index }) => Effect.fromResult(rules.carrierByOcn(index, ocn))),

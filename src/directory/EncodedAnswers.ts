@@ -1,4 +1,5 @@
 import { Result } from "effect"
+import { RecentlyUsed } from "../RecentlyUsed.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
 import {
   type AreaCodeQuery,
@@ -10,94 +11,67 @@ import {
 } from "./rules.ts"
 
 /**
- * The answers of `rules.ts` as the text of their JSON, kept while they are asked for often. The store belongs to one
- * index and goes with it, so an answer never outlives the records it came from. Needs no service.
+ * The answers of `rules.ts` as the bytes of their JSON, kept while they are asked for often. The store belongs to one
+ * index and goes with it, so an answer never outlives the records it came from. Must not be written to. Needs no service.
  */
 export interface EncodedAnswers {
   /** JSON of a `CarrierPage`. */
-  readonly carriers: (query?: CarrierQuery) => string
+  readonly carriers: (query?: CarrierQuery) => Buffer
   /** JSON of a `CarrierDetail`. */
-  readonly carrier: (ocn: string) => Result.Result<string, NotFound>
+  readonly carrier: (ocn: string) => Result.Result<Buffer, NotFound>
   /** JSON of an `AreaCode`. */
-  readonly areaCode: (npa: string, query?: AreaCodeQuery) => Result.Result<string, NotFound>
+  readonly areaCode: (npa: string, query?: AreaCodeQuery) => Result.Result<Buffer, NotFound>
   /** Memory now held, in bytes. */
   readonly heldBytes: () => number
 }
 
-/** Most memory that kept answers may take: room for the first page of every area code and every carrier. */
-export const encodedAnswersMaxBytes = 4 * 1024 * 1024
+/** Most memory that kept answers may take: half of it has room for the largest page of 700 area codes, or for every carrier. */
+export const encodedAnswersMaxBytes = 24 * 1024 * 1024
 
-/** What an answer costs beside its text: key and table entry. */
-const answerOverheadBytes = 256
+/** What an answer costs beside its bytes: the buffer's object and memory block, key and table entry. */
+const answerOverheadBytes = 384
 
 /** Longest key kept. Filters of a carrier list are text from outside; a longer one is answered, but not kept. */
 const keyMaxLength = 64
 
-/** V8 keeps a text in one byte a character while all of them are Latin-1. */
-const costOf = (text: string): number =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of one byte
-  text.length * (/^[\u0000-\u00ff]*$/.test(text) ? 1 : 2) + answerOverheadBytes
+/** A buffer with memory of its own: a slice of Node's pool would keep all of the pool alive. */
+const bytesOf = (value: unknown): Buffer => {
+  const text = JSON.stringify(value)
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}
 
 /** @param maxBytes bound of the memory held, by default `encodedAnswersMaxBytes` */
 export const make = (index: DirectoryIndex, maxBytes: number = encodedAnswersMaxBytes): EncodedAnswers => {
-  // Two halves: what is asked for again moves from the old to the young one, what is not goes with the old one. A
-  // reader pays one look-up, and a crawl over everything cannot drive out what others ask for meanwhile.
-  let young = new Map<string, string>()
-  let old = new Map<string, string>()
-  let youngBytes = 0
-  let oldBytes = 0
+  const kept = new RecentlyUsed<Buffer>(maxBytes)
 
-  const keep = (key: string, text: string) => {
-    const cost = costOf(text)
-    if (key.length > keyMaxLength || cost > maxBytes / 2) return
-    if (youngBytes + cost > maxBytes / 2) {
-      old = young
-      oldBytes = youngBytes
-      young = new Map()
-      youngBytes = 0
-    }
-    young.set(key, text)
-    youngBytes += cost
-  }
-
-  const find = (key: string): string | undefined => {
-    const found = young.get(key)
-    if (found !== undefined) return found
-    const aged = old.get(key)
-    if (aged === undefined) return undefined
-    old.delete(key)
-    oldBytes -= costOf(aged)
-    keep(key, aged)
-    return aged
-  }
-
-  const answer = <A>(key: string, result: Result.Result<A, NotFound>): Result.Result<string, NotFound> => {
-    if (Result.isFailure(result)) return Result.fail(result.failure)
-    const text = JSON.stringify(result.success)
-    keep(key, text)
-    return Result.succeed(text)
+  const encode = (key: string, value: unknown): Buffer => {
+    const bytes = bytesOf(value)
+    if (key.length <= keyMaxLength) kept.set(key, bytes, bytes.byteLength + answerOverheadBytes)
+    return bytes
   }
 
   return {
     carriers: (query = {}) => {
       const key = JSON.stringify([query.country, query.state, query.type, query.limit, query.offset])
-      const found = find(key)
-      if (found !== undefined) return found
-      const text = JSON.stringify(listCarriers(index, query))
-      keep(key, text)
-      return text
+      return kept.get(key) ?? encode(key, listCarriers(index, query))
     },
     carrier: (ocn) => {
       const key = `carrier ${ocn}`
-      const found = find(key)
-      return found === undefined ? answer(key, carrierByOcn(index, ocn)) : Result.succeed(found)
+      const found = kept.get(key)
+      return found === undefined
+        ? Result.map(carrierByOcn(index, ocn), (carrier) => encode(key, carrier))
+        : Result.succeed(found)
     },
     areaCode: (npa, query = {}) => {
       // Only numbers that exist are kept, and they are digits: no text from outside can look like another key.
       const key = `npa ${npa} ${query.nxx} ${query.limit} ${query.offset}`
-      const found = find(key)
-      return found === undefined ? answer(key, areaCodeByNpa(index, npa, query)) : Result.succeed(found)
+      const found = kept.get(key)
+      return found === undefined
+        ? Result.map(areaCodeByNpa(index, npa, query), (areaCode) => encode(key, areaCode))
+        : Result.succeed(found)
     },
-    heldBytes: () => youngBytes + oldBytes
+    heldBytes: () => kept.cost
   }
 }

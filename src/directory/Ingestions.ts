@@ -3,10 +3,11 @@ import * as NodeWorker from "@effect/platform-node/NodeWorker"
 import { Context, Effect, Layer, Queue, Redacted, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Worker } from "effect/workers"
+import { type Admission, admitUsual } from "./admission.ts"
 import { bundledSources } from "./files/bundled.ts"
 import { sourceName } from "./files/download.ts"
 import { layer as readersLayer } from "./files/read.ts"
-import { type IngestionEvent, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
+import { type IngestionEvent, IngestionProgress, type IngestionRecord, IngestionStopped } from "./ingestionSchema.ts"
 import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts"
 import type { DatasetKind } from "./model.ts"
 
@@ -21,12 +22,10 @@ export class Ingestions extends Context.Service<
   {
     /**
      * Ingests paths and addresses, one after the other, while the stream is read. Never fails: what goes wrong with a
-     * file is an event, and the next one is tried. One run at a time; a second one waits for the first.
+     * file is an event, and the next one is tried. A few runs at a time, which fetch and read side by side and store one
+     * after the other; who waits is told why.
      */
-    readonly run: (
-      sources: ReadonlyArray<string>,
-      options?: { readonly dryRun?: boolean | undefined }
-    ) => Stream.Stream<IngestionEvent>
+    readonly run: (sources: ReadonlyArray<string>, options?: RunOptions) => Stream.Stream<IngestionEvent>
     /** Ingests the bundled file of every kind that was never ingested; nothing when there is none. */
     readonly runBundled: Stream.Stream<IngestionEvent, SqlError.SqlError>
     /** What was ingested, newest first, a page of it. */
@@ -44,7 +43,7 @@ export class Ingestions extends Context.Service<
   static readonly layer = (options: WorkerOptions): Layer.Layer<Ingestions, never, SqlClient.SqlClient> =>
     Layer.effect(
       Ingestions,
-      Effect.suspend(() => make((sources, { dryRun }) => inWorker({ sources, dryRun }, options)))
+      Effect.suspend(() => make((sources, of) => inWorker({ ...of, sources }, options)))
     )
 
   /** In the calling thread, which it keeps busy. */
@@ -60,6 +59,9 @@ export class Ingestions extends Context.Service<
     )
   )
 }
+
+/** Ingestions under way at once in this process: each may have a thread and the memory of one. */
+export const runsAtOnce = 4
 
 /** Ingestions in one page of history, and the default. */
 export const historyPageMaximum = 100
@@ -82,15 +84,20 @@ export interface IngestionWorkerData {
 }
 
 /** What a worker is told to do. */
-export interface IngestionOrder {
+export interface IngestionOrder extends Admission {
   readonly sources: ReadonlyArray<string>
   readonly dryRun: boolean
+}
+
+/** How an ingestion is run; what is left out is the usual. */
+export type RunOptions = {
+  readonly [K in "dryRun" | keyof Admission]?: Omit<IngestionOrder, "sources">[K] | undefined
 }
 
 /** What a worker answers. */
 export type IngestionReply = IngestionEvent | { readonly _tag: "Done" }
 
-type Run = (sources: ReadonlyArray<string>, options: { readonly dryRun: boolean }) => Stream.Stream<IngestionEvent>
+type Run = (sources: ReadonlyArray<string>, options: Omit<IngestionOrder, "sources">) => Stream.Stream<IngestionEvent>
 
 interface HistoryRow extends Omit<IngestionRecord, "startedAt" | "finishedAt"> {
   readonly startedAt: Date
@@ -99,15 +106,39 @@ interface HistoryRow extends Omit<IngestionRecord, "startedAt" | "finishedAt"> {
 
 const make = Effect.fnUntraced(function* (ingest: Run) {
   const sql = yield* SqlClient.SqlClient
-  const running = yield* Semaphore.make(1)
+  const running = yield* Semaphore.make(runsAtOnce)
 
-  const run = (sources: ReadonlyArray<string>, options: { readonly dryRun?: boolean | undefined } = {}) =>
-    Stream.unwrap(
+  const underWay = new Set<string>()
+
+  const run = (sources: ReadonlyArray<string>, options: RunOptions = {}) => {
+    const source = sourceName(sources[0] ?? "")
+    const taken = Effect.acquireRelease(
+      Effect.andThen(
+        running.take(1),
+        Effect.sync(() => underWay.add(source))
+      ),
+      () =>
+        Effect.andThen(
+          Effect.sync(() => underWay.delete(source)),
+          running.release(1)
+        ),
+      { interruptible: true }
+    )
+    const whole = Stream.unwrap(
       Effect.as(
-        Effect.acquireRelease(running.take(1), () => running.release(1), { interruptible: true }),
-        ingest(sources, { dryRun: options.dryRun ?? false })
+        taken,
+        ingest(sources, {
+          dryRun: options.dryRun ?? false,
+          allowOlder: options.allowOlder ?? admitUsual.allowOlder,
+          allowRemovals: options.allowRemovals ?? admitUsual.allowRemovals,
+          retire: options.retire ?? admitUsual.retire
+        })
       )
     )
+    return Stream.suspend(() =>
+      underWay.size < runsAtOnce ? whole : Stream.concat(Stream.succeed(waiting(source, underWay)), whole)
+    )
+  }
 
   const runBundled = Stream.unwrap(
     Effect.gen(function* () {
@@ -137,6 +168,16 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
 
   return Ingestions.of({ run, runBundled, historyPage, history: Effect.suspend(() => historyPage()) })
 })
+
+/** What a run is told that has to wait for one of the others to end. */
+const waiting = (source: string, underWay: ReadonlySet<string>): IngestionEvent =>
+  IngestionProgress.make({
+    source,
+    phase: "waiting",
+    rows: 0,
+    fraction: null,
+    detail: `${underWay.size} ingestions are under way: ${[...underWay].join(", ")}`
+  })
 
 /** The worker's module: TypeScript where this one is, JavaScript in the published package. */
 const workerModule = new URL(

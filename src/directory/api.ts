@@ -4,7 +4,7 @@
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { limitParameter, offsetParameter } from "../http/parameters.ts"
+import { asciiUpperCase, limitParameter, offsetParameter } from "../http/parameters.ts"
 import { InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { carrierTypes, countries } from "./model.ts"
@@ -14,12 +14,12 @@ import { AreaCode, CarrierDetail, CarrierPage, Health, Statistics } from "./sche
 const anyCase = <const Values extends ReadonlyArray<string>>(description: string, values: Values) => {
   const expected = `Expected ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`
   return Schema.String.check(
-    Schema.makeFilter((text: string) => values.includes(text.toUpperCase()) || expected, { message: expected })
+    Schema.makeFilter((text: string) => values.includes(asciiUpperCase(text)) || expected, { message: expected })
   )
     .annotate({ description: `${description}: ${values.join(", ")}; case is ignored`, examples: [values[0]!] })
     .pipe(
       Schema.decodeTo(Schema.Literals(values), {
-        decode: SchemaGetter.transform((text: string) => text.toUpperCase() as Values[number]),
+        decode: SchemaGetter.transform((text: string) => asciiUpperCase(text) as Values[number]),
         encode: SchemaGetter.transform((value: Values[number]) => value)
       })
     )

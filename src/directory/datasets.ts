@@ -1,5 +1,5 @@
 import type { Statement } from "effect/sql"
-import { type UnnestType, unnest } from "../postgres/compiler.ts"
+import { type UnnestType, unnest } from "../postgres/unnest.ts"
 import type { Records } from "./files/reader.ts"
 import type { DatasetKind } from "./model.ts"
 

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import type { Dataset } from "./datasets.ts"
-import type { Coverage } from "./files/reader.ts"
+import type { Unread } from "./files/reader.ts"
 
 /**
  * What a staged file changes in the stored records, worked out by the database: `compare` counts it, `apply` does it
@@ -13,6 +13,16 @@ export interface Difference {
   readonly removed: number
 }
 
+/** What a file may remove. */
+export interface Scope {
+  /** The area codes that it speaks for, null where it speaks for all records of its kind. */
+  readonly areaCodes: ReadonlyArray<string> | null
+  /** What its malformed lines are about, which stays. */
+  readonly unread: Unread
+  /** Area codes that it leaves out and that are to go. */
+  readonly retired: ReadonlyArray<string>
+}
+
 /** The temporary table that a file of the dataset is staged in. */
 export const stagingTable = (dataset: Dataset): string => `staged_${dataset.table}`
 
@@ -21,7 +31,7 @@ const keysOf = (dataset: Dataset) => namesOf(dataset).slice(0, dataset.keyLength
 const valuesOf = (dataset: Dataset) => namesOf(dataset).slice(dataset.keyLength)
 const of = (alias: string, names: ReadonlyArray<string>) => names.map((name) => `${alias}.${name}`).join(", ")
 
-const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, coverage: Coverage) => {
+const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, scope: Scope) => {
   const stored = sql`${sql(dataset.table)} c`
   const staged = sql`${sql(stagingTable(dataset))} s`
   const sameKey = sql.literal(
@@ -30,14 +40,25 @@ const makeFragments = (sql: SqlClient.SqlClient, dataset: Dataset, coverage: Cov
       .join(" and ")
   )
   const values = valuesOf(dataset)
-  const conditions: Array<Statement.Fragment> = []
-  if (dataset.country !== null) conditions.push(sql`c.country = ${dataset.country}`)
-  // A file that is not whole speaks for its own area codes only.
-  if (!coverage.whole) conditions.push(sql`c.npa = any(${coverage.areaCodes}::text[])`)
+  const { areaCodes, retired, unread } = scope
+  const ours = dataset.country === null ? sql`true` : sql`c.country = ${dataset.country}`
+  const spokenFor = areaCodes === null ? sql`true` : sql`c.npa = any(${areaCodes}::text[])`
+  const absent = sql`(${ours} and ${spokenFor} and not exists (select 1 from ${staged} where ${sameKey}))`
+  const key = sql.literal(
+    keysOf(dataset)
+      .map((name) => `c.${name}`)
+      .join(" || ")
+  )
+  const isUnread = unread.unknown > 0 ? sql`true` : sql`${key} = any(${unread.keys}::text[])`
+  const isRetired = areaCodes === null ? sql`false` : sql`(${ours} and c.npa = any(${retired}::text[]))`
   return {
+    ours,
     stored,
     staged,
-    removed: sql`${sql.and([...conditions, sql`not exists (select 1 from ${staged} where ${sameKey})`])}`,
+    kept: sql`${absent} and ${isUnread}`,
+    absent: sql`${absent} and not ${isUnread}`,
+    retired: isRetired,
+    removed: sql`((${absent} and not ${isUnread}) or ${isRetired})`,
     changed: sql`${sameKey} and (${sql.literal(of("c", values))}) is distinct from (${sql.literal(of("s", values))})`,
     added: sql`from ${staged} where not exists (select 1 from ${stored} where ${sameKey})`
   }
@@ -49,10 +70,10 @@ const count = (statement: Statement.Statement<{ readonly count: number }>): Effe
 /** Counts what `apply` would do. */
 export const compare = Effect.fnUntraced(function* (
   dataset: Dataset,
-  coverage: Coverage
+  scope: Scope
 ): Effect.fn.Return<Difference, SqlError.SqlError, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
-  const { added, changed, removed, staged, stored } = makeFragments(sql, dataset, coverage)
+  const { added, changed, removed, staged, stored } = makeFragments(sql, dataset, scope)
   return {
     removed: yield* count(sql`select count(*) from ${stored} where ${removed}`),
     changed: yield* count(sql`select count(*) from ${stored}, ${staged} where ${changed}`),
@@ -60,13 +81,55 @@ export const compare = Effect.fnUntraced(function* (
   }
 })
 
-/** Makes the stored records those of the file, as far as it covers them. */
+/** What the file would take away, for the rules to judge (see `removals.ts`). */
+export interface Removals {
+  /** Records of the file's kind that are stored. */
+  readonly stored: number
+  /** Records that the file speaks for and does not have; retired ones apart. */
+  readonly removed: number
+  /** Records that it does not have and that stay, because malformed lines may be about them. */
+  readonly kept: number
+  /** Of each area code that loses records: how many it has and loses. Empty where the file has no area codes. */
+  readonly areaCodes: ReadonlyArray<{ readonly npa: string; readonly stored: number; readonly removed: number }>
+  /** Stored area codes that the file does not name, ascending. */
+  readonly leftOut: ReadonlyArray<string>
+}
+
+/** Looks at what would go, before anything does. */
+export const removals = Effect.fnUntraced(function* (
+  dataset: Dataset,
+  scope: Scope
+): Effect.fn.Return<Removals, SqlError.SqlError, SqlClient.SqlClient> {
+  const sql = yield* SqlClient.SqlClient
+  const { absent, kept, ours, stored } = makeFragments(sql, dataset, scope)
+  const npa = scope.areaCodes === null ? sql`null::text` : sql`c.npa`
+  const rows = yield* sql<{
+    readonly npa: string | null
+    readonly stored: number
+    readonly removed: number
+    readonly kept: number
+  }>`
+    select npa, sum(stored)::int as stored, sum(removed)::int as removed, sum(kept)::int as kept from (
+      select ${npa} as npa, 1 as stored, (${absent})::int as removed, (${kept})::int as kept from ${stored} where ${ours}
+    ) as looked group by npa order by npa`
+  const named = new Set(scope.areaCodes)
+  const codes = rows.flatMap(({ npa, removed, stored }) => (npa === null ? [] : [{ npa, stored, removed }]))
+  return {
+    stored: rows.reduce((sum, row) => sum + row.stored, 0),
+    removed: rows.reduce((sum, row) => sum + row.removed, 0),
+    kept: rows.reduce((sum, row) => sum + row.kept, 0),
+    areaCodes: codes.filter(({ removed }) => removed > 0),
+    leftOut: codes.flatMap(({ npa }) => (named.has(npa) ? [] : [npa]))
+  }
+})
+
+/** Makes the stored records those of the file, as far as it speaks for them. */
 export const apply = Effect.fnUntraced(function* (
   dataset: Dataset,
-  coverage: Coverage
+  scope: Scope
 ): Effect.fn.Return<Difference, SqlError.SqlError, SqlClient.SqlClient> {
   const sql = yield* SqlClient.SqlClient
-  const { added, changed, removed, staged, stored } = makeFragments(sql, dataset, coverage)
+  const { added, changed, removed, staged, stored } = makeFragments(sql, dataset, scope)
   const names = sql.literal(namesOf(dataset).join(", "))
   const assignments = sql.literal(
     valuesOf(dataset)

@@ -1,44 +1,41 @@
 /**
- * Handlers of the number directory. Reads are answered with the text that the current index keeps, so a hot answer is
+ * Handlers of the number directory. Reads are answered with the bytes that the current index keeps, so a hot answer is
  * neither built nor encoded again. Needs `Directory` and `Health`.
  */
-import { Clock, Effect, Result } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { createHash } from "node:crypto"
+import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SluiceApi } from "../http/api.ts"
+import { makeTag, type Tag } from "../http/caching.ts"
+import { type Answer, synchronous } from "../http/fast/marks.ts"
 import { builtWith } from "../http/lean.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { Health } from "../platform/Health.ts"
 import { version } from "../version.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
+import type { EncodedAnswers } from "./EncodedAnswers.ts"
+import { healthReport } from "./health.ts"
 import type { NotFound as NothingFound } from "./rules.ts"
-import type { Health as HealthRecord } from "./schema.ts"
 
-/** How long ingested data counts as fresh (decisions, "Number directory"): 90 days. */
-export const freshDataMillis = 90 * 24 * 60 * 60 * 1000
+const tags = new WeakMap<DirectorySnapshot["state"], Tag>()
 
-const respond = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
+/** Of the records and of the program that answers from them; the same on every node, and another after every ingestion. */
+const tagOf = ({ state }: DirectorySnapshot): Tag => {
+  const known = tags.get(state)
+  if (known !== undefined) return known
+  const digest = createHash("sha256")
+    .update(JSON.stringify([version, state]))
+    .digest("base64url")
+  const tag = makeTag(digest.slice(0, 16))
+  tags.set(state, tag)
+  return tag
+}
 
 const unavailable = new Unavailable({ error: "unavailable", message: "The number directory is not loaded yet" })
 
-const found = (result: Result.Result<string, NothingFound>) =>
-  Result.isSuccess(result)
-    ? Effect.succeed(respond(result.success))
-    : Effect.fail(new NotFound({ error: "not_found", message: result.failure.message }))
-
-/** The status of the health record (decisions, "Number directory"). */
-export const healthStatus = (given: {
-  readonly database: boolean
-  readonly jetstream: boolean
-  /** Milliseconds since the epoch, null before the first ingestion. */
-  readonly lastIngestionMillis: number | null
-  readonly nowMillis: number
-}): HealthRecord["status"] => {
-  if (!given.database) return "unhealthy"
-  const stale = given.lastIngestionMillis === null || given.nowMillis - given.lastIngestionMillis > freshDataMillis
-  return stale || !given.jetstream ? "degraded" : "healthy"
-}
+const found = (result: Result.Result<Buffer, NothingFound>) =>
+  Result.mapError(result, ({ message }) => new NotFound({ error: "not_found", message }))
 
 export const layerDirectory = HttpApiBuilder.group(
   SluiceApi,
@@ -53,35 +50,29 @@ export const layerDirectory = HttpApiBuilder.group(
     })
 
     /** Answers from the current index; without one there is nothing to answer from. */
-    const read = <A, E>(use: (snapshot: DirectorySnapshot) => Effect.Effect<A, E>) =>
-      Effect.matchEffect(directory.snapshot, { onFailure: () => Effect.fail(unavailable), onSuccess: use })
+    const read = <E>(
+      use: (answers: EncodedAnswers) => Result.Result<Buffer, E>
+    ): Result.Result<Answer, E | Unavailable> => {
+      const snapshot = directory.current()
+      if (snapshot === undefined) return Result.fail(unavailable)
+      return Result.map(use(snapshot.answers), (bytes) => ({ bytes, tag: tagOf(snapshot) }))
+    }
 
-    const health = Effect.gen(function* () {
-      const { checks } = yield* platform.readiness
-      const database = yield* platform.database
-      const last = yield* Effect.orElseSucceed(directory.lastIngestion, () => null)
-      return {
-        status: healthStatus({
-          database,
-          jetstream: checks.nats?.ok !== false,
-          lastIngestionMillis: last === null ? null : Date.parse(last),
-          nowMillis: yield* Clock.currentTimeMillis
-        }),
-        database: database ? ("connected" as const) : ("error" as const),
-        last_ingestion: last,
-        version
-      }
-    })
+    const health = Effect.map(
+      healthReport.pipe(Effect.provideService(Directory, directory), Effect.provideService(Health, platform)),
+      ({ record }) => record
+    )
     const stats = Effect.catch(directory.statistics, () => Effect.fail(unavailable))
 
     return handlers.handleAll({
-      listCarriers: ({ query }) => read(({ answers }) => Effect.succeed(respond(answers.carriers(query)))),
-      getCarrier: ({ params }) => read(({ answers }) => found(answers.carrier(params.ocn))),
-      getCarrierByQuery: ({ query }) => read(({ answers }) => found(answers.carrier(query.ocn))),
-      getAreaCode: ({ params, query }) => read(({ answers }) => found(answers.areaCode(params.npa, query))),
-      getExchange: ({ params, query }) =>
-        read(({ answers }) => found(answers.areaCode(params.npa, { ...query, nxx: params.nxx }))),
-      getAreaCodeByQuery: ({ query }) => read(({ answers }) => found(answers.areaCode(query.npa, query))),
+      listCarriers: synchronous(({ query }) => read((answers) => Result.succeed(answers.carriers(query)))),
+      getCarrier: synchronous(({ params }) => read((answers) => found(answers.carrier(params.ocn)))),
+      getCarrierByQuery: synchronous(({ query }) => read((answers) => found(answers.carrier(query.ocn)))),
+      getAreaCode: synchronous(({ params, query }) => read((answers) => found(answers.areaCode(params.npa, query)))),
+      getExchange: synchronous(({ params, query }) =>
+        read((answers) => found(answers.areaCode(params.npa, { ...query, nxx: params.nxx })))
+      ),
+      getAreaCodeByQuery: synchronous(({ query }) => read((answers) => found(answers.areaCode(query.npa, query)))),
       health: () => health,
       healthUnversioned: () => health,
       stats: () => stats,

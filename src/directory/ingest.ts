@@ -1,7 +1,10 @@
 import { Clock, Effect, Ref } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { withStatementTimeout } from "../postgres/deadlines.ts"
+import { isOutOfSpace } from "../postgres/transactions.ts"
+import { type Admission, judgeAge, judgeRemovals, judgeRetired } from "./admission.ts"
 import { batchQuery, datasets } from "./datasets.ts"
-import { apply, compare, conflicts, type Difference, stagingTable } from "./difference.ts"
+import { apply, compare, conflicts, type Difference, removals, type Scope, stagingTable } from "./difference.ts"
 import { type DirectoryFile, type FileSummary, readFile } from "./files/read.ts"
 import {
   ConflictingCodes,
@@ -18,7 +21,7 @@ import {
  * table, the database works out what they add, change and remove, and applies just that, with a line of history and a
  * notice to every node, in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
  */
-export interface IngestOptions {
+export interface IngestOptions extends Admission {
   /** Works out the difference and stores nothing. */
   readonly dryRun: boolean
   /** Told about every phase, and within one at most every `progressIntervalMillis`. */
@@ -33,6 +36,12 @@ export const progressIntervalMillis = 100
 
 /** How long an ingestion waits for another one to end. */
 export const lockTimeoutMillis = 60_000
+
+/** A statement of an ingestion compares or stores a whole file, and may have waited for another one. */
+const statementTimeoutMillis = 10 * 60 * 1000
+
+/** Columns of the key of those kinds that have area codes. */
+const codeKeyLength = 2
 
 /** Conflicting codes that an error names. */
 const conflictExamples = 5
@@ -52,22 +61,37 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
   const startedAt = yield* Clock.currentTimeMillis
   const dataset = datasets[file.kind]
   const report = yield* makeReporter(file, options)
-  const { difference, summary } = yield* Effect.gen(function* () {
+  const { difference, scope, seen, refusal, summary } = yield* Effect.gen(function* () {
     yield* sql`set local work_mem = ${sql.literal(`'${workMemory}'`)}`
     yield* sql`set local lock_timeout = ${sql.literal(`${lockTimeoutMillis}`)}`
     yield* sql`set local jit = off`
     const summary = yield* stage(file, report)
     yield* report("comparing", summary.records)
     // Only from here on: files are read side by side, and compared with what the one before has stored.
-    yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`
+    yield* takeLock((holder) => report("waiting", summary.records, holder))
     yield* refuseConflicts(file)
-    if (options.dryRun) return { summary, difference: yield* compare(dataset, summary.coverage) }
+    const named = dataset.keyLength === codeKeyLength ? summary.coverage.areaCodes : null
+    const { kind, publicationDate, unread } = summary
+    const candidate = { name: file.name, kind, publicationDate }
+    const first = yield* removals(dataset, { areaCodes: named, unread, retired: [] })
+    const scope: Scope = {
+      areaCodes: named,
+      unread,
+      retired: first.leftOut.filter((npa) => options.retire.includes(npa))
+    }
+    const refusal =
+      (yield* judgeAge(candidate, options)) ??
+      judgeRetired(candidate, named ?? [], options) ??
+      judgeRemovals(candidate, first, options)
+    const found = { summary, scope, seen: first, refusal: refusal?.message ?? null }
+    if (options.dryRun) return { ...found, difference: yield* compare(dataset, scope) }
+    if (refusal !== null) return yield* refusal
     yield* report("storing", summary.records)
-    const difference = yield* apply(dataset, summary.coverage)
+    const difference = yield* apply(dataset, scope)
     yield* remember(summary, difference, startedAt)
-    return { summary, difference }
+    return { ...found, difference }
   }).pipe(
-    sql.withTransaction,
+    (statements) => sql.withTransaction(withStatementTimeout(sql, statementTimeoutMillis, statements)),
     Effect.catchTag("SqlError", (error) => Effect.fail(stopped(file.name, error)))
   )
   return IngestionSummary.make({
@@ -78,24 +102,30 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     read: summary.records,
     ...difference,
     malformed: summary.malformed,
+    kept: seen.kept,
+    leftOut: seen.leftOut.filter((npa) => scope.areaCodes !== null && !scope.retired.includes(npa)),
+    retired: scope.retired,
+    refusal,
     durationMillis: (yield* Clock.currentTimeMillis) - startedAt,
     dryRun: options.dryRun
   })
 })
 
-type Reporter = (phase: IngestionPhase, rows: number) => Effect.Effect<void>
+type Reporter = (phase: IngestionPhase, rows: number, detail?: string) => Effect.Effect<void>
 
 /** Passes a report on when it begins a phase, or enough time has passed since the last one. */
 const makeReporter = Effect.fnUntraced(function* (file: DirectoryFile, options: IngestOptions) {
   const last = yield* Ref.make<{ readonly phase: IngestionPhase; readonly at: number } | null>(null)
-  return Effect.fnUntraced(function* (phase: IngestionPhase, rows: number) {
+  return Effect.fnUntraced(function* (phase: IngestionPhase, rows: number, detail?: string) {
     const at = yield* Clock.currentTimeMillis
     const before = yield* Ref.get(last)
     if (before !== null && before.phase === phase && at - before.at < progressIntervalMillis) return
     yield* Ref.set(last, { phase, at })
     const { readBytes, totalBytes } = file.progress()
     const fraction = phase === "reading" ? (totalBytes === 0 ? null : Math.min(1, readBytes / totalBytes)) : 1
-    yield* options.onProgress(IngestionProgress.make({ source: file.name, phase, rows, fraction }))
+    yield* options.onProgress(
+      IngestionProgress.make({ source: file.name, phase, rows, fraction, ...(detail === undefined ? {} : { detail }) })
+    )
   }) satisfies Reporter
 })
 
@@ -115,6 +145,23 @@ const stage = Effect.fnUntraced(function* (file: DirectoryFile, report: Reporter
   // Without statistics the server would guess, and compare row by row.
   yield* sql`analyze ${table}`
   return summary
+})
+
+/** Takes the lock under which one ingestion at a time compares and stores; says first whom it waits for, if it has to. */
+const takeLock = Effect.fnUntraced(function* (onWait: (holder: string) => Effect.Effect<void>) {
+  const sql = yield* SqlClient.SqlClient
+  const key = sql.literal(ingestionLockKey)
+  const [tried] = yield* sql<{ readonly taken: boolean }>`select pg_try_advisory_xact_lock(${key}) as taken`
+  if (tried?.taken === true) return
+  const [holder] = yield* sql<{ readonly name: string; readonly seconds: number }>`
+    select coalesce(nullif(application_name, ''), 'a session without a name') || ' (PostgreSQL process ' || l.pid || ')' as name,
+      coalesce(extract(epoch from clock_timestamp() - xact_start), 0)::int as seconds
+    from pg_locks l join pg_stat_activity a using (pid)
+    where locktype = 'advisory' and granted and objsubid = 1
+      and (classid::bigint << 32 | objid::bigint) = ${key} and l.database = a.datid limit 1`
+  const other = holder === undefined ? "" : `, ${holder.name}, at work for ${holder.seconds} s`
+  yield* onWait(`another ingestion is storing its records${other}`)
+  yield* sql`select pg_advisory_xact_lock(${key})`
 })
 
 const refuseConflicts = Effect.fnUntraced(function* (file: DirectoryFile) {
@@ -155,6 +202,7 @@ const stopReasonOf = (error: SqlError.SqlError): readonly [StopReason, string] =
     case "LockTimeoutError":
       return ["DatabaseBusy", `another ingestion has been running for ${lockTimeoutMillis / 1000} s`]
     default:
+      if (isOutOfSpace(error)) return ["DatabaseFull", "the database has no room left, its disk is full"]
       return ["DatabaseRefused", `the database refused it: ${error.message}`]
   }
 }

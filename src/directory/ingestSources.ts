@@ -1,6 +1,7 @@
 import { Effect, type FileSystem, Queue, Stream } from "effect"
 import type { HttpClient } from "effect/http"
 import type { SqlClient } from "effect/sql"
+import { type Admission, NothingToRetire } from "./admission.ts"
 import { openSource, sourceName } from "./files/read.ts"
 import { ingestFile } from "./ingest.ts"
 import {
@@ -30,7 +31,7 @@ export const failureOf = (error: IngestionError): IngestionFailure =>
 /** Runs while it is read; interrupting the reader stops the file at hand and leaves nothing of it behind. */
 export const ingestSources = (
   sources: ReadonlyArray<string>,
-  options: { readonly dryRun: boolean }
+  options: Admission & { readonly dryRun: boolean }
 ): Stream.Stream<IngestionEvent, never, SqlClient.SqlClient | FileSystem.FileSystem | HttpClient.HttpClient> =>
   Stream.callback(
     Effect.fnUntraced(function* (events) {
@@ -38,8 +39,13 @@ export const ingestSources = (
         Effect.sync(() => {
           Queue.offerUnsafe(events, progress)
         })
-      const onFailure = (error: IngestionError) => Queue.offer(events, failureOf(error))
+      let refused = 0
+      const onFailure = (error: IngestionError) => {
+        refused++
+        return Queue.offer(events, failureOf(error))
+      }
       const onSuccess = (event: IngestionEvent) => Queue.offer(events, event)
+      const retired = new Set<string>()
       for (const source of sources) {
         const name = sourceName(source)
         yield* onProgress(IngestionProgress.make({ source: name, phase: "opening", rows: 0, fraction: null }))
@@ -47,9 +53,22 @@ export const ingestSources = (
           const { files, skipped } = yield* openSource(source)
           for (const { name, reason } of skipped) yield* onSuccess(IngestionSkipped.make({ source: name, reason }))
           for (const file of files) {
-            yield* Effect.matchEffect(ingestFile(file, { ...options, onProgress }), { onSuccess, onFailure })
+            yield* ingestFile(file, { ...options, onProgress }).pipe(
+              Effect.tap((summary) =>
+                Effect.sync(() => {
+                  for (const npa of summary.retired) retired.add(npa)
+                })
+              ),
+              Effect.matchEffect({ onSuccess, onFailure })
+            )
           }
         }).pipe(Effect.scoped, Effect.catch(onFailure))
+      }
+      // Where a file was refused, that says why.
+      const missed = refused > 0 ? [] : options.retire.filter((wanted) => !retired.has(wanted))
+      for (const npa of missed) {
+        const message = `Area code ${npa} was not retired: nothing of it is stored in the data that was taken`
+        yield* onFailure(new NothingToRetire({ source: npa, message }))
       }
       yield* Queue.end(events)
     }),

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { NothingToRetire, OlderPublication, StillNamed, TooManyRemovals } from "./admission.ts"
 import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
 import { datasetKinds } from "./model.ts"
 
@@ -16,9 +17,9 @@ export const DatasetKind = Schema.Literals(datasetKinds).annotate({
 
 /**
  * What an ingestion is doing: `opening` the source (a download, recognising), `reading` a file of it, `comparing` the
- * records with what is stored, `storing` the difference.
+ * records with what is stored, `storing` the difference; `waiting` while others do that, or too many are under way.
  */
-export const ingestionPhases = ["opening", "reading", "comparing", "storing"] as const
+export const ingestionPhases = ["waiting", "opening", "reading", "comparing", "storing"] as const
 export type IngestionPhase = (typeof ingestionPhases)[number]
 
 /** A step of a running ingestion, a few times a second. */
@@ -28,7 +29,8 @@ export const IngestionProgress = Schema.TaggedStruct("Progress", {
   rows: Count.annotate({ description: "Records read so far" }),
   fraction: Schema.NullOr(Schema.Number).annotate({
     description: "Share of the source that was read, 0 to 1; null where its size is not known"
-  })
+  }),
+  detail: Schema.optionalKey(Schema.String).annotate({ description: "What is waited for, and why" })
 }).annotate({ identifier: "IngestionProgress" })
 export type IngestionProgress = typeof IngestionProgress.Type
 
@@ -46,6 +48,18 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
   changed: Count,
   removed: Count,
   malformed: MalformedLines,
+  kept: Count.annotate({
+    description: "Records that the file does not have and that stay, because malformed lines may be about them"
+  }),
+  leftOut: Schema.Array(Schema.String).annotate({
+    description: "Stored area codes that the file does not name; they stay"
+  }),
+  retired: Schema.Array(Schema.String).annotate({
+    description: "Area codes that were removed because it was asked for"
+  }),
+  refusal: Schema.NullOr(Schema.String).annotate({
+    description: "Of a dry run: why the file would not be taken; null where it would"
+  }),
   durationMillis: Count,
   dryRun: Schema.Boolean.annotate({ description: "The difference was computed and nothing was stored" })
 }).annotate({ identifier: "IngestionSummary" })
@@ -63,7 +77,7 @@ export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("Co
 }) {}
 
 /** What stopped an ingestion whose file was good. */
-export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseRefused", "WorkerEnded"] as const
+export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseFull", "DatabaseRefused", "WorkerEnded"] as const
 export type StopReason = (typeof stopReasons)[number]
 
 /** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. */
@@ -80,6 +94,10 @@ export const IngestionError = Schema.Union([
   NotRecognized,
   Refused,
   ConflictingCodes,
+  OlderPublication,
+  TooManyRemovals,
+  StillNamed,
+  NothingToRetire,
   IngestionStopped
 ])
 export type IngestionError = typeof IngestionError.Type

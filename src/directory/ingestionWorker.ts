@@ -15,8 +15,8 @@ import { ingestSources } from "./ingestSources.ts"
 const run = Effect.gen(function* () {
   const platform = yield* WorkerRunner.WorkerRunnerPlatform
   const runner = yield* platform.start<IngestionReply, IngestionOrder>()
-  yield* runner.run((port, { dryRun, sources }) =>
-    ingestSources(sources, { dryRun }).pipe(
+  yield* runner.run((port, { sources, ...options }) =>
+    ingestSources(sources, options).pipe(
       Stream.runForEach((event) => runner.send(port, event)),
       Effect.andThen(runner.send(port, { _tag: "Done" }))
     )

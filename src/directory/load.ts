@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { withStatementTimeout } from "../postgres/deadlines.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
 import * as IndexBuilder from "./IndexBuilder.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
@@ -20,6 +21,9 @@ export interface DirectoryState {
 
 /** Rows handled before other fibers get their turn. */
 const rowsPerTurn = 1_000
+
+/** A statement reads a whole table. */
+const statementTimeoutMillis = 10 * 60 * 1000
 
 /** Memory the server may use to group a column, so that it need not write to disk. */
 const workMemory = "32MB"
@@ -103,7 +107,7 @@ export const loadIndex: Effect.Effect<
     yield* addRecords(builder)
     return yield* loadState
   }).pipe(
-    sql.withTransaction,
+    (statements) => sql.withTransaction(withStatementTimeout(sql, statementTimeoutMillis, statements)),
     // An ingestion that ends between two of these statements must not be seen by half.
     Effect.provideService(SqlClient.BeginTransaction, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   )

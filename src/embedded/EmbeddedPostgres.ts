@@ -6,8 +6,9 @@
 import { randomBytes } from "node:crypto"
 import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { PgConnection } from "@effect/sql-pg"
 import { Effect, Redacted, type Scope, type SubscriptionRef } from "effect"
-import pg from "pg"
+import type { SqlError } from "effect/sql"
 import { logSince, logSize } from "./boundedLog.ts"
 import { startChild } from "./childProcess.ts"
 import type { DataFolder } from "./dataFolder.ts"
@@ -15,6 +16,7 @@ import { BinaryUnavailable, DataFolderUnusable, type EmbeddedError, reasonOf, Se
 import { endProcesses, findMarked, findPostgresWorkers, postgresMark } from "./orphans.ts"
 import { onFreePort, rememberedPort, rememberPort } from "./ports.ts"
 import { findPostgresBinaries, type PostgresBinaries } from "./postgresBinaries.ts"
+import { chooseOwner, handOver, NOBODY, namingOf, type SystemUser } from "./postgresUser.ts"
 import { isTaken, lookAt, workingFolder } from "./processes.ts"
 import { type ServerPlan, type ServerState, supervise } from "./supervisor.ts"
 
@@ -41,9 +43,6 @@ export interface EmbeddedPostgresOptions {
 /** Name of the superuser and of the database. */
 const NAME = "sluice"
 
-/** `nobody` on every Linux: an account that owns nothing else. */
-const NOBODY = { uid: 65_534, gid: 65_534 }
-
 /**
  * Fast shutdown rolls transactions back and writes a checkpoint. If that takes too long, immediate shutdown ends every
  * process at once and the next start recovers from the log, with nothing committed lost.
@@ -55,7 +54,7 @@ const STOP_SIGNALS = [
 
 interface Cluster {
   readonly folder: DataFolder
-  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly user: SystemUser | undefined
   readonly binaries: PostgresBinaries
   readonly password: Redacted.Redacted<string>
 }
@@ -65,8 +64,8 @@ export const startPostgres = Effect.fnUntraced(function* (
   options: EmbeddedPostgresOptions
 ): Effect.fn.Return<EmbeddedPostgres, EmbeddedError, Scope.Scope> {
   const { folder, progress } = options
-  const user = yield* chooseUser(folder)
   yield* endOrphans(folder, progress)
+  const user = yield* chooseUser(folder)
   const binaries = yield* findPostgresBinaries({
     folder,
     user,
@@ -95,8 +94,9 @@ const urlOf = (password: Redacted.Redacted<string>, port: number, database: stri
   })
 
 const clusterOf = (folder: DataFolder) => folder.file("postgres", "cluster")
+const initdbLog = (folder: DataFolder) => folder.file("logs", "initdb.log")
 
-/** Root runs it as the cluster's owner, at first nobody; everybody else as themselves. */
+/** Root runs it as the cluster's owner; everybody else as themselves. Only while no server works on the cluster. */
 const chooseUser = Effect.fnUntraced(function* (folder: DataFolder) {
   if (process.getuid?.() !== 0) return undefined
   if (process.platform !== "linux") {
@@ -105,8 +105,16 @@ const chooseUser = Effect.fnUntraced(function* (folder: DataFolder) {
       reason: "it does not run as root; start Sluice as an ordinary user, or set DATABASE_URL to a server"
     })
   }
-  const owner = yield* Effect.promise(() => stat(clusterOf(folder)).catch(() => undefined))
-  return owner === undefined || owner.uid === 0 ? NOBODY : { uid: owner.uid, gid: owner.gid }
+  const cluster = clusterOf(folder)
+  return yield* onFolder(folder, async () => {
+    const user = await chooseOwner(cluster, folder.token)
+    const owner = await stat(cluster).catch(() => undefined)
+    if (owner !== undefined && owner.uid !== user.uid) {
+      await chown(folder.file("postgres"), user.uid, user.gid)
+      await handOver(cluster, user)
+    }
+    return user
+  })
 })
 
 const onFolder = <A>(folder: DataFolder, promise: () => Promise<A>) =>
@@ -132,7 +140,7 @@ const environment = {
 
 const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (line: string) => Effect.Effect<void>) {
   const { folder, user, binaries, password } = cluster
-  const logFile = folder.file("logs", "initdb.log")
+  const logFile = initdbLog(folder)
   const failed = (reason: string) => new ServerStartFailed({ server: "PostgreSQL", reason, portTaken: false, logFile })
   const final = clusterOf(folder)
   const made = yield* Effect.promise(() => readFile(join(final, "PG_VERSION"), "utf8").catch(() => ""))
@@ -149,6 +157,11 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
   const beside = join(parent, `cluster-${randomBytes(6).toString("hex")}.new`)
   const passwordFile = join(parent, "password.tmp")
   const forget = () => rm(passwordFile, { force: true })
+  const naming = yield* namingOf(user)
+  if (naming._tag === "Nameless" && user === undefined) return yield* failed(naming.reason)
+  // Where its own user can have no name it is nobody for this while, and what it makes is handed over.
+  const maker = naming._tag === "Nameless" ? NOBODY : user
+  const wrapped = naming._tag === "Wrapped" ? [naming.program, ...naming.args, binaries.initdb] : [binaries.initdb]
   yield* onFolder(folder, async () => {
     await mkdir(parent, { recursive: true, mode: 0o700 })
     for (const name of await readdir(parent)) {
@@ -157,37 +170,56 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
     await forget()
     await mkdir(beside, { mode: 0o700 })
     await writeFile(passwordFile, Redacted.value(password), { mode: 0o600, flag: "wx" })
-    if (user !== undefined) {
-      for (const path of [parent, beside, passwordFile]) await chown(path, user.uid, user.gid)
+    if (maker !== undefined) {
+      for (const path of [parent, beside, passwordFile]) await chown(path, maker.uid, maker.gid)
     }
   })
-  yield* Effect.gen(function* () {
-    const mark = yield* logSize(logFile)
-    const child = yield* startChild({
-      program: binaries.initdb,
-      args: [
-        ["-D", dataArgument(beside, user)],
-        ["-U", NAME],
-        ["-A", "scram-sha-256"],
-        ["--pwfile", "../password.tmp"],
-        ["-E", "UTF8"],
-        // The same order of texts on every machine, whatever its own locales.
-        ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
-      ].flat(),
-      folder: beside,
-      environment,
-      user,
-      logFile,
-      stopSignals: [{ signal: "SIGTERM", waitMillis: 2_000 }]
-    }).pipe(Effect.mapError(failed))
-    const how = yield* child.ended
-    if (how !== "exit code 0") {
-      const log = yield* logSince(logFile, mark)
-      return yield* failed(/error: (.*)/.exec(log)?.[1] ?? `initdb ended with ${how}`)
+  yield* runInitdb({ cluster, beside, maker, program: wrapped }).pipe(
+    Effect.mapError(failed),
+    Effect.ensuring(Effect.promise(forget))
+  )
+  yield* onFolder(folder, async () => {
+    if (user !== undefined && maker !== user) {
+      await chown(parent, user.uid, user.gid)
+      await handOver(beside, user)
     }
-  }).pipe(Effect.scoped, Effect.ensuring(Effect.promise(forget)))
-  yield* onFolder(folder, () => rename(beside, final))
+    await rename(beside, final)
+  })
 })
+
+/** Fails with the reason, in initdb's own words where it said one. */
+const runInitdb = Effect.fnUntraced(function* (of: {
+  readonly cluster: Cluster
+  readonly beside: string
+  readonly maker: SystemUser | undefined
+  readonly program: ReadonlyArray<string>
+}): Effect.fn.Return<void, string, Scope.Scope> {
+  const { beside, cluster, maker, program } = of
+  const logFile = initdbLog(cluster.folder)
+  const mark = yield* logSize(logFile)
+  const child = yield* startChild({
+    program: program[0]!,
+    args: [
+      program.slice(1),
+      ["-D", dataArgument(beside, maker)],
+      ["-U", NAME],
+      ["-A", "scram-sha-256"],
+      ["--pwfile", "../password.tmp"],
+      ["-E", "UTF8"],
+      // The same order of texts on every machine, whatever its own locales.
+      ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
+    ].flat(),
+    folder: beside,
+    environment,
+    user: maker,
+    logFile,
+    stopSignals: [{ signal: "SIGTERM", waitMillis: 2_000 }]
+  })
+  const how = yield* child.ended
+  if (how === "exit code 0") return
+  const log = yield* logSince(logFile, mark)
+  return yield* Effect.fail(/error: (.*)/.exec(log)?.[1] ?? `initdb ended with ${how}`)
+}, Effect.scoped)
 
 const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions): ServerPlan => {
   const { folder, user, binaries, password } = cluster
@@ -235,62 +267,50 @@ const explain: ServerPlan["explain"] = (log) => {
 
 /** A query works. The pid file must name our process, as another server might listen on the port before ours. */
 const ready = (data: string, pid: number, port: number, password: Redacted.Redacted<string>) =>
-  Effect.tryPromise({
-    try: async () => {
-      const lines = (await readFile(`${data}/postmaster.pid`, "utf8")).split("\n")
-      if (Number(lines[0]) !== pid || lines[7]?.startsWith("ready") !== true) throw new Error("it is starting")
-      await withClient(port, password, "postgres", (client) => client.query("select 1"))
-    },
-    catch: (cause) => ({
-      reason:
-        codeOf(cause) === "28P01"
-          ? "its password is not the one in secrets/postgres-password"
-          : `no query succeeded (${reasonOf(cause)})`,
-      retry: codeOf(cause) !== "28P01"
+  Effect.gen(function* () {
+    const lines = yield* Effect.tryPromise({
+      try: async () => (await readFile(`${data}/postmaster.pid`, "utf8")).split("\n"),
+      catch: (cause) => ({ reason: `no query succeeded (${reasonOf(cause)})`, retry: true })
     })
+    if (Number(lines[0]) !== pid || lines[7]?.startsWith("ready") !== true) {
+      return yield* Effect.fail({ reason: "no query succeeded (it is starting)", retry: true })
+    }
+    yield* Effect.mapError(query(port, password, "select 1"), ({ reason }) => ({
+      reason:
+        reason._tag === "AuthenticationError"
+          ? "its password is not the one in secrets/postgres-password"
+          : `no query succeeded (${reasonOf(reason.cause)})`,
+      retry: reason._tag !== "AuthenticationError"
+    }))
   })
 
-const codeOf = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined)
-
-const withClient = async <A>(
+/** One statement on a connection of its own, to the database that every server has. */
+const query = (
   port: number,
   password: Redacted.Redacted<string>,
-  database: string,
-  use: (client: pg.Client) => Promise<A>
-): Promise<A> => {
-  const client = new pg.Client({
-    host: "127.0.0.1",
-    port,
-    user: NAME,
-    password: Redacted.value(password),
-    database,
-    connectionTimeoutMillis: 5_000
-  })
-  // A server that is stopped under the client must not end this process.
-  client.on("error", () => {})
-  try {
-    await client.connect()
-    return await use(client)
-  } finally {
-    await client.end().catch(() => {})
-  }
-}
+  statement: string,
+  parameters: ReadonlyArray<unknown> = []
+): Effect.Effect<PgConnection.Result, SqlError.SqlError> =>
+  PgConnection.make({ host: "127.0.0.1", port, username: NAME, password, database: "postgres" }).pipe(
+    Effect.flatMap((connection) => connection.query(statement, parameters)),
+    Effect.scoped
+  )
 
 const makeDatabase = ({ folder, password }: Cluster, port: number) =>
-  Effect.tryPromise({
-    try: () =>
-      withClient(port, password, "postgres", async (client) => {
-        const found = await client.query("select 1 from pg_database where datname = $1", [NAME])
-        if (found.rowCount === 0) await client.query(`create database ${NAME}`)
-      }),
-    catch: (cause) =>
-      new ServerStartFailed({
-        server: "PostgreSQL",
-        reason: `its database cannot be made (${reasonOf(cause)})`,
-        portTaken: false,
-        logFile: folder.file("logs", "postgres.log")
-      })
-  })
+  Effect.gen(function* () {
+    const { rows } = yield* query(port, password, "select 1 from pg_database where datname = $1", [NAME])
+    if (rows.length === 0) yield* query(port, password, `create database ${NAME}`)
+  }).pipe(
+    Effect.mapError(
+      ({ reason }) =>
+        new ServerStartFailed({
+          server: "PostgreSQL",
+          reason: `its database cannot be made (${reasonOf(reason.cause)})`,
+          portTaken: false,
+          logFile: folder.file("logs", "postgres.log")
+        })
+    )
+  )
 
 /** Ends servers of this folder that a killed platform left, and the helpers that a killed server left. */
 const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {

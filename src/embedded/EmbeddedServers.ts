@@ -9,6 +9,7 @@ import { type EmbeddedNats, startNats } from "./EmbeddedNats.ts"
 import { type EmbeddedPostgres, startPostgres } from "./EmbeddedPostgres.ts"
 import type { EmbeddedError, ServerName } from "./errors.ts"
 import type { NatsPackage } from "./natsPackage.ts"
+import { requireRoom } from "./room.ts"
 import type { ServerState } from "./supervisor.ts"
 
 export interface EmbeddedOptions {
@@ -53,6 +54,7 @@ export const startEmbedded = Effect.fnUntraced(function* (
   options: EmbeddedOptions
 ): Effect.fn.Return<EmbeddedServers["Service"], EmbeddedError, Scope.Scope> {
   const { environment = process.env, testing = {} } = options
+  yield* requireRoom(folder.path, { postgres: options.postgres !== undefined, nats: options.nats !== undefined })
   const progress = options.progress ?? ((line: string) => Effect.logInfo(line))
   const common = {
     folder,

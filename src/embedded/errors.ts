@@ -37,7 +37,19 @@ export class DataFolderTooNew extends Data.TaggedError("DataFolderTooNew")<{
   }
 }
 
-export type DataFolderError = DataFolderInUse | DataFolderUnusable | DataFolderTooNew
+/** The disk of the data folder has no room for what is to be done. */
+export class DataFolderFull extends Data.TaggedError("DataFolderFull")<{
+  readonly folder: string
+  readonly freeBytes: number
+  readonly neededBytes: number
+}> {
+  override get message(): string {
+    const [free, needed] = [this.freeBytes, this.neededBytes].map((bytes) => (bytes / 1024 / 1024).toFixed(0))
+    return `The disk of the data folder ${this.folder} is full: ${free} MB are free and ${needed} MB are needed. Make room there, or choose another folder with SLUICE_DATA_DIR.`
+  }
+}
+
+export type DataFolderError = DataFolderInUse | DataFolderUnusable | DataFolderTooNew | DataFolderFull
 
 /** A server's program is not there, too old, or cannot be provided. */
 export class BinaryUnavailable extends Data.TaggedError("BinaryUnavailable")<{

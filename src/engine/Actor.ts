@@ -2,7 +2,7 @@
  * Definition of actors: pure rules with schemas around them (architecture, "Rules are pure"). No Effect, no clock, no randomness inside:
  * the same functions run in production, in the library and in the simulator. Needs no service.
  */
-import { Schema } from "effect"
+import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"
 
 /** A public event as part of a decision (platform-api.md, "Event"); its id and time come from the frame. */
@@ -154,6 +154,8 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   readonly decodeFact: (encoded: unknown, version: number) => Fact
   readonly encodeState: (state: State) => unknown
   readonly decodeState: (encoded: unknown, version: number) => State
+  /** Why a state cannot be written and read again; undefined when it can. */
+  readonly stateProblem: (state: unknown) => string | undefined
 }
 
 /** What `DecideContext.read` needs to know of an actor. */
@@ -180,6 +182,39 @@ const upcast = (kind: string, what: string, upcasts: Upcasts | undefined, curren
   }
 }
 
+/** Whether a schema's values are their own JSON form, or nearly: then to look at one is enough to know that it can be written. */
+const isPlain = (ast: SchemaAST.AST): boolean => {
+  if (ast.encoding !== undefined) return false
+  if (SchemaAST.isObjects(ast))
+    return (
+      ast.propertySignatures.every(({ type }) => isPlain(type)) &&
+      ast.indexSignatures.every(({ parameter, type }) => isPlain(parameter) && isPlain(type))
+    )
+  if (SchemaAST.isArrays(ast)) return [...ast.elements, ...ast.rest].every(isPlain)
+  if (SchemaAST.isUnion(ast)) return ast.types.every(isPlain)
+  return (
+    SchemaAST.isString(ast) ||
+    SchemaAST.isNumber(ast) ||
+    SchemaAST.isBoolean(ast) ||
+    SchemaAST.isNull(ast) ||
+    SchemaAST.isLiteral(ast)
+  )
+}
+
+/** Why a value of a schema cannot be written; undefined when it can. To look at a plain one is ten times cheaper than to encode it. */
+const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
+  const isIt = isPlain(schema.ast) ? Schema.is(schema) : undefined
+  return (value: unknown): string | undefined => {
+    if (isIt?.(value) === true) return undefined
+    try {
+      encode(value as A)
+      return undefined
+    } catch (cause) {
+      return (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
+    }
+  }
+}
+
 /**
  * Defines an actor.
  *
@@ -198,6 +233,7 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
   const stateCodec = Schema.toCodecJson(options.state)
   const decodeFact = Schema.decodeUnknownSync(factCodec)
   const decodeState = Schema.decodeUnknownSync(stateCodec)
+  const encodeState = Schema.encodeUnknownSync(stateCodec)
   const upcastFact = upcast(options.kind, "fact", options.upcastFact, version)
   const upcastState = upcast(options.kind, "state", options.upcastState, version)
   const self: Actor<Command, Fact, State, Reply, Rejection> = {
@@ -209,7 +245,8 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
     facts: (key, facts) => ({ actor: self, key, facts }),
     encodeFact: Schema.encodeUnknownSync(factCodec),
     decodeFact: (encoded, of) => decodeFact(of === version ? encoded : upcastFact(encoded, of)),
-    encodeState: Schema.encodeUnknownSync(stateCodec),
+    encodeState,
+    stateProblem: problemOf(options.state, encodeState),
     decodeState: (encoded, of) => decodeState(of === version ? encoded : upcastState(encoded, of))
   }
   return self

@@ -68,6 +68,14 @@ export interface CheckpointWrite {
   readonly rows: Iterable<ActorRow>
 }
 
+/** A deployment: one database and the logs that belong to it (architecture, rule 18). */
+export interface Deployment {
+  /** Made once, with the database, and written to every log of the deployment. */
+  readonly id: string
+  /** Where this is stored, for people: `the database sluice at 10.0.0.5:5432`. */
+  readonly home: string
+}
+
 /** What `prune` and `discardAbove` removed. */
 export interface Removed {
   readonly rows: number
@@ -81,6 +89,9 @@ export class Checkpoints extends Context.Service<
      * Fixes the deployment's number of partitions at the first call; later calls change nothing. Answers the number that is in force.
      */
     readonly fixPartitions: (count: number) => Effect.Effect<number, CheckpointsUnavailable>
+
+    /** The deployment whose checkpoints these are; undefined until its number of partitions was fixed. Never another one afterwards. */
+    readonly deployment: Effect.Effect<Deployment | undefined, CheckpointsUnavailable>
 
     /** The partition's completed checkpoints, newest first. At most three (two kept, one being superseded). */
     readonly list: (partition: number) => Effect.Effect<ReadonlyArray<CheckpointRecord>, CheckpointsUnavailable>

@@ -105,11 +105,22 @@ export class Cursors extends Context.Service<
     /** Inside `effects` of `transact` only: parks records. The same record twice is one. */
     readonly park: (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, CursorsUnavailable, ReactorTransaction>
 
-    /** The organizations with parked records at a reactor of a partition. */
+    /**
+     * The organizations with parked records at a reactor of a partition, in one order, all or `limit` of them behind `after`. Costs what it answers:
+     * the records themselves are not looked at, however many there are.
+     */
     readonly parkedOrganizations: (
       partition: number,
-      reactor: string
+      reactor: string,
+      page?: { readonly after?: string | undefined; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<ParkedOrganization>, CursorsUnavailable>
+
+    /** How many records are parked at a reactor of a partition, or of one organization there; counted when they are parked, not when it is asked. */
+    readonly parkedCount: (
+      partition: number,
+      reactor: string,
+      organization?: string
+    ) => Effect.Effect<number, CursorsUnavailable>
 
     /** Parked records of one organization in log order, at most `limit`. */
     readonly parked: (
@@ -124,6 +135,19 @@ export class Cursors extends Context.Service<
       records: ReadonlyArray<ParkedRecord>,
       effects: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | CursorsUnavailable, Exclude<R, ReactorTransaction>>
+
+    /**
+     * Inside `effects` of `transact` only: those of the organizations that have parked records at the reactor, as the transaction sees them
+     * after it has locked the cursor. `unpark` waits for the same lock, so that no record is parked behind one that is being let go.
+     */
+    readonly parkedAmong: (
+      partition: number,
+      reactor: string,
+      organizations: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlySet<string>, CursorsUnavailable, ReactorTransaction>
+
+    /** Forgets the cursor of a reactor that is not configured any more. */
+    readonly forget: (partition: number, reactor: string) => Effect.Effect<void, CursorsUnavailable>
 
     /** Sets a cursor without a comparison. Only for an operator's `recover --accept-loss`. */
     readonly reset: (cursor: Cursor) => Effect.Effect<void, CursorsUnavailable>

@@ -14,33 +14,36 @@ import {
   Random,
   References,
   Schedule,
-  type Scope
+  type Scope,
+  Semaphore
 } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
-import * as CheckpointsMemory from "./CheckpointsMemory.ts"
 import { Cursors, type ReactorTransaction } from "./Cursors.ts"
-import * as CursorsMemory from "./CursorsMemory.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
+import { Registry } from "./core/actors.ts"
+import { ProcessBounds } from "./core/bounds.ts"
 import { type AskError, CommandInvalid, PartitionStopped, Unavailable } from "./errors.ts"
-import { type ActorInspection, inspectActor, inspectPartition, type PartitionInspection } from "./inspect.ts"
 import { Journal } from "./Journal.ts"
-import * as JournalMemory from "./JournalMemory.ts"
 import type { AnyLane, Lane } from "./Lane.ts"
 import { maximumFrameBytes } from "./limits.ts"
-import { Registry, type Resume } from "./memory.ts"
-import { PartitionMetrics } from "./metrics.ts"
-import { Partition } from "./Partition.ts"
+import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
+import * as CursorsMemory from "./memory/CursorsMemory.ts"
+import * as JournalMemory from "./memory/JournalMemory.ts"
+import { type ActorInspection, inspectActor, inspectPartition, type PartitionInspection } from "./operator/inspect.ts"
 import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable } from "./Placement.ts"
 import type { EngineParts, Status } from "./parts.ts"
 import type { Reactor } from "./Reactor.ts"
 import { Remote } from "./Remote.ts"
-import { askRemote, serveRemote } from "./remoteAsk.ts"
 import { Signals } from "./Signals.ts"
-import { SabotageReference } from "./sabotage.ts"
-import type { SignalRules } from "./signalFeed.ts"
-import { supervise } from "./supervise.ts"
+import { checkLogs } from "./shell/belonging.ts"
+import { register } from "./shell/internals.ts"
+import { PartitionMetrics } from "./shell/metrics.ts"
+import { Partition, type Resume } from "./shell/Partition.ts"
+import { askRemote, serveRemote } from "./shell/remoteAsk.ts"
+import type { SignalRules } from "./shell/signalFeed.ts"
+import { supervise } from "./shell/supervising.ts"
 
 /** What an engine is made of. */
 export interface EngineOptions<R = never> {
@@ -113,9 +116,6 @@ export class Engine extends Context.Service<
 
     readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
     readonly inspectActor: (actor: AnyActor, target: Target) => Effect.Effect<ActorInspection, EngineRefused>
-
-    /** The partitions placed here, for the engine's own tools and the simulator. */
-    readonly local: ReadonlyMap<number, Partition>
   }
 >()("sluice/engine/Engine") {}
 
@@ -145,21 +145,31 @@ export const make = Effect.fnUntraced(function* <R = never>(
     catch: (cause) => new EngineRefused({ message: cause instanceof Error ? cause.message : String(cause) })
   })
   yield* checkConfig(config, journal.maximumMessageBytes, options.reactors ?? [])
-  const inForce = yield* Effect.mapError(
-    Effect.retry(checkpoints.fixPartitions(config.partitions), {
-      times: fixAttempts,
-      schedule: Schedule.spaced(Duration.millis(fixPauseMillis))
-    }),
-    (error) => new EngineRefused({ message: `the number of partitions cannot be read: ${error.message}` })
-  )
+  const patiently = <A>(effect: Effect.Effect<A, { readonly message: string }>, what: string) =>
+    Effect.mapError(
+      Effect.retry(effect, { times: fixAttempts, schedule: Schedule.spaced(Duration.millis(fixPauseMillis)) }),
+      (error) => new EngineRefused({ message: `${what} cannot be read: ${error.message}` })
+    )
+  const inForce = yield* patiently(checkpoints.fixPartitions(config.partitions), "the number of partitions")
   if (inForce !== config.partitions) {
     return yield* new EngineRefused({
       message: `this deployment was started with ${inForce} partitions, and that number is fixed; ${config.partitions} are configured`
     })
   }
+  const deployment = yield* Effect.flatMap(patiently(checkpoints.deployment, "the deployment's id"), (found) =>
+    found === undefined
+      ? Effect.fail(new EngineRefused({ message: "the deployment has no id" }))
+      : Effect.succeed(found)
+  )
+  const stores = { journal, checkpoints, cursors: Context.get(services, Cursors) }
+  yield* Effect.mapError(
+    checkLogs(stores, deployment, config.partitions),
+    ({ message }) => new EngineRefused({ message })
+  )
   const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
   const parts: EngineParts = {
     config,
+    deployment,
     registry,
     reactors: (options.reactors ?? []).map(
       (reactor): Reactor<never> => ({
@@ -172,13 +182,12 @@ export const make = Effect.fnUntraced(function* <R = never>(
       })
     ),
     signalRules: options.signals ?? {},
-    journal,
-    checkpoints,
-    cursors: Context.get(services, Cursors),
+    ...stores,
     placement,
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
     clock: yield* Clock.Clock,
-    sabotage: yield* SabotageReference,
+    bounds: new ProcessBounds(config),
+    checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
     isTraced: yield* References.TracerEnabled,
     instance: random.toString(36)
   }
@@ -200,7 +209,9 @@ export const make = Effect.fnUntraced(function* <R = never>(
     })
   )
   yield* Effect.addFinalizer(() => close(local, config.shutdownMillis))
-  return makeService(parts, local, remote)
+  const engine = makeService(parts, local, remote)
+  register(engine, { parts, partitions: local })
+  return engine
 })
 
 const checkConfig = (
@@ -249,14 +260,14 @@ const makeService = (
     const id = partitionOf(target.organization, partitions)
     const partition = local.get(id)
     if (partition === undefined) return Exit.fail(unplaced(id))
-    const resume = later as unknown as Resume
-    return partition.lanes.ask(target.organization, index, target.key ?? "", command, resume) as
-      | Exit.Exit<never, AskError>
-      | undefined
+    const caller = later as unknown as Resume
+    const { key = "", organization } = target
+    const answer = partition.askLane({ organization, laneIndex: index, key, command, caller })
+    if (answer === undefined) return undefined
+    return answer.accepted ? Exit.succeed(answer.value as never) : Exit.fail(answer.value as AskError)
   }
   return Engine.of({
     partitions,
-    local,
     partitionOf: (organization) => partitionOf(organization, partitions),
     ask: (actor, target, command) =>
       Effect.callback((resume) => {
@@ -309,46 +320,47 @@ const awaitAllServing = (local: ReadonlyMap<number, Partition>): Effect.Effect<v
   })
 
 const awaitServing = (partition: Partition): Effect.Effect<void, PartitionStopped> =>
-  Effect.callback<void, PartitionStopped>((resume) => {
-    const look = (status: Status) => {
-      if (status._tag === "Serving") resume(Effect.void)
-      else if (status._tag === "Stopped" || status._tag === "Closed") {
-        const reason = status._tag === "Stopped" ? status.reason : "it was shut down"
-        resume(Effect.fail(new PartitionStopped({ partition: partition.id, reason })))
-      } else return
-      partition.statusListeners.delete(look)
-    }
-    partition.statusListeners.add(look)
-    look(partition.status)
-    return Effect.sync(() => void partition.statusListeners.delete(look))
+  awaitStatus(partition, (status) => {
+    if (status._tag === "Serving") return Effect.void
+    if (status._tag !== "Stopped" && status._tag !== "Closed") return undefined
+    const reason = status._tag === "Stopped" ? status.reason : "it was shut down"
+    return Effect.fail(new PartitionStopped({ partition: partition.id, reason }))
+  })
+
+/** Waits for a status; `judge` answers how the wait ends with one, if it does. */
+const awaitStatus = <E>(
+  partition: Partition,
+  judge: (status: Status) => Effect.Effect<void, E> | undefined
+): Effect.Effect<void, E> =>
+  Effect.callback<void, E>((resume) => {
+    let stop: (() => void) | undefined
+    let isOver = false
+    stop = partition.watch((status) => {
+      const end = isOver ? undefined : judge(status)
+      if (end === undefined) return
+      isOver = true
+      stop?.()
+      resume(end)
+    })
+    if (isOver) stop()
+    return Effect.sync(() => stop?.())
   })
 
 /** Takes no more commands, finishes what was accepted, writes the last checkpoints. */
 const close = (local: ReadonlyMap<number, Partition>, shutdownMillis: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const partitions = [...local.values()]
-    for (const partition of partitions) {
-      partition.closing = true
-      partition.wakeup.notify()
-    }
+    for (const partition of partitions) partition.close()
+    const isClosed = (status: Status) => (status._tag === "Closed" ? Effect.void : undefined)
     return Effect.ignore(
       Effect.timeoutOption(
-        Effect.forEach(partitions, awaitClosed, { discard: true, concurrency: "unbounded" }),
+        Effect.forEach(partitions, (partition) => awaitStatus(partition, isClosed), {
+          discard: true,
+          concurrency: "unbounded"
+        }),
         Duration.millis(shutdownMillis)
       )
     )
-  })
-
-const awaitClosed = (partition: Partition): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    const look = (status: Status) => {
-      if (status._tag !== "Closed") return
-      partition.statusListeners.delete(look)
-      resume(Effect.void)
-    }
-    partition.statusListeners.add(look)
-    look(partition.status)
-    return Effect.sync(() => void partition.statusListeners.delete(look))
   })
 
 /** The engine over the ports of its context. Partitions start at once; `ready` says when they serve. */

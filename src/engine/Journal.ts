@@ -103,6 +103,24 @@ export class JournalRefused extends Data.TaggedError("JournalRefused")<{ readonl
 export interface Log {
   readonly partition: number
 
+  /**
+   * Whether who answers reads may be a leader that was deposed and does not know it yet: true with several replicas. What was acknowledged is never
+   * from such a one.
+   */
+  readonly leaderMayBeDeposed: boolean
+
+  /** Where the log is, for people: `the stream log-0`. */
+  readonly home: string
+
+  /** The id of the deployment that the log belongs to, as it was found when it was opened; undefined for a log from before there were ids. */
+  readonly deployment: string | undefined
+
+  /**
+   * Makes a log without an id this deployment's, for good. Only after `belonging.ts` has found that it may be. Fails with `JournalRefused` when the
+   * log has got another id meanwhile.
+   */
+  readonly adopt: (deployment: string) => Effect.Effect<void, JournalUnavailable | JournalRefused>
+
   /** One attempt to append (see `PublishRequest`, `PublishAnswer`). Never fails, never tries a second time by itself. */
   readonly publish: (request: PublishRequest) => Effect.Effect<PublishAnswer>
 
@@ -138,6 +156,14 @@ export interface Log {
   readonly restartAfter: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 }
 
+/** A log as it is before it is opened. */
+export interface LogFound {
+  readonly partition: number
+  readonly home: string
+  readonly deployment: string | undefined
+  readonly lastSequence: Sequence
+}
+
 /** Opens the logs. */
 export class Journal extends Context.Service<
   Journal,
@@ -146,9 +172,19 @@ export class Journal extends Context.Service<
     readonly maximumMessageBytes: number
 
     /**
-     * Opens a partition's log; makes it when it is not there. The log is closed with the scope; the other processes that have it open are not
+     * Looks at a deployment's logs before any of them is opened, and answers those that are there. Makes and changes nothing. Fails with
+     * `JournalRefused` when those that are still to be made cannot be kept.
+     */
+    readonly survey: (partitions: number) => Effect.Effect<ReadonlyArray<LogFound>, JournalUnavailable | JournalRefused>
+
+    /**
+     * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Changes nothing of a log that belongs to another deployment
+     * or to none; whoever opened it looks at `Log.deployment` before anything is written. The log is closed with the scope; the other processes that have it open are not
      * disturbed. Opening does not fence anybody: that is what the claim frame is for.
      */
-    readonly open: (partition: number) => Effect.Effect<Log, JournalUnavailable | JournalRefused, Scope.Scope>
+    readonly open: (
+      partition: number,
+      deployment?: string
+    ) => Effect.Effect<Log, JournalUnavailable | JournalRefused, Scope.Scope>
   }
 >()("sluice/engine/Journal") {}

@@ -4,12 +4,19 @@ import { mailboxCapacity } from "./limits.ts"
 export interface EngineConfig {
   /** Number of partitions, 1 to 4,096; fixed at a deployment's first start. */
   readonly partitions: number
-  /** Commands a partition's mailbox holds. */
+  /** Commands a partition's mailbox holds; as many again may wait for an actor to be loaded, half of them. */
   readonly mailboxCapacity: number
-  /** Actors a partition keeps in memory. When all of them are in use and none can be evicted, new ones are answered `Overloaded`. */
+  /** Bytes of commands, estimated, that the process holds waiting; a quarter of them one organization. */
+  readonly mailboxBytes: number
+  /**
+   * Actors the process keeps in memory, over all partitions. Idle ones leave when others need their place; when all have changed since their last
+   * checkpoint, new ones are answered `Overloaded`.
+   */
   readonly maximumActors: number
-  /** Lane actors a partition keeps in memory. */
+  /** Lane actors the process keeps in memory, over all partitions. */
   readonly maximumLaneActors: number
+  /** Checkpoints that the process writes at once. */
+  readonly concurrentCheckpoints: number
   /** A checkpoint is taken after so many frames… */
   readonly checkpointFrames: number
   /** …or so many bytes of frames, at most an eighth of what the log holds, so that it can be purged before it is full… */
@@ -30,8 +37,10 @@ export interface EngineConfig {
 export const defaultConfig: EngineConfig = {
   partitions: 8,
   mailboxCapacity,
-  maximumActors: 100_000,
-  maximumLaneActors: 200_000,
+  mailboxBytes: 256 * 1024 * 1024,
+  maximumActors: 800_000,
+  maximumLaneActors: 1_600_000,
+  concurrentCheckpoints: 2,
   checkpointFrames: 20_000,
   checkpointBytes: 64 * 1024 * 1024,
   checkpointActors: 20_000,

@@ -26,12 +26,13 @@ export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("Partit
 }
 
 /**
- * The facts may or may not be stored. Safe to ask again only where the rule recognizes a repeat (the same Idempotency-Key). HTTP: 503.
+ * The facts may or may not be stored, now or a moment later. To ask again is safe only where the rule recognizes a repeat (the same Idempotency-Key).
+ * HTTP: 503.
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   partition: Schema.Number
 }) {
-  readonly retryable = true as const
+  readonly retryable = false as const
   override get message() {
     return `whether the decision is stored is not known yet; repeat with the same idempotency key`
   }
@@ -95,6 +96,20 @@ export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateToo
   }
 }
 
+/**
+ * Something stored of the organization cannot be read by this program (rule 17). Nothing of it is decided until a program runs that can; others are not
+ * affected. Nothing was stored.
+ */
+export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined", {
+  organization: Schema.String,
+  reason: Schema.String
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `${this.organization} is out of service: ${this.reason}`
+  }
+}
+
 /** The partition has stopped for good and waits for an operator: the reason says what was found. */
 export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
   partition: Schema.Number,
@@ -106,9 +121,18 @@ export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("Pa
   }
 }
 
-export type RetryableError = Overloaded | PartitionMoved | OutcomeUnknown | Unavailable
-export type TerminalError = CommandFailed | CommandInvalid | DecisionTooLarge | StateTooLarge | PartitionStopped
-export type AskError = RetryableError | TerminalError
+/** Nothing was stored, and the same command may succeed when it is asked again. */
+export type RetryableError = Overloaded | PartitionMoved | Unavailable
+/** Nothing was stored, and the same command will fail again. */
+export type TerminalError =
+  | CommandFailed
+  | CommandInvalid
+  | DecisionTooLarge
+  | StateTooLarge
+  | Quarantined
+  | PartitionStopped
+/** What an ask can fail with. `OutcomeUnknown` is neither: it may be stored. */
+export type AskError = RetryableError | OutcomeUnknown | TerminalError
 
 /** The schema of all of them, for replies that cross processes. */
 export const AskError = Schema.Union([
@@ -120,10 +144,18 @@ export const AskError = Schema.Union([
   CommandInvalid,
   DecisionTooLarge,
   StateTooLarge,
+  Quarantined,
   PartitionStopped
 ])
 
 const isAnAskError = Schema.is(AskError)
 
-/** Whether an error of an ask is the engine's and worth asking again. */
-export const isRetryable = (error: unknown): error is RetryableError => isAnAskError(error) && error.retryable
+/**
+ * Whether an error of an ask is the engine's and worth asking again. A command that its rule recognizes when it is repeated (`isIdempotent`: by an
+ * idempotency key) may also be repeated when its outcome is not known; another one may not, or it could happen twice.
+ */
+export const isRetryable = (
+  error: unknown,
+  options?: { readonly isIdempotent: boolean }
+): error is RetryableError | OutcomeUnknown =>
+  isAnAskError(error) && (error.retryable || (error._tag === "OutcomeUnknown" && options?.isIdempotent === true))

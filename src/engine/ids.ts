@@ -7,6 +7,9 @@
 export const idKinds = { decided: 0, event: 1 } as const
 export type IdKind = (typeof idKinds)[keyof typeof idKinds]
 
+/** Decisions of one frame number that can be given ids. */
+export const maximumIdCommands = 0x1000
+
 /** The place an id is derived from. `command` is below 4,096 and `index` below 65,536; for events their place in the frame, split over both. */
 export interface IdPlace {
   readonly partition: number
@@ -27,7 +30,7 @@ export const deriveId = (place: IdPlace): string => {
       inRange(partition, 0x10000) &&
       inRange(epoch, 0x1_0000_0000) &&
       inRange(frame, 0x1000_0000_0000) &&
-      inRange(command, 0x1000) &&
+      inRange(command, maximumIdCommands) &&
       inRange(index, 0x10000)
     )
   ) {

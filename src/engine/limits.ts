@@ -15,11 +15,23 @@ export const maximumDrainBytes = 256 * 1024
 /** Time after which a drain is closed. */
 export const maximumDrainMillis = 5
 
+/** The parts of a drain (of its bytes and of its time) that timers may fill, and signals after them, while others wait. */
+export const timersShare = 0.25
+export const signalsShare = 0.5
+
 /** The largest frame, and so the bound of one command's facts and events, in bytes. */
 export const maximumFrameBytes = 512 * 1024
 
 /** Room in a frame for what is not facts or events: header fields, the table of actors of one command. */
 export const frameOverheadBytes = 16 * 1024
+
+/** What a log takes for a stored frame besides its bytes, at most: subject, header, its own record. */
+export const storedOverheadBytes = 160
+
+/** The part of a log, one over this, that only claims and marks may use, and the most and the least bytes of it. */
+export const logReservePart = 16
+export const maximumLogReserveBytes = 64 * 1024
+export const minimumLogReserveBytes = 1_024
 
 /** The largest encoded state of an actor, in bytes of UTF-8. */
 export const maximumStateBytes = 64 * 1024
@@ -27,7 +39,8 @@ export const maximumStateBytes = 64 * 1024
 /** The most actors one command may name. */
 export const maximumTouchedActors = 64
 
-/** External signals decided in one drain, so that they leave room for commands. */
+/** External signals read ahead, and decided in one drain. */
+export const maximumQueuedSignals = 256
 export const maximumSignalsPerDrain = 128
 
 /** Timers fired in one drain. */
@@ -36,8 +49,12 @@ export const maximumTimersPerDrain = 256
 /** Timers read from the checkpoints at once. */
 export const maximumTimerPage = 256
 
-/** Actors loaded from the checkpoints in one call. */
+/** Actors loaded from the checkpoints in one call, and calls under way at once. */
 export const maximumLoadBatch = 512
+export const maximumConcurrentLoads = 4
+
+/** Lane asks of a partition that wait for an actor or for a confirmation. */
+export const maximumWaitingLaneAsks = 8_192
 
 /** After so long without knowing whether a frame is stored, callers get `OutcomeUnknown` and the partition restarts. */
 export const outcomeDeadlineMillis = 10_000
@@ -51,8 +68,11 @@ export const awayDeadlineMillis = 1_500
 /** How long one publish attempt waits for its answer. */
 export const publishTimeoutMillis = 1_000
 
-/** Fact-free replies rest on a confirmation of ownership that is younger than this, in monotonic time. */
+/** Fact-free replies rest on a confirmation of ownership that is younger than this, by both clocks. */
 export const freshnessMillis = 5_000
+
+/** An owner that nobody asks looks at its log after so long, so that one that was replaced finds out. */
+export const idleConfirmMillis = 10_000
 
 /** How far the clock may be behind the last frame before the partition stops serving. */
 export const clockBehindMillis = 60_000
@@ -60,3 +80,21 @@ export const clockBehindMillis = 60_000
 /** So many fences within `fenceWindowMillis` stop the partition for good. */
 export const maximumFences = 3
 export const fenceWindowMillis = 60_000
+
+/** Deadlines of calls to the database (architecture, rule 16): small reads, a batch of rows, a whole checkpoint, a reactor's transaction. */
+export const lookupDeadlineMillis = 5_000
+export const loadDeadlineMillis = 5_000
+export const saveDeadlineMillis = 60_000
+export const transactionDeadlineMillis = 30_000
+
+/** A page of timers that is not there after so long does not hold back the timers in memory any more. */
+export const pageHoldMillis = 1_000
+
+/** Organizations with parked records whose names a reactor remembers; with more of them it asks about every organization of a batch. */
+export const maximumParkedNames = 10_000
+
+/** After a failed load, timers and signals ask for actors again so much later. */
+export const loadHoldMillis = 1_000
+
+/** After the log took no frame, facts are refused unsent for so long. */
+export const fullHoldMillis = 1_000

@@ -1,19 +1,21 @@
 /** What an engine's partitions share, and what each of them can be doing. */
-import type { Clock } from "effect"
-import type { Checkpoints } from "./Checkpoints.ts"
+import type { Clock, Semaphore } from "effect"
+import type { Checkpoints, Deployment } from "./Checkpoints.ts"
 import type { Cursors } from "./Cursors.ts"
 import type { EngineConfig } from "./config.ts"
+import type { Registry } from "./core/actors.ts"
+import type { ProcessBounds } from "./core/bounds.ts"
 import type { Journal } from "./Journal.ts"
-import type { Registry } from "./memory.ts"
 import type { Placement } from "./Placement.ts"
 import type { Reactor } from "./Reactor.ts"
 import type { Signals } from "./Signals.ts"
-import type { Sabotage } from "./sabotage.ts"
-import type { SignalRules } from "./signalFeed.ts"
+import type { SignalRules } from "./shell/signalFeed.ts"
 
 /** What all partitions of an engine share. */
 export interface EngineParts {
   readonly config: EngineConfig
+  /** Whose logs and rows these are. */
+  readonly deployment: Deployment
   readonly registry: Registry
   readonly reactors: ReadonlyArray<Reactor<never>>
   readonly signalRules: SignalRules
@@ -23,7 +25,10 @@ export interface EngineParts {
   readonly placement: Placement["Service"]
   readonly signals: Signals["Service"] | undefined
   readonly clock: Clock.Clock
-  readonly sabotage: ReadonlySet<Sabotage>
+  /** What all partitions hold together. */
+  readonly bounds: ProcessBounds
+  /** Checkpoints that are written at once, over all partitions. */
+  readonly checkpointTurns: Semaphore.Semaphore
   /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
   readonly isTraced: boolean
   /** Different for every engine ever started. */

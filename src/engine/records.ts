@@ -5,9 +5,10 @@
 
 import type { PublicEvent } from "./Actor.ts"
 import { formatAddress } from "./address.ts"
+import type { Registry } from "./core/actors.ts"
+import { describe } from "./describe.ts"
 import { type Frame, FrameInvalid } from "./frame.ts"
 import { eventId } from "./ids.ts"
-import type { Registry } from "./memory.ts"
 
 interface RecordPlace {
   readonly partition: number
@@ -37,6 +38,15 @@ export interface EventRecord extends RecordPlace {
 
 export type LogRecord = FactRecord | EventRecord
 
+/** A fact that this program cannot read; it is parked with its organization. */
+export interface UnreadableRecord extends RecordPlace {
+  readonly _tag: "Unreadable"
+  readonly version: number
+  /** As it stands in the log. */
+  readonly fact: unknown
+  readonly error: string
+}
+
 /** A frame as followers see it. */
 export interface CommittedFrame {
   readonly sequence: number
@@ -46,17 +56,17 @@ export interface CommittedFrame {
   readonly now: number
   /** Size of the stored frame. */
   readonly bytes: number
-  readonly records: ReadonlyArray<LogRecord>
+  readonly records: ReadonlyArray<LogRecord | UnreadableRecord>
 }
 
-/** The records of a stored frame. Throws `FrameInvalid` when a kind is unknown or a fact cannot be decoded. */
+/** The records of a stored frame. */
 export const recordsOf = (
   registry: Registry,
   partition: number,
   sequence: number,
   frame: Frame
-): ReadonlyArray<LogRecord> =>
-  frame.records.map(({ actor, event, fact }, index): LogRecord => {
+): ReadonlyArray<LogRecord | UnreadableRecord> =>
+  frame.records.map(({ actor, event, fact }, index): LogRecord | UnreadableRecord => {
     const place = {
       partition,
       sequence,
@@ -66,9 +76,13 @@ export const recordsOf = (
       kind: actor.kind,
       key: actor.key
     }
-    return event === undefined
-      ? { _tag: "Fact", ...place, fact: decodeFact(registry, sequence, actor, fact) }
-      : { _tag: "Event", ...place, id: eventId(partition, frame.epoch, frame.number, index), event }
+    if (event !== undefined)
+      return { _tag: "Event", ...place, id: eventId(partition, frame.epoch, frame.number, index), event }
+    try {
+      return { _tag: "Fact", ...place, fact: decodeFact(registry, sequence, actor, fact) }
+    } catch (cause) {
+      return { _tag: "Unreadable", ...place, version: actor.version, fact, error: describe(cause) }
+    }
   })
 
 /** Decodes a fact by its actor's schema. Throws `FrameInvalid` with the place. */
@@ -93,8 +107,12 @@ export const decodeFact = (
 }
 
 /** A record as JSON, as parked records keep it. */
-export const encodeRecord = (registry: Registry, record: LogRecord): string => {
+export const encodeRecord = (registry: Registry, record: LogRecord | UnreadableRecord): string => {
   if (record._tag === "Event") return JSON.stringify(record)
+  if (record._tag === "Unreadable") {
+    const { error: _, ...rest } = record
+    return JSON.stringify({ ...rest, _tag: "Fact" })
+  }
   const actor = registry.actors[registry.actorIndex(record.kind)]!
   return JSON.stringify({ ...record, version: actor.version, fact: actor.encodeFact(record.fact) })
 }

@@ -49,7 +49,7 @@ export class TestEvents extends Context.Service<
             Effect.flatMap((engine) =>
               Effect.catch(engine.ask(TestEventsActor, { organization }, { type }), (error: AskError) =>
                 // Any other one is a fault of this program: examples are small and of their type.
-                isRetryable(error) || error._tag === "PartitionStopped"
+                isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
                   ? Effect.fail(new TestEventNotStored({ message: error.message }))
                   : Effect.die(error)
               )

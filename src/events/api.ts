@@ -53,8 +53,11 @@ const get = HttpApiEndpoint.get("get", "/v1/events/:id", {
 
 const stream = HttpApiEndpoint.get("stream", "/v1/events/stream", {
   query: {
+    type: Schema.optional(Schema.Array(Schema.String)).annotate({
+      description: `Pattern of types: ${pattern}; may be given several times; all events without it`
+    }),
     types: Schema.optional(Schema.String).annotate({
-      description: `Patterns of types, separated by commas: ${pattern}; all events without it`
+      description: "The same, patterns separated by commas; the name of earlier versions"
     })
   },
   headers: {

@@ -99,7 +99,7 @@ export const catalogue = {
       hasCarrier: Schema.Boolean,
       hasInventory: Schema.Boolean.annotate({ description: "Whether the number is in the caller's inventory" })
     }),
-    example: { tn: "2125550123", npa: "212", nxx: "555", hasCarrier: true, hasInventory: false }
+    example: { tn: "2125560123", npa: "212", nxx: "556", hasCarrier: true, hasInventory: false }
   }),
   "telco.search.completed": entry({
     service: "telco",

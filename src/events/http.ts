@@ -19,6 +19,7 @@ import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { givenKey } from "../platform/layerAccess.ts"
+import { isStoreFailure } from "../postgres/transactions.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
 import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
@@ -29,7 +30,7 @@ export const heartbeatMillis = 15_000
 /** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const unavailable = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
-    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
+    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
     Effect.andThen(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
   )
 
@@ -110,9 +111,10 @@ export const layerEvents = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { organizationId } = yield* CurrentPrincipal
           const request = yield* HttpServerRequest.HttpServerRequest
-          const patterns = query.types === undefined ? undefined : parsePatterns(query.types.split(","))
+          const given = [...(query.type ?? []), ...(query.types?.split(",") ?? [])]
+          const patterns = given.length === 0 ? undefined : parsePatterns(given)
           if (patterns !== undefined && Result.isFailure(patterns)) {
-            return yield* invalid("types", patterns.failure.message)
+            return yield* invalid(query.type === undefined ? "types" : "type", patterns.failure.message)
           }
           // Given back when the answer has been written, or nobody reads it any more.
           yield* streams.open(organizationId)

@@ -10,7 +10,7 @@
  * A list of patterns matches what one of them matches. Matching is by case; patterns are lower case like types.
  */
 import { Result, Schema } from "effect"
-import { knownTypes } from "./catalogue.ts"
+import { catalogue, knownTypes } from "./catalogue.ts"
 import { eventServices, isEventType, maximumTypeLength } from "./event.ts"
 
 /** The most patterns in one `enabled_events`. */
@@ -44,6 +44,16 @@ export type EventPattern =
   /** `prefix` ends with a dot; `service` is set where a single segment is the name of one. */
   | { readonly _tag: "Prefix"; readonly prefix: string; readonly service: string | undefined }
   | { readonly _tag: "Exact"; readonly type: string }
+
+/** Of patterns of an endpoint those that match no type of the catalogue, as they were given: nothing emits what they wait for. */
+export const unmatchedPatterns = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
+  given.filter((text) => {
+    const patterns = parsePatterns([text])
+    return (
+      Result.isSuccess(patterns) &&
+      !Object.entries(catalogue).some(([type, { service }]) => matchesAny(patterns.success, { type, service }))
+    )
+  })
 
 /** What matching looks at. */
 export interface Matchable {

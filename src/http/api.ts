@@ -9,6 +9,7 @@ import { EventsApi } from "../events/api.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { version } from "../version.ts"
 import { WebhooksApi } from "../webhooks/api.ts"
+import { webhooksDocument } from "../webhooks/webhooksDocument.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
@@ -18,6 +19,8 @@ export class SluiceApi extends HttpApi.make("sluice")
   .add(TelcoApi)
   .add(WebhooksApi)
   .add(SystemApi)
+  // A misspelt field would do nothing and say nothing.
+  .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(
     Context.mergeAll(
       OpenApi.annotations({
@@ -26,7 +29,7 @@ export class SluiceApi extends HttpApi.make("sluice")
         description:
           "The Sluice platform. Every answer carries `X-Request-Id`. Errors have the shape of their product; their codes are one enumeration.",
         license: { name: "MIT" },
-        transform: describeSecurity
+        transform: (spec) => ({ ...describeSecurity(spec), webhooks: webhooksDocument() })
       })
     )
   ) {}

@@ -4,14 +4,15 @@
  * that every answer carries, counts and times it, and logs failures. No key reaches a log: only the path is logged,
  * never the query, and no header.
  */
-import { randomUUID } from "node:crypto"
-import { type Cause, Clock, Context, Effect, type Layer, Metric, SchemaIssue, type Types } from "effect"
+import { type Cause, Clock, Context, Effect, type Layer, SchemaIssue, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ClientAbort, HttpServerError } from "effect/http/HttpServerError"
 import { type HttpApi, HttpApiError } from "effect/http-api"
 import { type ErrorCode, errorBody, errorShapeOf, errorStatus } from "./errors.ts"
 import { quote } from "./parameters.ts"
-import { RequestState, type RequestStateShape } from "./RequestState.ts"
+import { RequestMeter } from "./RequestMeter.ts"
+import { makeRequestState, RequestState, type RequestStateShape, takeOver } from "./RequestState.ts"
+import { unknownField } from "./unknownNames.ts"
 
 export interface EdgeOptions {
   /** Whether answers below 500 are logged too. */
@@ -27,49 +28,11 @@ interface Failure {
   readonly headers?: Record<string, string>
 }
 
-const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
-
-/** Seconds; from a fast in-memory read to the longest request that is served. */
-const durationBoundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
-// A series of its own each: `Metric.withAttributes` would merge the attributes anew at every update.
-const requestsTotal = (method: string, route: string, status: number) =>
-  Metric.counter("sluice_http_requests_total", {
-    description: "Requests answered, by route, method and status",
-    incremental: true,
-    attributes: { method, route, status: String(status) }
-  })
-const requestDuration = (route: string) =>
-  Metric.histogram("sluice_http_request_duration_seconds", {
-    description: "Time from the first byte handled to the answer, by route",
-    boundaries: durationBoundaries,
-    attributes: { route }
-  })
-
-interface RouteMetrics {
-  readonly total: Map<number, Metric.Counter<number>>
-  readonly duration: Metric.Histogram<number>
-}
-
-/** Statuses per route and routes are both finite, so these maps are bounded by the API itself. */
-const makeMeter = () => {
-  const routes = new Map<string, RouteMetrics>()
-  return (method: string, route: string, status: number, seconds: number, context: Context.Context<never>): void => {
-    const key = `${method} ${route}`
-    let metrics = routes.get(key)
-    if (metrics === undefined) {
-      metrics = { total: new Map(), duration: requestDuration(route) }
-      routes.set(key, metrics)
-    }
-    let total = metrics.total.get(status)
-    if (total === undefined) {
-      total = requestsTotal(method, route, status)
-      metrics.total.set(status, total)
-    }
-    total.updateUnsafe(1, context)
-    metrics.duration.updateUnsafe(seconds, context)
-  }
-}
+/** What a 401 has to say (RFC 9110, 11.6.1): how a key is given. */
+const challenged = (headers: Record<string, string> | undefined): Record<string, string> => ({
+  ...headers,
+  "www-authenticate": 'Bearer realm="sluice"'
+})
 
 const pathOf = (url: string): string => {
   const end = url.search(/[?#]/)
@@ -107,6 +70,13 @@ const missingKey = "Missing key"
 
 const places = { Params: "parameter", Query: "parameter", Headers: "header", Payload: "field" } as const
 
+/** What was expected in words for people: a schema's own name is none, and alternatives are joined by "or". */
+const plainly = (expected: string): string =>
+  expected
+    .replace(/^Expected [A-Z][A-Za-z]+$/, "Expected a JSON object")
+    .replace(/^Expected null \| object$/, "Expected a JSON object, or no body")
+    .replace(/^Expected [a-z]+( \| [a-z]+)+$/, (text) => text.replaceAll(" | ", " or "))
+
 /** The sentence for the first fault of a request that did not decode; quotes what was given. */
 const schemaFailure = (
   error: HttpApiError.HttpApiSchemaError,
@@ -115,8 +85,10 @@ const schemaFailure = (
 ): Failure => {
   const kind = error.kind
   if (kind === "Body" || kind === "ResponseHeaders") return { code: "internal_error", message: "" }
+  const unknown = kind === "Payload" ? unknownField(error.cause.issue) : undefined
+  if (unknown !== undefined) return { code: "invalid_request", message: unknown }
   const issue = formatIssue(error.cause.issue).issues[0]
-  const expected = (issue?.message ?? "Expected another value").replace(/\.$/, "")
+  const expected = plainly((issue?.message ?? "Expected another value").replace(/\.$/, ""))
   const path = (issue?.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment))
   const name = path.map(String).join(".")
   if (name === "") return { code: "invalid_request", message: `Invalid request body. ${expected}.` }
@@ -152,7 +124,6 @@ export const layerEdge = (
   options: EdgeOptions & { readonly extraRoutes?: ReadonlyArray<readonly [method: string, path: string]> }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
   const allowedMethods = makeAllowedMethods(api, options.extraRoutes ?? [])
-  const meter = makeMeter()
 
   const unknownRoute = (request: HttpServerRequest.HttpServerRequest): Failure => {
     const path = pathOf(request.url)
@@ -219,21 +190,17 @@ export const layerEdge = (
         Effect.withFiber((fiber) => {
           const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
           const clock = fiber.getRef(Clock.Clock)
-          const started = clock.currentTimeNanosUnsafe()
-          const given = request.headers["x-request-id"]
-          const state: RequestStateShape = {
-            requestId: given !== undefined && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
-            responseHeaders: undefined
-          }
+          const state = takeOver(request.source) ?? makeRequestState(request.headers["x-request-id"])
+          const started = state.begun?.startedNanos ?? clock.monotonicTimeNanosUnsafe()
           fiber.setContext(Context.add(fiber.context, RequestState, state))
 
           const routeOf = () => Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)
 
           const finish = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
             const route = routeOf()?.route.path ?? "unknown"
-            const seconds = Number(clock.currentTimeNanosUnsafe() - started) / 1e9
-            meter(request.method, route, response.status, seconds, fiber.context)
-            const headers = state.responseHeaders
+            const seconds = Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9
+            RequestMeter.of(fiber.context).series(request.method, route).add(response.status, seconds)
+            const headers = response.status === 401 ? challenged(state.responseHeaders) : state.responseHeaders
             return headers === undefined
               ? HttpServerResponse.setHeader(response, "x-request-id", state.requestId)
               : HttpServerResponse.setHeaders(response, { ...headers, "x-request-id": state.requestId })

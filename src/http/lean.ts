@@ -15,6 +15,10 @@ const settings: ReadonlySet<string> = new Set([
   Tracer.Tracer.key
 ])
 
+/** The runtime's own settings of a context, and no service. */
+export const settingsOf = (context: Context.Context<never>): Context.Context<never> =>
+  Context.makeUnsafe(new Map([...context.mapUnsafe].filter(([key]) => settings.has(key))))
+
 /** The layer, built with the services of these keys alone. What else it needs is missing at its start. */
 export const builtWithKeys =
   (keys: ReadonlyArray<string>) =>

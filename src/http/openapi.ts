@@ -66,7 +66,8 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
         // How a stream could tell a typed failure, of which there is none.
         for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
       }
-      if (operation.responses?.["401"] !== undefined) {
+      // Metrics take the operator's credential, which is no API key.
+      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
         operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]
         if (operation.tags?.includes("Number directory")) {
           operation.security = [...operation.security, { apiKeyQuery: [] }]

@@ -24,14 +24,13 @@ export const integerParameter = (minimum: number, maximum: number = Number.MAX_S
     maximum === Number.MAX_SAFE_INTEGER
       ? `Expected an integer of at least ${minimum}`
       : `Expected an integer from ${minimum} to ${maximum}`
+  const atMost = maximum === Number.MAX_SAFE_INTEGER ? `Expected an integer of at most ${maximum}` : expected
   return Schema.String.check(
-    Schema.makeFilter(
-      (text: string) => {
-        const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-        return (number >= minimum && number <= maximum) || expected
-      },
-      { message: expected }
-    )
+    // One spelling of a number: no sign and no zero before it.
+    Schema.makeFilter((text: string) => (/^(0|[1-9]\d*)$/.test(text) && Number(text) >= minimum) || expected, {
+      message: expected
+    }),
+    Schema.makeFilter((text: string) => Number(text) <= maximum || atMost, { message: atMost })
   ).pipe(
     Schema.decodeTo(Schema.Number, {
       decode: SchemaGetter.transform((text: string) => Number(text)),
@@ -39,6 +38,9 @@ export const integerParameter = (minimum: number, maximum: number = Number.MAX_S
     })
   )
 }
+
+/** Letters of ASCII as capitals, and nothing else changed: other alphabets have letters whose capital is one of these. */
+export const asciiUpperCase = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
 /** Page size: 1 to 100, 50 where it is left out. */
 export const limitParameter = integerParameter(1, maximumPageSize)

@@ -3,14 +3,19 @@
  * bodies and times. What Node itself refuses (a header block too large, a line that is no HTTP) is answered in JSON too.
  */
 import { randomUUID } from "node:crypto"
-import { createServer, type Server, STATUS_CODES } from "node:http"
+import { STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Layer } from "effect"
-import { HttpIncomingMessage, HttpRouter, UrlParams } from "effect/http"
-import { type HttpApi, HttpApiBuilder, HttpApiScalar } from "effect/http-api"
+import { ByteSize, Effect, Layer } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServer, UrlParams } from "effect/http"
+import { type HttpApi, HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import { layerDocs } from "./docs.ts"
+import { type Draining, watchConnections } from "./draining.ts"
 import { type EdgeOptions, layerEdge } from "./edge.ts"
 import { type ErrorCode, errorBody, errorStatus } from "./errors.ts"
+import { FrontedServer } from "./fast/Front.ts"
+import { layerFastLane } from "./fast/layer.ts"
+import { layerLanding } from "./landing.ts"
 import { builtWithKeys } from "./lean.ts"
 
 /** Largest block of request headers, the request line included. */
@@ -39,14 +44,16 @@ const messages: Partial<Record<ErrorCode, string>> = {
 }
 
 /** Node's server with the limits above, answering what never becomes a request. */
-export const makeNodeServer = (): Server => {
-  const server = createServer({
+export const makeNodeServer = (): FrontedServer => {
+  const server = new FrontedServer({
     maxHeaderSize: maximumHeaderBytes,
     headersTimeout: headersTimeoutMillis,
     requestTimeout: requestTimeoutMillis,
     keepAliveTimeout: keepAliveTimeoutMillis,
     // Node's own refusal has neither a body nor a request id, and the Host header changes nothing (decisions).
-    requireHostHeader: false
+    requireHostHeader: false,
+    // Nothing is upgraded here: such a request is one like any other, and no bare refusal of another protocol's body.
+    shouldUpgradeCallback: () => false
   })
   // Likewise; whoever expects something of us may be ignored.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
@@ -72,43 +79,90 @@ export interface ServerOptions extends EdgeOptions {
   readonly host: string
   readonly port: number
   readonly maxBodyBytes: number
+  /** Whether requests that can be answered at once are, before the Effect server; default true. Never with an access log. */
+  readonly fastLane?: boolean
+  /** Whether `/` says where to go on; not by default. */
+  readonly landing?: boolean
 }
+
+/** Routes beside the API's. */
+const documentRoutes = [
+  ["GET", "/openapi.json"],
+  ["GET", "/docs"]
+] as const
+const landingRoute = ["GET", "/"] as const
+
+const routerConfig = {
+  maxParamLength: maximumParameterLength,
+  // One spelling of a path: it also decides the shape of an error and what a 405 allows.
+  caseSensitive: true,
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false
+}
+
+/** Groups' handlers and the middlewares before them: what an API's server is built with. */
+const keysOf = (api: HttpApi.Constraint): ReadonlyArray<string> =>
+  Object.values((api as HttpApi.Top).groups).flatMap(({ endpoints, key }) => [
+    key,
+    ...Object.values(endpoints).flatMap(({ middlewares }) => [...middlewares].map((middleware) => middleware.key))
+  ])
 
 /**
  * Serves an API with `/openapi.json` and `/docs` on a listener of its own. Its groups' handlers stay a requirement.
  * Fails with `ServeError` when the address cannot be had.
  */
-export const layerServer = <Id extends string, Groups extends import("effect/http-api").HttpApiGroup.Constraint>(
+export const layerServer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   options: ServerOptions
-) =>
-  HttpRouter.serve(
+) => {
+  // One server each time the layer is built.
+  const layer = Layer.unwrap(
+    Effect.gen(function* () {
+      const server = makeNodeServer()
+      const connections = watchConnections(server)
+      yield* Effect.addFinalizer(() => connections.close)
+      return layerDrain(connections).pipe(Layer.provideMerge(layerRoutes(api, options, server)))
+    })
+  )
+  return layer.pipe(builtWithKeys(keysOf(api)))
+}
+
+/** Ends the connections in order before the server stops. */
+const layerDrain = (connections: Draining) =>
+  Layer.effectDiscard(
+    Effect.andThen(
+      HttpServer.HttpServer,
+      Effect.addFinalizer(() => connections.drain(shutdownTimeoutMillis))
+    )
+  )
+
+const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  options: ServerOptions,
+  server: FrontedServer
+) => {
+  const landing = options.landing === true
+  const extraRoutes = landing ? [...documentRoutes, landingRoute] : documentRoutes
+  const isFast = options.fastLane !== false && !options.accessLog
+  // It finds groups and middlewares in its context by their keys, which its type cannot say.
+  const fastLane = layerFastLane(api, {
+    server,
+    routerConfig,
+    extraRoutes,
+    maxBodyBytes: options.maxBodyBytes
+  }) as Layer.Layer<never, never, HttpApiEndpoint.Middleware<HttpApiGroup.Endpoints<Groups>>>
+  return HttpRouter.serve(
     Layer.mergeAll(
       HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }),
-      // Its own fonts would come from its maker's server.
-      HttpApiScalar.layer(api, { path: "/docs", scalar: { withDefaultFonts: false } }),
-      layerEdge(api, {
-        accessLog: options.accessLog,
-        extraRoutes: [
-          ["GET", "/openapi.json"],
-          ["GET", "/docs"]
-        ]
-      })
+      layerDocs(api, "/docs"),
+      landing ? layerLanding : Layer.empty,
+      layerEdge(api, { accessLog: options.accessLog, extraRoutes }),
+      isFast ? fastLane : Layer.empty
     ),
-    {
-      routerConfig: {
-        maxParamLength: maximumParameterLength,
-        // One spelling of a path: it also decides the shape of an error and what a 405 allows.
-        caseSensitive: true,
-        ignoreTrailingSlash: false,
-        ignoreDuplicateSlashes: false
-      },
-      disableLogger: true,
-      disableListenLog: true
-    }
+    { routerConfig, disableLogger: true, disableListenLog: true }
   ).pipe(
     Layer.provideMerge(
-      NodeHttpServer.layer(makeNodeServer, {
+      NodeHttpServer.layer(() => server, {
         host: options.host,
         port: options.port,
         gracefulShutdownTimeout: shutdownTimeoutMillis
@@ -120,6 +174,6 @@ export const layerServer = <Id extends string, Groups extends import("effect/htt
         // The directory takes a key in the query, and a caller may mistype the parameter: spans show no value at all.
         Layer.succeed(UrlParams.CurrentRedactedNames, [/^/])
       )
-    ),
-    builtWithKeys(Object.values((api as HttpApi.Constraint as HttpApi.Top).groups).map(({ key }) => key))
+    )
   )
+}

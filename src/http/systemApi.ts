@@ -1,6 +1,7 @@
 /** Endpoints for orchestrators and monitoring: liveness, readiness and metrics. No key; they tell no secret. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EnvelopeUnauthorized } from "./wireErrors.ts"
 
 const Check = Schema.Struct({
   ok: Schema.Boolean,
@@ -29,8 +30,15 @@ const readyz = HttpApiEndpoint.get("readyz", "/readyz", {
 )
 
 const metrics = HttpApiEndpoint.get("metrics", "/metrics", {
-  success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
-}).annotateMerge(OpenApi.annotations({ summary: "Metrics", description: "In the Prometheus text format." }))
+  success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),
+  error: EnvelopeUnauthorized
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Metrics",
+    description:
+      "In the Prometheus text format. Where the API listens on more than this machine, the admin API's credential is needed (`SLUICE_METRICS`)."
+  })
+)
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(livez, readyz, metrics)

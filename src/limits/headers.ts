@@ -18,3 +18,15 @@ export const rateLimitHeaders = (decision: Decision): Record<string, string> => 
   if (!decision.allowed) headers["Retry-After"] = String(decision.retryAfterSeconds)
   return headers
 }
+
+/** The same with names in lower case, as the platform's server keeps headers; undefined where there are none. */
+export const rateLimitFields = (decision: Decision): Record<string, string> | undefined => {
+  if (decision.limit === "unlimited") return undefined
+  const fields: Record<string, string> = {
+    "x-ratelimit-limit": String(decision.limit),
+    "x-ratelimit-remaining": String(decision.remaining),
+    "x-ratelimit-reset": String(decision.reset)
+  }
+  if (!decision.allowed) fields["retry-after"] = String(decision.retryAfterSeconds)
+  return fields
+}

@@ -18,11 +18,20 @@ import {
 import { maximumFrameBytes } from "../engine/limits.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Api from "./jetStreamApi.ts"
-import { type LogStreamOptions, openLogStream, streamNameOf, subjectOf } from "./logStream.ts"
+import {
+  adoptLogStream,
+  deploymentOf,
+  type LogStreamOptions,
+  openLogStream,
+  streamNameOf,
+  subjectOf
+} from "./logStream.ts"
+import { surveyLogStreams } from "./logSurvey.ts"
 import * as OrderedReader from "./orderedReader.ts"
+import { answerOf } from "./publishAnswers.ts"
 import * as Requests from "./requests.ts"
 
-export type JournalOptions = LogStreamOptions
+export type JournalOptions = Omit<LogStreamOptions, "newBytes">
 
 /** The header of a frame's identity. */
 const frameHeader = "Sluice-Frame"
@@ -61,9 +70,18 @@ export const make = (
     }
     const requests = yield* Requests.make(client)
     const api = Api.make(requests)
+    let newBytes: number | undefined
     return Journal.of({
       maximumMessageBytes,
-      open: (partition) => Effect.as(openLogStream(api, partition, options), makeLog(requests, api, partition, options))
+      survey: (partitions) =>
+        Effect.map(surveyLogStreams(requests, api, partitions, options), (survey) => {
+          newBytes = survey.newBytes
+          return survey.logs
+        }),
+      open: (partition, deployment) =>
+        Effect.suspend(() => openLogStream(api, partition, { ...options, newBytes }, deployment)).pipe(
+          Effect.map((found) => makeLog(requests, api, partition, options, deploymentOf(found)))
+        )
     })
   })
 
@@ -78,7 +96,8 @@ const makeLog = (
   requests: Requests.Requests,
   api: Api.JetStreamApi,
   partition: number,
-  options: JournalOptions
+  options: JournalOptions,
+  deployment: string | undefined
 ): Log => {
   const stream = streamNameOf(partition, options.namespace)
   const subject = subjectOf(partition, options.namespace)
@@ -222,6 +241,10 @@ const makeLog = (
 
   return {
     partition,
+    leaderMayBeDeposed: (options.replicas ?? 1) > 1,
+    home: `the stream ${stream}`,
+    deployment,
+    adopt: (id) => adoptLogStream(api, partition, options, id),
     publish,
     frameAt,
     read: (from, through) => (from > through ? Stream.empty : readAll(from, through)),
@@ -241,43 +264,6 @@ const makeLog = (
           : Effect.die(new Error(`the log is at ${lastSequence} already, past ${sequence}`))
       )
   }
-}
-
-interface Acknowledgement {
-  readonly stream?: string
-  readonly seq?: number
-  readonly duplicate?: boolean
-  readonly error?: { readonly code: number; readonly err_code?: number; readonly description?: string }
-}
-
-const full = new Set<number>([Api.errorCodes.storageExceeded, Api.errorCodes.insufficientResources])
-const withoutLeader = new Set<number>([Api.errorCodes.clusterNotAvailable, Api.errorCodes.clusterNotLeader])
-
-/** What the server said to a publish. */
-const answerOf = (message: Msg): PublishAnswer => {
-  let answer: Acknowledgement
-  try {
-    answer = message.json<Acknowledgement>()
-  } catch {
-    return { _tag: "Refused", message: "the server's answer is not JSON" }
-  }
-  if (answer.error === undefined) {
-    return typeof answer.seq === "number" && answer.seq > 0
-      ? { _tag: "Acked", sequence: answer.seq, duplicate: answer.duplicate === true }
-      : { _tag: "Refused", message: "the server's acknowledgement has no sequence" }
-  }
-  const { code, err_code: errorCode = 0, description = "" } = answer.error
-  if (errorCode === Api.errorCodes.wrongLastSequence) {
-    const last = /(\d+)\s*$/.exec(description)?.[1]
-    return { _tag: "WrongSequence", last: last === undefined ? undefined : Number(last) }
-  }
-  if (errorCode === Api.errorCodes.wrongLastSequenceUnknown) return { _tag: "WrongSequence", last: undefined }
-  if (errorCode === Api.errorCodes.messageTooLarge) return { _tag: "TooLarge", maximumBytes: undefined }
-  if (withoutLeader.has(errorCode)) return { _tag: "NoLeader" }
-  // any failure to store has this number; only the limits say that nothing was written
-  const limitReached = errorCode === Api.errorCodes.storeFailed && /^maximum (bytes|messages)/.test(description)
-  if (limitReached || full.has(errorCode)) return { _tag: "Full" }
-  return { _tag: "Refused", message: `${description} (${code}, ${errorCode})` }
 }
 
 const frameOf = (sequence: number, message: Msg): StoredFrame => ({

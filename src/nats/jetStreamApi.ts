@@ -75,6 +75,15 @@ export interface StreamConfig {
   readonly allow_msg_ttl?: boolean
   readonly subject_transform?: { readonly src: string; readonly dest: string }
   readonly description?: string
+  /** The server adds entries of its own, whose names begin with `_nats.`. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** What the account has and may have; -1 for no limit of its own. Bytes. */
+export interface AccountInfo {
+  readonly reserved_storage?: number
+  readonly storage: number
+  readonly limits?: { readonly max_storage: number }
 }
 
 export interface StreamState {
@@ -99,6 +108,7 @@ export interface StoredMessage {
 }
 
 export interface JetStreamApi {
+  readonly accountInfo: Effect.Effect<AccountInfo, RequestFailed | ApiRefused>
   readonly streamInfo: (stream: string) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly createStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly updateStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
@@ -138,6 +148,7 @@ export const make = (requests: Requests): JetStreamApi => {
       }
     )
   return {
+    accountInfo: Effect.suspend(() => call<AccountInfo>("INFO", undefined)),
     streamInfo: (stream) => call<StreamInfo>(`STREAM.INFO.${stream}`, undefined),
     createStream: (config) => call<StreamInfo>(`STREAM.CREATE.${config.name}`, config, createTimeoutMillis),
     updateStream: (config) => call<StreamInfo>(`STREAM.UPDATE.${config.name}`, config, createTimeoutMillis),

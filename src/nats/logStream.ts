@@ -14,14 +14,16 @@ import {
 } from "./jetStreamApi.ts"
 import type { RequestFailed } from "./requests.ts"
 
-/** Bytes after which a log takes no more frames, unless told otherwise: 2 GiB. */
-export const defaultMaximumBytes = 2 * 1024 * 1024 * 1024
+/** Bytes after which a new log takes no more frames, unless told otherwise: 4 GiB, less where the store has no room for so many (`logSurvey.ts`). */
+export const defaultMaximumBytes = 4 * 1024 * 1024 * 1024
 
 export interface LogStreamOptions {
   /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */
   readonly replicas?: 1 | 3 | 5 | undefined
-  /** The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start. */
+  /** The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start; without it logs stay as they are. */
   readonly maximumBytes?: number | undefined
+  /** The bound of a log that has yet to be made, where `maximumBytes` says nothing. */
+  readonly newBytes?: number | undefined
   /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
   readonly namespace?: string | undefined
 }
@@ -38,7 +40,7 @@ export const subjectOf = (partition: number, namespace: string | undefined): str
 /** The server's least; frames carry no message ids, so the window is never used. */
 const duplicateWindowNanos = 100_000_000
 
-const settingsOf = (partition: number, options: LogStreamOptions): StreamConfig => ({
+const settingsOf = (partition: number, options: LogStreamOptions, deployment: string | undefined): StreamConfig => ({
   name: streamNameOf(partition, options.namespace),
   subjects: [subjectOf(partition, options.namespace)],
   description: `Log of partition ${partition}: the only truth, changed by nothing but Sluice`,
@@ -47,7 +49,7 @@ const settingsOf = (partition: number, options: LogStreamOptions): StreamConfig 
   discard: "new",
   max_msgs: -1,
   max_msgs_per_subject: -1,
-  max_bytes: options.maximumBytes ?? defaultMaximumBytes,
+  max_bytes: options.maximumBytes ?? options.newBytes ?? defaultMaximumBytes,
   max_age: 0,
   max_msg_size: -1,
   max_consumers: -1,
@@ -55,16 +57,29 @@ const settingsOf = (partition: number, options: LogStreamOptions): StreamConfig 
   duplicate_window: duplicateWindowNanos,
   deny_delete: true,
   deny_purge: false,
-  allow_direct: false
+  allow_direct: false,
+  ...(deployment === undefined ? {} : { metadata: { [deploymentEntry]: deployment } })
 })
 
-/** Finds the stream or makes it, and looks that it keeps what the engine promises. */
+/** The entry of a stream's metadata that says which deployment it belongs to. */
+const deploymentEntry = "sluice.deployment"
+
+/** The id of the deployment that a stream belongs to; undefined for one from before there were ids. */
+export const deploymentOf = ({ config }: StreamInfo): string | undefined => {
+  const id = config.metadata?.[deploymentEntry]
+  return id === "" ? undefined : id
+}
+
+/**
+ * Finds the stream or makes it, and looks that it keeps what the engine promises. A stream that is there and not one of `deployment` is left as it is.
+ */
 export const openLogStream = Effect.fnUntraced(function* (
   api: JetStreamApi,
   partition: number,
-  options: LogStreamOptions
+  options: LogStreamOptions,
+  deployment: string | undefined
 ): Effect.fn.Return<StreamInfo, JournalRefused | JournalUnavailable> {
-  const wanted = settingsOf(partition, options)
+  const wanted = settingsOf(partition, options, deployment)
   const found = yield* api.streamInfo(wanted.name).pipe(
     Effect.catchIf(
       (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNotFound,
@@ -80,13 +95,50 @@ export const openLogStream = Effect.fnUntraced(function* (
     // A cluster that is electing, or busy making many streams, answers late; asking again changes nothing.
     Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
+  // whoever opened it says so, with both names
+  if (deployment !== undefined && deploymentOf(found) !== deployment) return found
+  return yield* fitted(api, partition, options, wanted, found)
+})
+
+/** Makes a stream without an id one of the deployment. The server has no compare-and-set for this, so what came of it is looked at. */
+export const adoptLogStream = Effect.fnUntraced(function* (
+  api: JetStreamApi,
+  partition: number,
+  options: LogStreamOptions,
+  deployment: string
+): Effect.fn.Return<void, JournalRefused | JournalUnavailable> {
+  const wanted = settingsOf(partition, options, deployment)
+  const failed = (error: RequestFailed | ApiRefused) => openFailure(partition, wanted, error)
+  const before = yield* Effect.mapError(api.streamInfo(wanted.name), failed)
+  const owner = deploymentOf(before)
+  if (owner === undefined) {
+    const metadata = { ...before.config.metadata, [deploymentEntry]: deployment }
+    yield* Effect.mapError(api.updateStream({ ...before.config, metadata }), failed)
+  }
+  const after = yield* Effect.mapError(api.streamInfo(wanted.name), failed)
+  if (deploymentOf(after) !== deployment) {
+    return yield* new JournalRefused({
+      message: `the stream ${wanted.name}, the log of partition ${partition}, belongs to the deployment ${deploymentOf(after)}`
+    })
+  }
+  yield* fitted(api, partition, options, wanted, after)
+})
+
+/** Refuses what is weaker than wanted, and gives a smaller stream the wanted room. */
+const fitted = Effect.fnUntraced(function* (
+  api: JetStreamApi,
+  partition: number,
+  options: LogStreamOptions,
+  wanted: StreamConfig,
+  found: StreamInfo
+): Effect.fn.Return<StreamInfo, JournalRefused | JournalUnavailable> {
   const weakness = weaknessOf(found.config, wanted)
   if (weakness !== undefined) {
     return yield* new JournalRefused({
       message: `the stream ${wanted.name}, the log of partition ${partition}, ${weakness}`
     })
   }
-  if (found.config.max_bytes >= wanted.max_bytes) return found
+  if (options.maximumBytes === undefined || found.config.max_bytes >= wanted.max_bytes) return found
   return yield* Effect.mapError(api.updateStream({ ...found.config, max_bytes: wanted.max_bytes }), (error) =>
     openFailure(partition, wanted, error)
   )

@@ -42,7 +42,9 @@ export class OrganizationPlans extends Context.Service<
 const make = (started: Effect.Effect<Engine["Service"], PlansUnavailable>): OrganizationPlans["Service"] => {
   const refused = (error: AskError) =>
     // A terminal error is a fault of this program: plans and limits are small and checked before.
-    isRetryable(error) ? Effect.fail(new PlansUnavailable({ message: error.message })) : Effect.die(error)
+    isRetryable(error, { isIdempotent: true })
+      ? Effect.fail(new PlansUnavailable({ message: error.message }))
+      : Effect.die(error)
   return OrganizationPlans.of({
     setPlans: (organization, plans) =>
       Effect.flatMap(started, (engine) =>

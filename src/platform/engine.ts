@@ -5,7 +5,9 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
+import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
 import type { EventWakeups } from "../events/EventWakeups.ts"
 import { eventProjection } from "../events/eventProjection.ts"
@@ -22,6 +24,7 @@ import type { SigningSecrets } from "../webhooks/dispatchPorts.ts"
 import { dispatchProjection, type EventAppend } from "../webhooks/dispatchProjection.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpointRules.ts"
 import { ReplaySignal, replayProjection } from "../webhooks/replaying.ts"
+import { DiskSpace, layerWatched } from "./DiskSpace.ts"
 import { layerMatching } from "./dispatch.ts"
 import { Health } from "./Health.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
@@ -55,10 +58,14 @@ export interface EngineSettings {
   readonly partitions: number
   /** Copies of each log: 1 on one machine, 3 in a cluster. */
   readonly replicas: 1 | 3 | 5
-  /** Bound of one log in bytes; undefined for the default. */
+  /** Bound of one log in bytes; undefined for the default, which new logs get. */
   readonly maximumLogBytes: number | undefined
   /** Put before the names of the logs' streams, for several deployments on one NATS account. */
   readonly namespace: string | undefined
+  /** What the process holds at most; what is not given has the engine's default. */
+  readonly bounds?: Partial<
+    Pick<EngineConfig, "maximumActors" | "maximumLaneActors" | "mailboxCapacity" | "mailboxBytes">
+  >
 }
 
 /** The ports, for the engine and for `sluice recover`. */
@@ -75,12 +82,42 @@ export const layerPorts = (settings: EngineSettings) =>
 
 /** The engine; its partitions start at once. */
 export const layerEngine = (settings: EngineSettings) =>
-  Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: settings.partitions } }).pipe(
+  Engine.layer({
+    actors,
+    lanes,
+    reactors: [projections],
+    config: { ...settings.bounds, partitions: settings.partitions }
+  }).pipe(
     Layer.provide(PlacementPostgres.layer()),
-    Layer.provide(layerPorts(settings)),
+    Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
     Layer.provide(layerMatching),
-    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, DiskSpace.layer))
   )
+
+/** Partitions that do not serve, those with the same cause together, so that it is said once. */
+export const partitionsAway = (
+  away: ReadonlyArray<{ readonly partition: number; readonly status: Status }>
+): string => {
+  const byCause = new Map<string, Array<number>>()
+  for (const { partition, status } of away) {
+    const cause =
+      status._tag === "Stopped" ? `stopped: ${finding(partition, status.reason)}` : status._tag.toLowerCase()
+    byCause.set(cause, [...(byCause.get(cause) ?? []), partition])
+  }
+  const told = [...byCause].map(([cause, partitions]) =>
+    partitions.length === 1
+      ? `partition ${partitions[0]} is ${cause}`
+      : `partitions ${partitions.join(", ")} are ${cause}`
+  )
+  const advised = away.some(({ status }) => status._tag === "Stopped" && status.reason.includes(advice))
+  return `${told.join("; ")}${advised ? ". `sluice recover` says what can be done" : ""}`
+}
+
+/** What follows a finding in the reason of a stop, for each partition anew. */
+const advice = ". Nothing was changed."
+
+const finding = (partition: number, reason: string): string =>
+  reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
 
 /** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */
 export const layerEngineHealth = Layer.effectDiscard(
@@ -92,18 +129,7 @@ export const layerEngineHealth = Layer.effectDiscard(
       required: true,
       check: Effect.map(engine.status, (partitions) => {
         const away = partitions.filter(({ status }) => status._tag !== "Serving")
-        return away.length === 0
-          ? { ok: true }
-          : {
-              ok: false,
-              detail: away
-                .map(({ partition, status }) =>
-                  status._tag === "Stopped"
-                    ? `partition ${partition} has stopped: ${status.reason}`
-                    : `partition ${partition} is ${status._tag.toLowerCase()}`
-                )
-                .join("; ")
-            }
+        return away.length === 0 ? { ok: true } : { ok: false, detail: partitionsAway(away) }
       })
     })
   })

@@ -6,7 +6,9 @@
 import { Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { RequestState } from "../http/RequestState.ts"
+import { middleware } from "../http/fast/marks.ts"
+import { type Begun, RequestState, type Taken } from "../http/RequestState.ts"
+import { unknownParameter } from "../http/unknownNames.ts"
 import {
   EnvelopeForbidden,
   EnvelopeInvalidRequest,
@@ -19,7 +21,7 @@ import {
   Unauthorized,
   Unavailable
 } from "../http/wireErrors.ts"
-import { rateLimitHeaders } from "../limits/headers.ts"
+import { rateLimitFields } from "../limits/headers.ts"
 import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
 import {
@@ -30,7 +32,7 @@ import {
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
-import { grants, type Principal, type Service } from "./model.ts"
+import { grants, type Principal, type Scope, type Service } from "./model.ts"
 import { RequestRate } from "./RequestRate.ts"
 
 const bearer = /^bearer(?: +(.*))?$/i
@@ -81,6 +83,9 @@ const enveloped: Refusals<
   unavailable: EnvelopeUnavailable.of
 }
 
+/** What every endpoint of the directory takes in its query. */
+const queryKeyNames = ["apiKey"]
+
 type RequestFiber = Fiber.Fiber<unknown, unknown>
 
 interface AccessOptions<Refusal> {
@@ -95,31 +100,41 @@ const makeAccess = <Refusal>(
   { authentication, requestRate }: { authentication: Authentication["Service"]; requestRate: RequestRate["Service"] },
   { queryKey = false, refusals, service }: AccessOptions<Refusal>
 ) => {
-  const check = (principal: Principal, endpoint: HttpApiEndpoint.Top): Refusal | undefined => {
+  const checkOf = (endpoint: HttpApiEndpoint.Top) => {
+    const scopes = Context.get(endpoint.annotations, RequiredScopes)
+    return (principal: Principal): Refusal | undefined => check(principal, scopes)
+  }
+  const check = (principal: Principal, scopes: ReadonlyArray<Scope>): Refusal | undefined => {
     if (service !== undefined && !principal.services.has(service)) {
       return refusals.forbidden(`API key does not have access to the ${service} service`)
     }
-    const scopes = Context.get(endpoint.annotations, RequiredScopes)
     return scopes.length === 0 || scopes.some((scope) => grants(principal.scopes, scope))
       ? undefined
       : refusals.forbidden(`Insufficient scope. Required: ${scopes[0]}`)
   }
 
-  return <E, R>(
+  const before = <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
   ) => {
+    const refusalOf = checkOf(endpoint)
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
-      const refusal = check(principal, endpoint)
+      const refusal = refusalOf(principal)
       if (refusal !== undefined) return Effect.fail(refusal)
+      const { url } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+      if (url.includes("?")) {
+        const given = Object.keys(Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams))
+        const unknown = unknownParameter(given, endpoint, queryKey ? queryKeyNames : [])
+        if (unknown !== undefined) return Effect.fail(refusals.invalid(unknown))
+      }
       // The request's fiber gets its context back when the request is over.
       fiber.setContext(Context.add(fiber.context, CurrentPrincipal, principal))
       return httpEffect as Admitted
     }
     const proceed = (fiber: RequestFiber, principal: Principal, decision: Decision | undefined): Admitted => {
       if (decision === undefined) return enter(fiber, principal)
-      Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitHeaders(decision)
+      Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitFields(decision)
       if (decision.allowed) return enter(fiber, principal)
       // What was decided is in the headers.
       return Effect.fail(
@@ -128,15 +143,19 @@ const makeAccess = <Refusal>(
         )
       )
     }
-    /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
-    const admit = (fiber: RequestFiber, principal: Principal | null): Admitted => {
-      if (principal === null) return Effect.fail(refusals.unauthorized)
-      const taken = requestRate.take(principal)
-      return Effect.isEffect(taken)
+    const counted = (fiber: RequestFiber, principal: Principal, taken: Taken): Admitted =>
+      Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
-    }
+    /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
+    const admit = (fiber: RequestFiber, principal: Principal | null): Admitted =>
+      principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, requestRate.take(principal))
+    /** Goes on where the fast lane has left a request. What its handler came to has the errors of the endpoint, as here. */
+    const resume = (fiber: RequestFiber, { outcome, principal, taken }: Begun): Admitted =>
+      outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)
     return Effect.withFiber((fiber): Admitted => {
+      const { begun } = Context.getUnsafe(fiber.context, RequestState)
+      if (begun !== undefined) return resume(fiber, begun)
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)
@@ -152,6 +171,19 @@ const makeAccess = <Refusal>(
       )
     })
   }
+  return middleware(before, {
+    _tag: "Access",
+    principalOf: (endpoint) => {
+      const refusalOf = checkOf(endpoint)
+      return (headers, nowMillis) => {
+        // No header that a key is in is among those of which Node may give several.
+        const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
+        const principal = typeof key === "string" ? authentication.verifyWarm(key, nowMillis) : undefined
+        return principal == null || refusalOf(principal) !== undefined ? undefined : principal
+      }
+    },
+    take: requestRate.take
+  })
 }
 
 const services = Effect.gen(function* () {

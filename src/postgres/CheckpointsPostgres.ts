@@ -10,10 +10,12 @@ import {
   type CheckpointRecord,
   Checkpoints,
   CheckpointsUnavailable,
+  type Deployment,
   type TimerRow
 } from "../engine/Checkpoints.ts"
-import { unnest } from "./compiler.ts"
+import { withStatementTimeout } from "./deadlines.ts"
 import { mapSqlError, transaction } from "./transactions.ts"
+import { unnest } from "./unnest.ts"
 
 /** Rows and characters of state of one insert: encoding them holds up the event loop for a few milliseconds. */
 const insertRows = 500
@@ -29,6 +31,9 @@ const actorColumns = {
   state: "text",
   wake_at: "float8"
 } as const
+
+/** Of a statement that removes what is superseded: there may be much of it. */
+const pruneTimeoutMillis = 10 * 60 * 1000
 
 const beforeAllTimers: TimerRow = { wakeAt: Number.NEGATIVE_INFINITY, organization: "", kind: "", key: "" }
 
@@ -125,6 +130,17 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
         })
       ),
 
+    deployment: mapSqlError(
+      Effect.map(
+        sql<Deployment>`
+          select id::text as id, 'the database ' || current_database()
+            || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '') as home
+          from engine_deployment`,
+        ([row]) => row
+      ),
+      unavailable
+    ),
+
     list: (partition) =>
       mapSqlError(
         sql<CheckpointRecord>`
@@ -186,46 +202,54 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
 
     prune: (partition) =>
       inTransaction(
-        Effect.gen(function* () {
-          const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
+        withStatementTimeout(
+          sql,
+          pruneTimeoutMillis,
+          Effect.gen(function* () {
+            const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
             select p.pruned_through as pruned,
               (select sequence from engine_checkpoints c where c.partition = p.partition
                order by sequence desc offset 1 limit 1) as covered
             from engine_partitions p where partition = ${partition} for update`
-          if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
-          const { covered, pruned } = place
-          // only rows that came since the last time can have superseded others
-          const superseded = yield* countOf(sql`
+            if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
+            const { covered, pruned } = place
+            // only rows that came since the last time can have superseded others
+            const superseded = yield* countOf(sql`
             delete from engine_actors older using engine_actors newer
             where newer.partition = ${partition} and newer.sequence > ${pruned} and newer.sequence <= ${covered}
               and older.partition = newer.partition and older.organization = newer.organization
               and older.kind = newer.kind and older.key = newer.key and older.sequence < newer.sequence
             returning 1`)
-          const ended = yield* countOf(sql`
+            const ended = yield* countOf(sql`
             delete from engine_actors
             where partition = ${partition} and sequence > ${pruned} and sequence <= ${covered} and state is null
             returning 1`)
-          const checkpoints = yield* countOf(sql`
+            const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence < ${covered} returning 1`)
-          yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
-          return { rows: superseded + ended, checkpoints }
-        })
+            yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
+            return { rows: superseded + ended, checkpoints }
+          })
+        )
       ),
 
     discardAbove: (partition, sequence) =>
       inTransaction(
-        Effect.gen(function* () {
-          yield* sql`select from engine_partitions where partition = ${partition} for update`
-          const rows = yield* countOf(sql`
+        withStatementTimeout(
+          sql,
+          pruneTimeoutMillis,
+          Effect.gen(function* () {
+            yield* sql`select from engine_partitions where partition = ${partition} for update`
+            const rows = yield* countOf(sql`
             delete from engine_actors where partition = ${partition} and sequence > ${sequence} returning 1`)
-          const checkpoints = yield* countOf(sql`
+            const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence > ${sequence} returning 1`)
-          yield* sql`
+            yield* sql`
             update engine_partitions
             set newest_checkpoint = ${yield* newestOf(partition)}, pruned_through = least(pruned_through, ${sequence})
             where partition = ${partition}`
-          return { rows, checkpoints }
-        })
+            return { rows, checkpoints }
+          })
+        )
       )
   })
 })

@@ -16,10 +16,10 @@ import {
   type ParkedRecord,
   ReactorTransaction
 } from "../engine/Cursors.ts"
-import { unnest } from "./compiler.ts"
 import { deferred, flushDeferred } from "./deferred.ts"
 import { storableText } from "./text.ts"
 import { isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
+import { unnest } from "./unnest.ts"
 
 const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
   new CursorsUnavailable({ message: `the cursors in PostgreSQL are not available: ${cause.message}`, cause })
@@ -163,6 +163,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
           : Effect.asVoid(
               mapSqlError(
                 sql`
+                  with parked as (
                   insert into engine_parked (partition, reactor, organization, sequence, record_index, record, error)
                   select * from ${unnest(
                     records.map((record) => ({
@@ -180,17 +181,41 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
                       error: "text"
                     }
                   )}
-                  on conflict (partition, reactor, organization, sequence, record_index) do nothing`,
+                  on conflict (partition, reactor, organization, sequence, record_index) do nothing
+                  returning partition, reactor, organization
+                  ), counted as (
+                    insert into engine_parked_counts as counts (partition, reactor, organization, count)
+                    select partition, reactor, organization, count(*) from parked group by 1, 2, 3
+                    on conflict (partition, reactor, organization) do update set count = counts.count + excluded.count
+                  )
+                  insert into engine_parked_totals as totals (partition, reactor, count)
+                  select partition, reactor, count(*) from parked group by 1, 2
+                  on conflict (partition, reactor) do update set count = totals.count + excluded.count`,
                 unavailable
               )
             )
       ),
 
-    parkedOrganizations: (partition, reactor) =>
+    parkedOrganizations: (partition, reactor, page) =>
       mapSqlError(
         sql<ParkedOrganization>`
-          select organization, count(*) as count from engine_parked
-          where partition = ${partition} and reactor = ${reactor} group by organization order by organization`,
+          select organization, count from engine_parked_counts
+          where partition = ${partition} and reactor = ${reactor} and organization > ${page?.after ?? ""}
+          order by organization limit ${page?.limit ?? null}::int8`,
+        unavailable
+      ),
+
+    parkedCount: (partition, reactor, organization) =>
+      mapSqlError(
+        Effect.map(
+          organization === undefined
+            ? sql<{ readonly count: number }>`
+                select count from engine_parked_totals where partition = ${partition} and reactor = ${reactor}`
+            : sql<{ readonly count: number }>`
+                select count from engine_parked_counts
+                where partition = ${partition} and reactor = ${reactor} and organization = ${organization}`,
+          ([row]) => row?.count ?? 0
+        ),
         unavailable
       ),
 
@@ -203,15 +228,63 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
         unavailable
       ),
 
+    parkedAmong: (partition, reactor, organizations) =>
+      Effect.andThen(
+        ReactorTransaction,
+        mapSqlError(
+          Effect.map(
+            sql<{ readonly organization: string }>`
+              select organization from ${unnest(
+                organizations.map((organization) => ({ organization })),
+                { organization: "text" }
+              )}
+              where exists (
+                select from engine_parked_counts p where p.partition = ${partition} and p.reactor = ${reactor}
+                  and p.organization = batch.organization
+              )`,
+            (rows) => new Set(rows.map(({ organization }) => organization))
+          ),
+          unavailable
+        )
+      ),
+
+    forget: (partition, reactor) =>
+      Effect.asVoid(
+        mapSqlError(
+          sql`delete from engine_cursors where partition = ${partition} and reactor = ${reactor}`,
+          unavailable
+        )
+      ),
+
     unpark: (records, effects) =>
       inTransaction(
         Effect.gen(function* () {
+          // the reactor's transaction holds the same lock: it must not park a record behind those that are let go here
+          for (const { partition, reactor } of records.slice(0, 1)) {
+            yield* own(sql`
+              select 1 from engine_cursors where partition = ${partition} and reactor = ${reactor} for update`)
+          }
           // first, so that of two who take the same records one waits here and then finds them gone
           const taken = yield* own(sql`
-            delete from engine_parked p using ${keysOf(records)}
-            where p.partition = batch.partition and p.reactor = batch.reactor and p.organization = batch.organization
-              and p.sequence = batch.sequence and p.record_index = batch.record_index
-            returning 1`)
+            with taken as (
+              delete from engine_parked p using ${keysOf(records)}
+              where p.partition = batch.partition and p.reactor = batch.reactor and p.organization = batch.organization
+                and p.sequence = batch.sequence and p.record_index = batch.record_index
+              returning p.partition, p.reactor, p.organization
+            ), counted as (
+              update engine_parked_counts c set count = c.count - gone.count
+              from (select partition, reactor, organization, count(*) as count from taken group by 1, 2, 3) gone
+              where c.partition = gone.partition and c.reactor = gone.reactor and c.organization = gone.organization
+            ), totalled as (
+              update engine_parked_totals t set count = t.count - gone.count
+              from (select partition, reactor, count(*) as count from taken group by 1, 2) gone
+              where t.partition = gone.partition and t.reactor = gone.reactor
+            )
+            select 1 from taken`)
+          yield* own(sql`
+            delete from engine_parked_counts c using ${keysOf(records)}
+            where c.partition = batch.partition and c.reactor = batch.reactor and c.organization = batch.organization
+              and c.count <= 0`)
           if (taken.length !== records.length) {
             return yield* new CursorsUnavailable({
               message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`

@@ -1,8 +1,9 @@
 /**
  * Messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it happens
- * with the commit or not at all. Receiving uses one connection of its own for all channels, which is watched and made
+ * with the commit or not at all. Receiving uses one session for all channels, which is watched and made
  * anew when it is lost. PostgreSQL keeps nothing for who is not connected: what may have been missed is told in the
- * stream itself, and `connected` says whether anything can be missed right now. Needs `PgClient`.
+ * stream itself, and `connected` says whether anything can be missed right now. Needs `PgClient`. The client's own `listen` takes a pooled
+ * connection for each channel, fails with it, and keeps an unbounded queue for who does not read.
  */
 import {
   Cause,
@@ -14,15 +15,14 @@ import {
   Layer,
   Queue,
   Random,
-  type Scope,
+  Scope,
   Semaphore,
   Stream,
   SubscriptionRef
 } from "effect"
 import type { SqlError } from "effect/sql"
-import type { PgConnection } from "./connection.ts"
-import { type Watch, watch } from "./dedicated.ts"
 import { PgClient } from "./PgClient.ts"
+import { type PgSession, type Watch, watch } from "./session.ts"
 
 /** Longest payload that PostgreSQL carries, in bytes of UTF-8. Send an id and read the rest from a table. */
 export const maxPayloadBytes = 7_999
@@ -79,6 +79,13 @@ export interface NotificationsOptions {
 
 type Listener = Queue.Queue<Notification, Cause.Done>
 
+/** A session, with the channels that are in force on it; each is given up by closing its scope. */
+interface Live {
+  readonly session: PgSession
+  readonly scope: Scope.Scope
+  readonly channels: Map<string, Scope.Closeable>
+}
+
 export const make = Effect.fnUntraced(function* (
   options: NotificationsOptions = {}
 ): Effect.fn.Return<Notifications["Service"], never, PgClient | Scope.Scope> {
@@ -87,24 +94,33 @@ export const make = Effect.fnUntraced(function* (
   const listeners = new Map<string, Set<Listener>>()
   // Held while channels are put in force or given up, so that the two never cross.
   const turn = Semaphore.makeUnsafe(1)
-  // The connection on which every channel of `listeners` is in force.
-  let current: PgConnection | undefined
+  // The session on which every channel of `listeners` is in force.
+  let current: Live | undefined
 
   const everyListener = () => Array.from(listeners.values()).flatMap((channel) => Array.from(channel))
 
-  /** One life of the connection; ends by failing. */
-  const session = (established: Effect.Effect<void>) =>
-    Effect.gen(function* () {
-      const connection = yield* client.dedicated("notifications")
-      connection.client.on("notification", ({ channel, payload }) => {
-        // What comes before the channels are in force is covered by the gap that follows.
-        if (connection !== current) return
-        for (const listener of listeners.get(channel) ?? []) {
-          deliver(listener, Notification.Message({ payload: payload ?? "" }))
+  /** Puts a channel in force, and hands over what comes on it. */
+  const begin = Effect.fnUntraced(function* (live: Live, channel: string) {
+    const scope = yield* Scope.fork(live.scope)
+    live.channels.set(channel, scope)
+    const queue = yield* Scope.provide(live.session.listen(channel), scope)
+    const handOver = Effect.flatMap(Queue.takeAll(queue), (notifications) =>
+      Effect.sync(() => {
+        for (const { payload } of notifications) {
+          for (const listener of listeners.get(channel) ?? []) deliver(listener, Notification.Message({ payload }))
         }
       })
+    )
+    yield* handOver.pipe(Effect.forever, Effect.ignore, Effect.forkIn(scope))
+  })
+
+  /** One life of the session; ends by failing. */
+  const life = (established: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      const session = yield* client.session("notifications")
+      const live: Live = { session, scope: yield* Effect.scope, channels: new Map() }
       // Started first: it also ends a LISTEN that gets no answer.
-      const watching = yield* Effect.forkScoped(watch(connection, options.watch ?? defaultWatch))
+      const watching = yield* Effect.forkScoped(watch(session, options.watch ?? defaultWatch))
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
           current = undefined
@@ -113,8 +129,8 @@ export const make = Effect.fnUntraced(function* (
       )
       yield* turn.withPermit(
         Effect.gen(function* () {
-          for (const channel of listeners.keys()) yield* run(connection, "LISTEN", channel)
-          current = connection
+          for (const channel of listeners.keys()) yield* begin(live, channel)
+          current = live
           for (const listener of everyListener()) deliver(listener, Notification.Gap())
           yield* SubscriptionRef.set(connected, true)
         })
@@ -133,7 +149,7 @@ export const make = Effect.fnUntraced(function* (
       return Effect.logInfo("The connection for notifications is back")
     })
     for (;;) {
-      const exit = yield* Effect.exit(session(established))
+      const exit = yield* Effect.exit(life(established))
       const reason = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
       // Once per outage for people, every attempt for who searches.
       const log = outage ? Effect.logDebug : Effect.logWarning
@@ -148,15 +164,15 @@ export const make = Effect.fnUntraced(function* (
   const join = (channel: string, listener: Listener) =>
     turn.withPermit(
       Effect.gen(function* () {
-        const connection = current
-        if (connection !== undefined) {
-          const inForce = yield* Effect.isSuccess(run(connection, "LISTEN", channel))
+        const live = current
+        if (live !== undefined && !live.channels.has(channel)) {
+          const inForce = yield* Effect.isSuccess(begin(live, channel))
           // Whatever the reason: a channel that is not in force must not pass for one.
-          if (!inForce) connection.destroy(`The channel ${channel} could not be listened to`)
+          if (!inForce) live.session.destroy(`The channel ${channel} could not be listened to`)
         }
         const channelListeners = listeners.get(channel) ?? new Set()
         listeners.set(channel, channelListeners.add(listener))
-        if (connection !== undefined && connection === current) deliver(listener, Notification.Gap())
+        if (live !== undefined && live === current) deliver(listener, Notification.Gap())
       })
     )
 
@@ -166,7 +182,9 @@ export const make = Effect.fnUntraced(function* (
         const channelListeners = listeners.get(channel)
         if (channelListeners?.delete(listener) !== true || channelListeners.size > 0) return Effect.void
         listeners.delete(channel)
-        return current === undefined ? Effect.void : Effect.ignore(run(current, "UNLISTEN", channel))
+        const inForce = current?.channels.get(channel)
+        current?.channels.delete(channel)
+        return inForce === undefined ? Effect.void : Scope.close(inForce, Exit.void)
       })
     )
 
@@ -209,9 +227,6 @@ const deliver = (listener: Listener, notification: Notification): void => {
   while (Queue.sizeUnsafe(listener) > 0) Queue.takeUnsafe(listener)
   Queue.offerUnsafe(listener, Notification.Gap())
 }
-
-const run = (connection: PgConnection, statement: "LISTEN" | "UNLISTEN", channel: string) =>
-  connection.executeUnprepared(`${statement} "${channel}"`, [], undefined)
 
 /** Channels are named in the code; a name that PostgreSQL would fold or cut is a defect. */
 const assertChannel = (channel: string): void => {

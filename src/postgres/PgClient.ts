@@ -1,30 +1,51 @@
 /**
- * The `SqlClient` of effect/sql on the driver `pg`. Everything outside `src/postgres` uses `SqlClient`; what only
- * PostgreSQL has (JSON parameters, batches, dedicated connections, the pool's state) is on `PgClient`, which the same
- * layer provides. Opens its first connection with the first statement; `server.ts` checks the server at boot.
+ * The `SqlClient` of effect/sql on the official client `@effect/sql-pg`, with what the platform needs of it beside: deadlines, the server's own
+ * words as errors, JSON parameters, and sessions of their own. Everything outside `src/postgres` uses `SqlClient`. Opens its first connection
+ * with the first statement; `server.ts` checks the server at boot.
+ *
+ * The library's `PgPool`, `PgConnection` and compiler do the work. What keeps its own `PgClient` from being used as it is, and would be an issue
+ * upstream each:
+ *
+ * - no deadline of a statement: a server that hangs holds its callers, and then the pool, for ever (`deadlines.ts`);
+ * - a caller waits without limit for a free connection (`deadlines.ts`), and the closing pool for callers that keep one (`openPool`);
+ * - SQLSTATE classes 57P and 53300 are no connection errors there, and messages leave out the server's (`errors.ts`);
+ * - a ROLLBACK on a lost connection becomes a defect, a statement beside an open stream of its transaction waits for ever, and a connection
+ *   that comes back inside a transaction is lent again (`leased.ts`);
+ * - statements of one transaction are never sent together on its pinned connection (`leased.ts`);
+ * - nothing tells that an idle connection was lost (`session.ts`);
+ * - a text that holds a zero byte is sent, and breaks the protocol (`connection.ts`);
+ * - values that cannot be sent are quoted in the error's cause (`errors.ts`);
+ * - `json(null)` is SQL's null, and an array of nulls has no type (`unnest.ts`).
  */
-import { Context, Effect, Layer, type Scope } from "effect"
+import { PgClient as Library, PgPool } from "@effect/sql-pg"
+import { Context, Duration, Effect, Fiber, Layer, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
-import * as Compiler from "./compiler.ts"
 import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
-import type { PgConnection } from "./connection.ts"
-import * as Dedicated from "./dedicated.ts"
+import { Borrowed, explaining } from "./connection.ts"
+import * as Deadlines from "./deadlines.ts"
 import { refusedStatement } from "./errors.ts"
-import * as Pool from "./pool.ts"
+import { Leased } from "./leased.ts"
+import * as Session from "./session.ts"
+import { json } from "./unnest.ts"
 
-export { type UnnestType, unnest } from "./compiler.ts"
 export type { PgConfig } from "./config.ts"
+export { type UnnestType, unnest } from "./unnest.ts"
+
+/** Connections that are still lent out when the pool closes are waited for this long; they close when they come back. */
+export const poolCloseMillis = 5_000
 
 export interface PgClient extends SqlClient.SqlClient {
-  /** A pooled connection for as long as the scope lives; its `client` is the driver's own. */
-  readonly reserve: Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
   /** Any value as one `json` or `jsonb` parameter. */
   readonly json: (value: unknown) => Statement.Fragment
+  /**
+   * The same client for short statements: they share few connections, on which several travel together, at a fraction of what each costs alone.
+   * A slow one holds up those behind it, and one that is interrupted runs to its end on the server. Transactions, streams and whatever runs
+   * inside of a transaction are as ever.
+   */
+  readonly pipelined: SqlClient.SqlClient
   /** A connection outside the pool, for what belongs to a session; `purpose` is shown in `pg_stat_activity`. */
-  readonly dedicated: (purpose: string) => Effect.Effect<PgConnection, SqlError.SqlError, Scope.Scope>
-  /** Open, idle and awaited connections of the pool. */
-  readonly poolState: Effect.Effect<Pool.PoolState>
+  readonly session: (purpose: string) => Effect.Effect<Session.PgSession, SqlError.SqlError, Scope.Scope>
   /** What the client connects to. */
   readonly target: PgTarget
 }
@@ -36,50 +57,117 @@ export const make = Effect.fnUntraced(function* (
   config: PgConfig
 ): Effect.fn.Return<PgClient, PostgresUrlInvalid, Scope.Scope | Reactivity.Reactivity> {
   const resolved = yield* resolve(config)
-  const pool = yield* Pool.make(config, resolved)
-  const client = yield* SqlClient.make({
-    acquirer: pool.lease,
-    borrower: pool.borrow,
-    transactionAcquirer: pool.lease,
-    compiler: Compiler.make(),
+  const deadlines = yield* Deadlines.make(resolved)
+  const pool = yield* openPool(resolved.pool)
+  const sharedPool = resolved.sharedPool === undefined ? undefined : yield* openPool(resolved.sharedPool)
+
+  const lease = Effect.gen(function* () {
+    const connection = yield* explaining(
+      deadlines.watched((waiting) => {
+        waiting.connection()
+        return pool.get
+      }),
+      "connect"
+    )
+    const leased = new Leased(connection, deadlines)
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(leased.release, leased.isLeftOpen ? pool.invalidate(connection) : Effect.void)
+    )
+    return leased
+  })
+
+  const borrow: SqlConnection.Borrower = (use) =>
+    explaining(
+      deadlines.watched((waiting) => {
+        waiting.connection()
+        return pool.use((connection) => {
+          waiting.answer()
+          // Pinned, so that an interruption ends it on the server.
+          return Effect.scoped(Effect.flatMap(connection.pin, (pinned) => use(new Borrowed(pinned))))
+        })
+      }),
+      "execute"
+    )
+
+  /** The client does not interrupt what shares a connection, so one that hangs leaves the pool, and goes when everybody has given up on it. */
+  const share =
+    (shared: PgPool.PgPool): SqlConnection.Borrower =>
+    (use) =>
+      explaining(
+        deadlines.watched((waiting) => {
+          waiting.connection()
+          return shared.use((connection) => {
+            waiting.answer(shared.invalidate(connection))
+            return use(new Borrowed(connection))
+          })
+        }),
+        "execute"
+      )
+
+  const options = {
+    acquirer: lease,
+    transactionAcquirer: lease,
+    compiler: Library.makeCompiler(),
     driver: "pg",
     prepareTransactionControls: true,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     commit,
-    onCommitFailure,
-    isTransaction: (connection) => (connection as PgConnection).inTransaction,
+    isTransaction: (connection) => !(connection as Leased).isLost,
     spanAttributes: [
       ["db.system.name", "postgresql"],
       ["db.namespace", resolved.target.database],
       ["server.address", resolved.target.host],
       ["server.port", resolved.target.port]
     ]
-  })
+  } satisfies Omit<SqlClient.SqlClient.MakeOptions, "borrower">
+  const client = yield* SqlClient.make({ ...options, borrower: borrow })
+  const { transactionService } = client
+  const pipelined =
+    sharedPool === undefined
+      ? client
+      : Object.assign(yield* SqlClient.make({ ...options, borrower: share(sharedPool), transactionService }), {
+          // Savepoints of the one inside transactions of the other take turns.
+          withTransaction: client.withTransaction
+        })
   return Object.assign(client, {
-    reserve: pool.lease,
-    json: Compiler.json,
-    dedicated: (purpose: string) => Dedicated.connect(resolved, purpose),
-    poolState: pool.state,
+    json,
+    pipelined,
+    session: (purpose: string) => Session.open(resolved, purpose),
     target: resolved.target
   })
 })
 
+/** The pool; it opens nothing yet. The scope's end waits for connections that are lent out, but not for ever. */
+const openPool = Effect.fnUntraced(function* (config: PgPool.Config) {
+  const scope = yield* Scope.make()
+  yield* Effect.addFinalizer((exit) =>
+    Effect.flatMap(Effect.forkDetach(Scope.close(scope, exit)), Fiber.await).pipe(
+      Effect.timeoutOrElse({
+        duration: Duration.millis(poolCloseMillis),
+        orElse: () =>
+          Effect.logWarning(`Connections to PostgreSQL are still in use ${poolCloseMillis} ms after the end`)
+      })
+    )
+  )
+  return yield* Effect.orDie(Scope.provide(PgPool.make(config), scope))
+})
+
 /** PostgreSQL answers COMMIT of a failed transaction with success and the tag ROLLBACK: the work would be lost silently. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.flatMap((connection as PgConnection).executeRaw("COMMIT", []), (result) =>
+  Effect.flatMap((connection as Leased).executeRaw("COMMIT", []), (result) =>
     result.command === "COMMIT"
       ? Effect.void
       : Effect.fail(refusedStatement("The transaction was rolled back, because a statement in it had failed", "commit"))
   )
-
-/** What was sent with a COMMIT may have failed, and then the transaction is still open. */
-const onCommitFailure = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
-  (connection as PgConnection).inTransaction
-    ? Effect.asVoid(connection.execute("ROLLBACK", [], undefined))
-    : Effect.void
 
 /** The client under both its names. Fails only on a URL that cannot be read. */
 export const layer = (config: PgConfig): Layer.Layer<PgClient | SqlClient.SqlClient, PostgresUrlInvalid> =>
   Layer.effectContext(
     Effect.map(make(config), (client) => Context.make(PgClient, client).pipe(Context.add(SqlClient.SqlClient, client)))
   ).pipe(Layer.provide(Reactivity.layer))
+
+/** In place of `SqlClient`, {@link PgClient.pipelined}: for services whose statements outside of transactions are short. */
+export const layerPipelined: Layer.Layer<SqlClient.SqlClient, never, PgClient> = Layer.effect(
+  SqlClient.SqlClient,
+  Effect.map(PgClient, ({ pipelined }) => pipelined)
+)

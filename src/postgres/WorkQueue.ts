@@ -9,8 +9,9 @@
  */
 import { Data, Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
-import { unnest } from "./compiler.ts"
+import { deferred } from "./deferred.ts"
 import { mapSqlError } from "./transactions.ts"
+import { unnest } from "./unnest.ts"
 import { type Outcome, settlingIn } from "./workQueueOutcomes.ts"
 import { tableOf } from "./workQueueTable.ts"
 
@@ -107,7 +108,7 @@ export class WorkQueueUnavailable extends Data.TaggedError("WorkQueueUnavailable
 }> {}
 
 export interface WorkQueue {
-  /** Puts jobs in; inside a transaction, with it. */
+  /** Puts jobs in; inside a transaction, with it and together with its next statement, which then fails with what this one fails with. */
   readonly put: (jobs: ReadonlyArray<NewJob>) => Effect.Effect<void, WorkQueueUnavailable>
 
   /**
@@ -207,8 +208,10 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
     return {
       put: (jobs) =>
         forAll(jobs, undefined, () =>
-          Effect.asVoid(
-            run(sql`
+          run(
+            deferred(
+              sql,
+              sql`
                 insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
                 select * from ${unnest(
                   jobs.map((job) => ({
@@ -229,7 +232,8 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                     payload: "text"
                   }
                 )}
-                on conflict (id) do nothing`)
+                on conflict (id) do nothing`
+            )
           )
         ),
 

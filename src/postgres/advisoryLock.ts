@@ -7,9 +7,8 @@
 import { createHash } from "node:crypto"
 import { Data, Deferred, Effect, Exit, Scope } from "effect"
 import type { SqlError } from "effect/sql"
-import type { PgConnection } from "./connection.ts"
-import { type Watch, watch } from "./dedicated.ts"
 import { PgClient } from "./PgClient.ts"
+import { type PgSession, type Watch, watch } from "./session.ts"
 
 /**
  * A vanished server is noticed within the sum of the two, which is less than the time after which the server notices a
@@ -18,7 +17,7 @@ import { PgClient } from "./PgClient.ts"
 export const defaultWatch: Watch = { intervalMillis: 2_000, timeoutMillis: 5_000 }
 
 /** The server probes a silent holder after 6 s, 3 times 2 s apart, and frees the lock 12 s after the last sign of life. */
-const serverProbes = `SET tcp_keepalives_idle = 6; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
+const serverProbes = ["SET tcp_keepalives_idle = 6", "SET tcp_keepalives_interval = 2", "SET tcp_keepalives_count = 3"]
 
 /** Who holds a lock, as far as the server tells this user. */
 export interface LockHolder {
@@ -90,24 +89,24 @@ const take = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HeldLock, LockHeld | SqlError.SqlError, Scope.Scope> {
   const name = String(lock)
   const key = typeof lock === "bigint" ? lock : lockKey(lock)
-  // The server frees the lock before it closes its end, and the connection's finalizer waits for that.
-  const connection = yield* client.dedicated(`lock ${name}`)
-  yield* Effect.forkScoped(watch(connection, options.watch ?? defaultWatch))
-  yield* connection.executeUnprepared(serverProbes, [], undefined)
-  const [row] = yield* connection.execute("SELECT pg_try_advisory_lock($1) AS taken", [key], undefined)
-  if (!row.taken) return yield* new LockHeld({ lock: name, holder: yield* holderOf(connection, key) })
+  // The server frees the lock before it closes its end, and the session's finalizer waits for that.
+  const session = yield* client.session(`lock ${name}`)
+  yield* Effect.forkScoped(watch(session, options.watch ?? defaultWatch))
+  for (const probe of serverProbes) yield* session.query(probe)
+  const [row] = yield* session.query("SELECT pg_try_advisory_lock($1) AS taken", [key])
+  if (row?.taken !== true) return yield* new LockHeld({ lock: name, holder: yield* holderOf(session, key) })
   const lost = yield* Deferred.make<LockLost>()
   yield* Effect.forkScoped(
-    Effect.flatMap(connection.lost, (reason) =>
+    Effect.flatMap(session.lost, (reason) =>
       Deferred.succeed(lost, new LockLost({ lock: name, detail: reason.message }))
     )
   )
   return { lost: Deferred.await(lost) }
 })
 
-const holderOf = (connection: PgConnection, key: bigint): Effect.Effect<LockHolder | null, SqlError.SqlError> =>
+const holderOf = (session: PgSession, key: bigint): Effect.Effect<LockHolder | null, SqlError.SqlError> =>
   Effect.map(
-    connection.execute(
+    session.query(
       `SELECT a.pid AS "processId", a.application_name AS "applicationName",
          host(a.client_addr) AS "clientAddress", a.backend_start AS since
        FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -115,10 +114,9 @@ const holderOf = (connection: PgConnection, key: bigint): Effect.Effect<LockHold
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
          AND (l.classid::int8 << 32 | l.objid::int8) = $1 AND a.backend_start IS NOT NULL
        LIMIT 1`,
-      [key],
-      undefined
+      [key]
     ),
-    ([row]) => (row as LockHolder | undefined) ?? null
+    ([row]) => (row as unknown as LockHolder | undefined) ?? null
   )
 
 /** The key of a named lock: the first 64 bits of the SHA-256 of its name. */

@@ -1,13 +1,16 @@
 /**
- * Where a PostgreSQL server is and how this process talks to it. Every connection of the adapter, pooled or dedicated,
- * is made from one `PgConfig`; the URL stays redacted until the driver needs it, and no error quotes it.
+ * Where a PostgreSQL server is, how this process talks to it and how long it waits. Every connection, pooled or a session of its own, is made
+ * from one `PgConfig`; the URL stays redacted until a connection is opened, and no error quotes it. Needs no service.
  */
-import { Data, Effect, Redacted } from "effect"
-import { Client, type ClientConfig } from "pg"
-import { typeParsers } from "./types.ts"
+import type { PgPool } from "@effect/sql-pg"
+import { Data, Duration, Effect, Redacted } from "effect"
+import { registry } from "./types.ts"
 
 /** Connections that a pool holds when the configuration names no figure. */
 export const defaultMaxConnections = 10
+
+/** Statements that share a connection at most; each waits for those before it. */
+export const sharedStatements = 16
 
 /** How long a caller waits for a connection, free or new, when the configuration names no figure. */
 export const defaultConnectTimeoutMillis = 5_000
@@ -15,21 +18,37 @@ export const defaultConnectTimeoutMillis = 5_000
 /** An idle pooled connection is closed after this time. */
 export const defaultIdleTimeoutMillis = 30_000
 
+/** The server ends a statement that runs longer, when the configuration names no figure. */
+export const defaultStatementTimeoutMillis = 30_000
+
+/** A server that has not answered this long after it should have ended a statement has hung: the statement fails and its connection goes. */
+export const answerMarginMillis = 5_000
+
 /** A silent TCP connection is probed after this time, so that firewalls keep it and a vanished server is noticed. */
 const tcpKeepAliveDelayMillis = 10_000
 
+/** Statements that a connection keeps prepared; the one used least recently goes first. */
+export const preparedStatements = 500
+
+/** A row with all its columns, at most: PostgreSQL's own limit is a gigabyte. */
+const maximumMessageBytes = 256 * 1024 * 1024
+
+const defaultPort = 5432
+
 export interface PgConfig {
-  /** `postgres://user:password@host:port/database`, with the parameters of libpq (`sslmode`, …) as a query. */
+  /** `postgres://user:password@host:port/database`, with `sslmode`, `options`, `connect_timeout` and the like as a query. */
   readonly url: Redacted.Redacted<string>
   /** Size of the pool, default {@link defaultMaxConnections}. */
   readonly maxConnections?: number | undefined
+  /** How many of them short statements share (`PgClient.pipelined`), default none. */
+  readonly sharedConnections?: number | undefined
   /** Wait for a connection, default {@link defaultConnectTimeoutMillis}. */
   readonly connectTimeoutMillis?: number | undefined
   /** Idle life of a pooled connection, default {@link defaultIdleTimeoutMillis}. */
   readonly idleTimeoutMillis?: number | undefined
   /** Shown in `pg_stat_activity`, default `sluice`. */
   readonly applicationName?: string | undefined
-  /** The server ends statements that run longer; no limit when left out. */
+  /** The server ends statements that run longer, default {@link defaultStatementTimeoutMillis}. */
   readonly statementTimeoutMillis?: number | undefined
 }
 
@@ -48,33 +67,80 @@ export interface PgTarget {
   readonly database: string
 }
 
-/** The driver's form of the configuration, and what it leads to; made once, so that a bad URL is found at once. */
+/** The client's form of the configuration, and what it leads to; made once, so that a bad URL is found at once. */
 export interface ResolvedConfig {
   readonly target: PgTarget
-  readonly client: ClientConfig
+  readonly pool: PgPool.Config
+  /** Undefined where none are shared. */
+  readonly sharedPool: PgPool.Config | undefined
+  readonly applicationName: string
   readonly connectTimeoutMillis: number
+  /** Whoever waits for an answer gives up after this time. */
+  readonly answerTimeoutMillis: number
 }
 
-/** Reads the configuration. The driver fills what the URL leaves out from the `PG*` environment, as libpq does. */
+/** Reads the configuration. What the URL leaves out comes from the `PG*` environment, as in libpq. */
 export const resolve = (config: PgConfig): Effect.Effect<ResolvedConfig, PostgresUrlInvalid> =>
   Effect.try({
     try: () => {
-      const connectionString = Redacted.value(config.url)
-      if (!/^(postgres|postgresql|socket):\/\//.test(connectionString)) throw new PostgresUrlInvalid()
+      const { password, target } = read(Redacted.value(config.url))
       const connectTimeoutMillis = config.connectTimeoutMillis ?? defaultConnectTimeoutMillis
-      const client: ClientConfig = {
-        connectionString,
-        application_name: config.applicationName ?? "sluice",
-        connectionTimeoutMillis: connectTimeoutMillis,
-        statement_timeout: config.statementTimeoutMillis ?? false,
-        keepAlive: true,
-        keepAliveInitialDelayMillis: tcpKeepAliveDelayMillis,
-        types: typeParsers
+      const statementTimeoutMillis = config.statementTimeoutMillis ?? defaultStatementTimeoutMillis
+      const applicationName = config.applicationName ?? "sluice"
+      const maxConnections = config.maxConnections ?? defaultMaxConnections
+      const sharedConnections = config.sharedConnections ?? 0
+      const pool: PgPool.Config = {
+        url: config.url,
+        host: target.host,
+        port: target.port,
+        username: target.user,
+        database: target.database,
+        password,
+        applicationName,
+        // Times without a zone, of which effect/cluster keeps some, mean the same in every session.
+        startupParameters: { statement_timeout: `${statementTimeoutMillis}`, TimeZone: "UTC" },
+        connectTimeout: Duration.millis(connectTimeoutMillis),
+        keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
+        types: registry,
+        preparedStatementCacheSize: preparedStatements,
+        maxMessageSize: maximumMessageBytes,
+        maxConnections: maxConnections - sharedConnections,
+        // Nobody shares one of these: it lets a transaction send several statements at once.
+        multiplex: true,
+        multiplexConcurrency: 1,
+        idleTimeout: Duration.millis(config.idleTimeoutMillis ?? defaultIdleTimeoutMillis)
       }
-      // The driver's own reading of the URL, so that messages name what it really connects to. Opens no socket.
-      const { host, port, user, database } = new Client(client)
-      const target = { host, port, user: user ?? "", database: database ?? "" }
-      return { target, client, connectTimeoutMillis }
+      const answerTimeoutMillis = statementTimeoutMillis + answerMarginMillis
+      const sharedPool =
+        sharedConnections === 0
+          ? undefined
+          : {
+              ...pool,
+              maxConnections: sharedConnections,
+              multiplexConcurrency: sharedStatements
+            }
+      return { target, pool, sharedPool, applicationName, connectTimeoutMillis, answerTimeoutMillis }
     },
+    // Whatever reads the URL quotes it in its errors.
     catch: () => new PostgresUrlInvalid()
   })
+
+/** The parts of the URL that messages name, and the password. Throws on what is no URL of PostgreSQL. */
+const read = (text: string) => {
+  const url = new URL(text)
+  if (url.protocol !== "postgres:" && url.protocol !== "postgresql:") throw new PostgresUrlInvalid()
+  const { env } = process
+  const given = (parameter: string, part: string, variable: string): string | undefined => {
+    const value = url.searchParams.get(parameter) ?? decodeURIComponent(part)
+    return value === "" ? env[variable] : value
+  }
+  const user = given("user", url.username, "PGUSER") ?? env.USER ?? env.USERNAME ?? "postgres"
+  const password = given("password", url.password, "PGPASSWORD")
+  const target: PgTarget = {
+    host: given("host", url.hostname.replace(/^\[(.*)\]$/, "$1"), "PGHOST") ?? "localhost",
+    port: Number(given("port", url.port, "PGPORT") ?? defaultPort),
+    user,
+    database: given("dbname", url.pathname.slice(1), "PGDATABASE") ?? user
+  }
+  return { target, password: password === undefined ? undefined : Redacted.make(password) }
+}

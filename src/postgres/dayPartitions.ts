@@ -112,10 +112,12 @@ const make = Effect.gen(function* () {
   const createDay = (table: string, day: number, storage: string) => {
     const name = partitionOfDay(table, day)
     // Attached, not created as a partition: that locks the table against its readers and writers until the commit.
-    return sql.unsafe(
-      `create table "${name}" (like "${table}" including all) ${storage};
-         alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
-    ).unprepared
+    return Effect.andThen(
+      sql.unsafe(`create table "${name}" (like "${table}" including all) ${storage}`).unprepared,
+      sql.unsafe(
+        `alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
+      ).unprepared
+    )
   }
 
   /** The names of the partitions that are there. */

@@ -4,17 +4,17 @@
  */
 import { Context, Effect, Option } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
-import { PgConnection } from "./connection.ts"
+import { Leased } from "./leased.ts"
 
 const ofTransaction = (
   sql: SqlClient.SqlClient,
-  onPg: (connection: PgConnection) => Effect.Effect<void, SqlError.SqlError>,
+  onLeased: (connection: Leased) => Effect.Effect<void, SqlError.SqlError>,
   otherwise: Effect.Effect<void, SqlError.SqlError>
 ): Effect.Effect<void, SqlError.SqlError> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const open = Context.getOption(context, sql.transactionService)
     const connection: SqlConnection.Connection | undefined = Option.getOrUndefined(open)?.[0]
-    return connection instanceof PgConnection ? onPg(connection) : otherwise
+    return connection instanceof Leased ? onLeased(connection) : otherwise
   })
 
 /** Inside a transaction: runs the statement with the next one, at the latest with COMMIT; outside, at once. */

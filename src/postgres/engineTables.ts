@@ -4,6 +4,41 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Migration } from "./migrate.ts"
+
+/** Gives a deployment its id: every database that has one, and each new one with its number of partitions. */
+export const addDeploymentId = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_deployment add column id uuid not null default gen_random_uuid()`
+})
+
+/**
+ * Counts of parked records, kept in the transaction that parks them or takes them off: nobody scans half a million records to find out who has any.
+ */
+export const countParked = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table engine_parked_counts (
+      partition int4 not null,
+      reactor text collate "C" not null,
+      organization text collate "C" not null,
+      count int8 not null,
+      primary key (partition, reactor, organization)
+    )`
+  yield* sql`
+    create table engine_parked_totals (
+      partition int4 not null,
+      reactor text collate "C" not null,
+      count int8 not null,
+      primary key (partition, reactor)
+    ) with (fillfactor = 50)`
+  yield* sql`
+    insert into engine_parked_counts
+    select partition, reactor, organization, count(*) from engine_parked group by partition, reactor, organization`
+  yield* sql`
+    insert into engine_parked_totals
+    select partition, reactor, sum(count) from engine_parked_counts group by partition, reactor`
+})
 
 /** Names sort by bytes, as an index must know; the engine sorts pages again where its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
@@ -67,3 +102,13 @@ export const createEngineTables = Effect.gen(function* () {
       primary key (partition, reactor, organization, sequence, record_index)
     )`
 })
+
+/** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
+export const engineMigrations: ReadonlyArray<Migration> = [
+  { number: 1, name: "engine", run: createEngineTables },
+  { number: 2, name: "id of the deployment", run: addDeploymentId },
+  { number: 3, name: "counts of parked records", run: countParked }
+]
+
+/** All tables at once, for tests. */
+export const engineTables = Effect.forEach(engineMigrations, ({ run }) => run, { discard: true })

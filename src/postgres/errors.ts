@@ -1,21 +1,25 @@
 /**
- * From what the driver and the server report to `SqlError` of effect/sql. The reason decides what a caller may do:
- * connection, deadlock, serialization and timeout reasons are retryable, the others are not. The driver's error stays
- * the cause, with its SQLSTATE (`code`), detail and constraint.
+ * From what the client and the server report to the `SqlError` that the platform builds on. The reason decides what a caller may do: connection,
+ * deadlock, serialization and timeout reasons are retryable, the others are not. The message is the server's or the system's own sentence; the
+ * server's error stays the cause, with its SQLSTATE (`code`), detail and constraint. A value of a statement is never part of it.
  */
 import { SqlError } from "effect/sql"
-import { DatabaseError } from "pg"
+
+/** What the client makes of the server's error. */
+interface ServerError extends Error {
+  readonly severity: string
+  readonly code?: string | undefined
+  readonly constraint?: string | undefined
+}
 
 /** Session-ending states outside classes 08 and 57P: too many clients, idle in transaction, transaction timeout. */
 const connectionStates = new Set(["53300", "25P03", "25P04"])
 
-/** The SQLSTATE of a server's error, undefined for the driver's own. */
-export const sqlState = (cause: unknown): string | undefined =>
-  cause instanceof DatabaseError ? cause.code : undefined
+const isServerError = (cause: unknown): cause is ServerError =>
+  cause instanceof Error && "severity" in cause && typeof cause.severity === "string"
 
-/** Wraps what the driver threw. `operation` says what was being done: `connect`, `execute`, `stream`, `commit`. */
-export const toSqlError = (cause: unknown, operation: string): SqlError.SqlError =>
-  new SqlError.SqlError({ reason: reasonOf(cause, operation) })
+/** The SQLSTATE of a server's error, undefined for every other. */
+export const sqlState = (cause: unknown): string | undefined => (isServerError(cause) ? cause.code : undefined)
 
 /** A failure of the connection that the adapter itself declares. */
 export const connectionError = (message: string, operation: string, cause?: unknown): SqlError.SqlError =>
@@ -23,22 +27,32 @@ export const connectionError = (message: string, operation: string, cause?: unkn
     reason: new SqlError.ConnectionError({ cause: cause ?? new Error(message), message, operation })
   })
 
-/** A statement that the adapter refuses to send. */
-export const refusedStatement = (message: string, operation: string, cause?: unknown): SqlError.SqlError =>
-  new SqlError.SqlError({
-    reason: new SqlError.UnknownError({ cause: cause ?? new Error(message), message, operation })
-  })
+/** A statement that is not sent, or whose answer cannot be read. */
+export const refusedStatement = (message: string, operation: string): SqlError.SqlError =>
+  new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause: new Error(message), message, operation }) })
 
-const reasonOf = (cause: unknown, operation: string): SqlError.SqlErrorReason => {
-  const properties = { cause, message: messageOf(cause), operation }
-  if (!(cause instanceof DatabaseError)) {
-    if (properties.message.startsWith("SASL")) return new SqlError.AuthenticationError(properties)
-    // A value that could not be read; everything else that is not the server's word concerns the socket.
-    if (cause instanceof SyntaxError || cause instanceof TypeError || cause instanceof RangeError) {
-      return new SqlError.UnknownError(properties)
-    }
-    return new SqlError.ConnectionError(properties)
+/** The client's error, as above. `operation` says what was being done: `execute`, `stream`; opening a connection is always `connect`. */
+export const explained = (error: SqlError.SqlError, during: string): SqlError.SqlError => {
+  const { reason } = error
+  const operation = reason.operation === "connect" ? "connect" : during
+  const { cause } = reason
+  if (isServerError(cause)) return new SqlError.SqlError({ reason: reasonOf(cause, operation) })
+  switch (reason._tag) {
+    case "ConnectionError":
+      return connectionError(messageOf(cause), operation, cause)
+    case "AuthenticationError":
+      return error
+    default:
+      // What cannot be encoded or decoded is quoted by the client.
+      return refusedStatement(
+        "The statement or its answer holds a value that has no form in PostgreSQL or here",
+        operation
+      )
   }
+}
+
+const reasonOf = (cause: ServerError, operation: string): SqlError.SqlErrorReason => {
+  const properties = { cause, message: cause.message, operation }
   const state = cause.code ?? ""
   if (state === "23505") {
     return new SqlError.UniqueViolation({ ...properties, constraint: cause.constraint ?? "unknown" })
@@ -59,7 +73,7 @@ const reasonOf = (cause: unknown, operation: string): SqlError.SqlErrorReason =>
 
 /** Node's error for a host with several addresses has an empty message; its code says what happened. */
 const messageOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause)
+  if (!(cause instanceof Error)) return "The connection failed"
   if (cause.message !== "") return cause.message
   const code = (cause as NodeJS.ErrnoException).code
   return code ?? cause.name

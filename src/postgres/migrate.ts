@@ -9,9 +9,13 @@
 import { Data, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { lockKey } from "./advisoryLock.ts"
+import { withStatementTimeout } from "./deadlines.ts"
 
 /** The table that records what has run, when the options name none. */
 export const defaultMigrationsTable = "schema_migrations"
+
+/** A statement of a migration, or the wait for another node's, may take this long. */
+export const migrationTimeoutMillis = 60 * 60 * 1000
 
 /** One step. Published steps are never changed or renumbered; a new need is a new step. */
 export interface Migration {
@@ -19,7 +23,7 @@ export interface Migration {
   readonly number: number
   /** What it brings, for people, for example `organizations and API keys`. */
   readonly name: string
-  /** Runs inside the migration's transaction. Several statements in one text: `sql.unsafe(text).unprepared`. */
+  /** Runs inside the migration's transaction, one statement after the other: a text holds one. */
   readonly run: Effect.Effect<unknown, unknown, SqlClient.SqlClient>
 }
 
@@ -95,26 +99,22 @@ const step = (
   table: string
 ): Effect.Effect<MigrationLabel | undefined, MigrateError, SqlClient.SqlClient> =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    sql.withTransaction(
-      Effect.gen(function* () {
-        // Waiting for another node's long migration, and running one's own, is no runaway statement.
-        yield* sql`SET LOCAL statement_timeout = 0`
-        yield* sql`SELECT pg_advisory_xact_lock(${migrationsKey(table)})`
-        yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (
+    Effect.gen(function* () {
+      yield* sql`SELECT pg_advisory_xact_lock(${migrationsKey(table)})`
+      yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (
           number int4 PRIMARY KEY,
           name text NOT NULL,
           applied_at timestamptz NOT NULL DEFAULT now()
         )`
-        const applied = yield* sql<MigrationLabel>`SELECT number, name FROM ${sql(table)} ORDER BY number`
-        yield* compare(migrations, applied)
-        const next = migrations[applied.length]
-        if (next === undefined) return undefined
-        const label = { number: next.number, name: next.name }
-        yield* Effect.mapError(next.run, (cause) => new MigrationFailed({ migration: label, cause }))
-        yield* sql`INSERT INTO ${sql(table)} ${sql.insert(label)}`
-        return label
-      })
-    )
+      const applied = yield* sql<MigrationLabel>`SELECT number, name FROM ${sql(table)} ORDER BY number`
+      yield* compare(migrations, applied)
+      const next = migrations[applied.length]
+      if (next === undefined) return undefined
+      const label = { number: next.number, name: next.name }
+      yield* Effect.mapError(next.run, (cause) => new MigrationFailed({ migration: label, cause }))
+      yield* sql`INSERT INTO ${sql(table)} ${sql.insert(label)}`
+      return label
+    }).pipe((statements) => sql.withTransaction(withStatementTimeout(sql, migrationTimeoutMillis, statements)))
   )
 
 const validate = (migrations: ReadonlyArray<Migration>): Effect.Effect<void, MigrationsInvalid> => {

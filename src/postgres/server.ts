@@ -6,8 +6,8 @@
 import { Data, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { type PgConfig, type PgTarget, type PostgresUrlInvalid, resolve } from "./config.ts"
-import * as Dedicated from "./dedicated.ts"
 import { sqlState } from "./errors.ts"
+import * as Session from "./session.ts"
 
 /** The oldest major version whose behaviour the adapter relies on. */
 export const minimumMajorVersion = 16
@@ -96,14 +96,12 @@ export const checkServer = (
       const resolved = yield* resolve(config)
       const { target } = resolved
       const facts = yield* Effect.gen(function* () {
-        const connection = yield* Dedicated.connect(resolved, "boot check")
-        const [row] = yield* connection.executeUnprepared(
+        const session = yield* Session.open(resolved, "boot check")
+        const [row] = yield* session.query(
           `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int4 AS number,
-             current_setting('transaction_read_only') = 'on' AS "readOnly"`,
-          [],
-          undefined
+             current_setting('transaction_read_only') = 'on' AS "readOnly"`
         )
-        return row as { readonly version: string; readonly number: number; readonly readOnly: boolean }
+        return row as unknown as { readonly version: string; readonly number: number; readonly readOnly: boolean }
       }).pipe(
         Effect.timeoutOrElse({
           duration: resolved.connectTimeoutMillis * 2,
@@ -129,7 +127,7 @@ const refusalOf = (error: SqlError.SqlError, target: PgTarget, timeoutMillis: nu
     if (error.reason._tag === "AuthenticationError") {
       return new PostgresAuthenticationFailed({ target, detail: "the password is missing or not accepted" })
     }
-    const timedOut = detail.includes("timeout")
+    const timedOut = detail.includes("timed out")
     return new PostgresUnreachable({ target, detail: timedOut ? `no answer within ${timeoutMillis} ms` : detail })
   }
   // 42501: the user exists, but may not connect to this database.

@@ -4,6 +4,7 @@
  */
 import { Cause, Effect } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
+import { sqlState } from "./errors.ts"
 
 /** A failure of the caller's effects, told apart from the store's on its way through the transaction. */
 class OwnFailure<E> {
@@ -13,9 +14,15 @@ class OwnFailure<E> {
   }
 }
 
-/** Whether a failure is the store's: connection, deadlock, serialization, timeout; worth trying again. */
+/** The server has no room to write: a full disk (53100), or a temporary file over its bound (53400). */
+export const isOutOfSpace = ({ reason }: SqlError.SqlError): boolean => {
+  const state = sqlState(reason.cause)
+  return state === "53100" || state === "53400"
+}
+
+/** Whether a failure is the store's: connection, deadlock, serialization, timeout, a full disk; worth trying again. */
 export const isStoreFailure = (error: unknown): error is SqlError.SqlError =>
-  SqlError.isSqlError(error) && error.isRetryable
+  SqlError.isSqlError(error) && (error.isRetryable || isOutOfSpace(error))
 
 /** One statement, or several outside of a transaction. */
 export const mapSqlError = <A, E, R, E2>(

@@ -3,8 +3,8 @@
  * have counted. Needs no service.
  */
 import type { SqlClient, Statement } from "effect/sql"
-import { unnest } from "./compiler.ts"
 import { storableText } from "./text.ts"
+import { unnest } from "./unnest.ts"
 import { tableOf } from "./workQueueTable.ts"
 
 /** What became of an attempt. */

@@ -53,6 +53,8 @@ export const placeOf = (id: string): FramePlace => {
 /** The decisions of one process that are drafted and not yet stored, by partition. */
 export class Decisions {
   private readonly drafts = new Map<number, Array<Decided>>()
+  /** Drafts that were sent: what is decided for the same frame after that belongs to another one, the log has refused this one. */
+  private readonly sent = new WeakSet<ReadonlyArray<Decided>>()
   /** The latest decision upon each command object. */
   readonly ofCommand = new Map<unknown, Decided>()
   private readonly onDecided: (decided: Decided) => void
@@ -90,6 +92,7 @@ export class Decisions {
   draftedFor(partition: number, epoch: number, number: number): ReadonlyArray<Decided> {
     const drafts = this.drafts.get(partition)
     if (drafts === undefined) return []
+    this.sent.add(drafts)
     return drafts.filter(
       (draft) => draft.frame.epoch === epoch && draft.frame.number === number && draft.records.length > 0
     )
@@ -146,6 +149,7 @@ export class Decisions {
     if (
       drafts === undefined ||
       last === undefined ||
+      this.sent.has(drafts) ||
       last.frame.epoch !== frame.epoch ||
       last.frame.number !== frame.number
     ) {

@@ -2,6 +2,7 @@
  * "Sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and each branch of the engine's
  * recovery is one. The engine itself has no marks: its log messages, metrics and states tell. Needs no service.
  */
+import { appendBranches } from "../engine/shell/append.ts"
 import { operations } from "./Scenario.ts"
 
 export class Marks {
@@ -21,7 +22,6 @@ export class Marks {
 const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["was fenced", "engine, fenced"],
   ["restarts: the outcome of an append", "engine, restarted after an unknown outcome"],
-  ["could not apply its own fact", "engine, restarted after a fact that cannot be applied"],
   ["could not go on and recovers", "engine, recovery tried again"],
   ["two processes own it", "engine, stopped at the third fence"],
   ["a checkpoint was not written", "engine, checkpoint failed"],
@@ -44,18 +44,7 @@ export const noteMessage = (marks: Marks, message: string): void => {
 }
 
 /** Every branch of rule 2. */
-export const appendMarks = [
-  "acked",
-  "acked-after-resend",
-  "read-back",
-  "fenced-other-frame",
-  "fenced-absent",
-  "log-behind",
-  "full",
-  "too-large",
-  "not-sent",
-  "unknown"
-].map((branch) => `append, ${branch}`)
+export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 
 /** What a campaign over the engine's own workload must have reached. */
 export const requiredMarks: ReadonlyArray<string> = [

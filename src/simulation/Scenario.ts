@@ -34,11 +34,20 @@ export const operations = {
   state: ["unavailable", "slow", "stale", "crash"],
   frameAt: ["unavailable", "stale"],
   read: ["unavailable", "cut off", "crash"],
-  listCheckpoints: ["unavailable", "stale"],
-  save: ["lost", "answer lost", "slow", "crash before", "crash after"],
-  load: ["unavailable", "slow"],
-  timers: ["unavailable"],
-  transact: ["unavailable", "effects fail", "answer lost", "slow", "crash before the commit", "crash after the commit"],
+  listCheckpoints: ["unavailable", "stale", "hangs"],
+  save: ["lost", "answer lost", "slow", "hangs", "hangs and is written late", "crash before", "crash after"],
+  load: ["unavailable", "slow", "hangs"],
+  timers: ["unavailable", "hangs"],
+  transact: [
+    "unavailable",
+    "effects fail",
+    "answer lost",
+    "slow",
+    "hangs",
+    "crash before the commit",
+    "crash after the commit"
+  ],
+  lookup: ["unavailable", "hangs"],
   work: ["killed after the effect"],
   subscribe: ["cut off"]
 } as const
@@ -74,6 +83,8 @@ export const Step = Schema.Union([
   /** Stops the newest process gracefully and starts another. */
   Schema.TaggedStruct("Restart", {}),
   Schema.TaggedStruct("Pause", { which: Which }),
+  /** As a pause, but its monotonic clock stands still meanwhile, as a suspended machine's does. */
+  Schema.TaggedStruct("Suspend", { which: Which }),
   Schema.TaggedStruct("Resume", {}),
   /** Starts one more process; `handover`: placement tells the older ones that they own nothing any more. */
   Schema.TaggedStruct("SecondOwner", { handover: Schema.Boolean }),
@@ -81,7 +92,7 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("ClockJump", { which: Which, millis: Schema.Int }),
   Schema.TaggedStruct("ClockStop", { which: Which }),
   Schema.TaggedStruct("ClockGo", {}),
-  Schema.TaggedStruct("Outage", { of: Schema.Literals(["log", "database"]), millis: Count }),
+  Schema.TaggedStruct("Outage", { of: Schema.Literals(["log", "database", "hanging database"]), millis: Count }),
   Schema.TaggedStruct("Checkpoint", { which: Which }),
   /** An operator removes by hand what the second-newest checkpoint and all cursors cover. */
   Schema.TaggedStruct("Purge", {}),

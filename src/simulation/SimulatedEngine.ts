@@ -5,11 +5,11 @@ import { Checkpoints } from "../engine/Checkpoints.ts"
 import { Cursors } from "../engine/Cursors.ts"
 import { type Engine, make } from "../engine/Engine.ts"
 import { Journal } from "../engine/Journal.ts"
-import type { Partition } from "../engine/Partition.ts"
 import { Placement } from "../engine/Placement.ts"
 import { Signals } from "../engine/Signals.ts"
-import { SabotageReference } from "../engine/sabotage.ts"
-import type { SignalRule, SignalRules } from "../engine/signalFeed.ts"
+import { internals } from "../engine/shell/internals.ts"
+import type { Partition } from "../engine/shell/Partition.ts"
+import type { SignalRule, SignalRules } from "../engine/shell/signalFeed.ts"
 import { makeBooks } from "./Books.ts"
 import { Decisions } from "./Decisions.ts"
 import { noteMessage } from "./Marks.ts"
@@ -47,7 +47,6 @@ export class SimulatedEngine {
       Context.add(Cursors, makeCursors(simulation, this)),
       Context.add(Placement, makePlacement(simulation, this)),
       Context.add(Signals, makeSignals(simulation, this)),
-      Context.add(SabotageReference, simulation.sabotage),
       Context.add(Scope.Scope, this.scope)
     )
   }
@@ -93,8 +92,13 @@ export class SimulatedEngine {
     })
   }
 
+  /** Its partitions, while it runs. */
+  partitions(): ReadonlyArray<Partition> {
+    return this.engine === undefined ? [] : [...internals(this.engine).partitions.values()]
+  }
+
   partition(id: number): Partition | undefined {
-    return this.engine?.local.get(id)
+    return this.partitions().find((partition) => partition.id === id)
   }
 
   /** Runs something in the process. `done` is not called once the process is dead. */

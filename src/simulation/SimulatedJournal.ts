@@ -13,7 +13,14 @@ import {
   type PublishRequest,
   type StoredFrame
 } from "../engine/Journal.ts"
-import { lastSequenceOf, type MemoryLog, publishTo } from "../engine/JournalMemory.ts"
+import {
+  adoptLog,
+  lastSequenceOf,
+  type MemoryLog,
+  ownerOf,
+  publishTo,
+  surveyLogs
+} from "../engine/memory/JournalMemory.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 
@@ -46,6 +53,8 @@ interface ServerLog {
 
 /** The log server of a simulation. */
 export class LogServer {
+  /** Frames that a fault holds up on their way. */
+  lateFrames = 0
   private readonly simulation: Simulation
   private readonly logs = new Map<number, ServerLog>()
 
@@ -149,8 +158,12 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
       })
     })
 
-  const open = (partition: number): Log => ({
+  const open = (partition: number, deployment: string | undefined): Log => ({
     partition,
+    home: `the log ${partition}`,
+    deployment: ownerOf(simulation.stores.journal, partition, deployment),
+    adopt: (id) => adoptLog(simulation.stores.journal, partition, id),
+    leaderMayBeDeposed: simulation.scenario.topology.replicas > 1,
     publish: (request) =>
       Effect.callback((resume) => {
         if (!process.alive) return
@@ -202,10 +215,11 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
 
   return Journal.of({
     maximumMessageBytes,
-    open: (partition) =>
-      Effect.as(
+    survey: (partitions) => Effect.sync(() => surveyLogs(simulation.stores.journal, partitions)),
+    open: (partition, deployment) =>
+      Effect.map(
         exchange(partition, undefined, () => undefined),
-        open(partition)
+        () => open(partition, deployment)
       )
   })
 }
@@ -247,7 +261,11 @@ class Publish {
       case "request lost":
         return this.answerAfter(this.request.timeoutMillis, timeout)
       case "request late":
-        world.after(this.request.timeoutMillis * simulation.draw.int(2, 12), undefined, () => this.store())
+        simulation.server.lateFrames++
+        world.after(this.request.timeoutMillis * simulation.draw.int(2, 12), undefined, () => {
+          simulation.server.lateFrames--
+          this.store()
+        })
         return this.answerAfter(this.request.timeoutMillis, timeout)
       case "crash with the request under way":
         simulation.crash(engine, "with a frame under way")
@@ -255,10 +273,9 @@ class Publish {
         return
       case "pause before the request":
         simulation.pause(engine)
-        world.after(simulation.draw.int(1_000, 20_000), undefined, () => {
-          engine.process.resume()
-          this.arriveAfter(latency(), undefined)
-        })
+        world.after(simulation.draw.int(1_000, 20_000), undefined, () => engine.process.resume())
+        // it leaves when the process goes on, whoever resumes it
+        world.after(0, engine.process, () => this.arriveAfter(latency(), undefined))
         return
       default:
         if (simulation.outFor("log") >= outageNoticedMillis) return this.answerAfter(0, { _tag: "NotSent" })

@@ -4,12 +4,12 @@
  */
 import { Effect, Stream } from "effect"
 import { type CheckpointRecord, Checkpoints, CheckpointsUnavailable } from "../engine/Checkpoints.ts"
-import * as CheckpointsMemory from "../engine/CheckpointsMemory.ts"
 import { Cursors, CursorsUnavailable } from "../engine/Cursors.ts"
-import * as CursorsMemory from "../engine/CursorsMemory.ts"
+import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
+import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
+import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
 import { Placement } from "../engine/Placement.ts"
 import { type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
-import * as SignalsMemory from "../engine/SignalsMemory.ts"
 import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -19,6 +19,9 @@ const statementTimeoutMillis = 2_000
 
 /** How long a slow statement takes. */
 const slowMillis = [3_000, 15_000] as const
+
+/** When a statement is done that nobody waits for any more. */
+const lateMillis = [30_000, 90_000] as const
 
 /** Pauses of a process, on its own time. */
 const wait = (simulation: Simulation, engine: SimulatedEngine, millis: number): Effect.Effect<void> =>
@@ -52,10 +55,11 @@ const statement = <A, E, F>(
         resume(Effect.fail(unavailable("simulated: the database does not answer")))
       )
     }
-    if (fault === "unavailable" || fault === "lost") giveUp()
+    if (fault === "hangs") cancel = () => {}
+    else if (fault === "unavailable" || fault === "lost") giveUp()
     else {
       const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-      cancel = world.after(there, process, () => {
+      cancel = world.after(there + simulation.outLeft("hanging database"), process, () => {
         if (simulation.isOut("database")) giveUp()
         else resume(effect(fault))
       })
@@ -71,6 +75,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
     statement(simulation, engine, operation, unavailable, effect)
   return Checkpoints.of({
     fixPartitions: inner.fixPartitions,
+    deployment: inner.deployment,
     list: (partition) =>
       ask("listCheckpoints", (fault) =>
         Effect.map(
@@ -88,6 +93,10 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
           Effect.sync(() => simulation.saved(write.record, rows, engine))
         )
         switch (fault) {
+          case "hangs and is written late":
+            // whoever waited has given up by then, and may be dead
+            simulation.world.after(simulation.draw.int(...lateMillis), undefined, () => void Effect.runSyncExit(saved))
+            return Effect.never
           case "crash after":
             return Effect.andThen(saved, crash(simulation, engine, "after a checkpoint was written"))
           case "answer lost":
@@ -98,7 +107,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
       }),
     load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
-    prune: (partition) => ask(undefined, () => inner.prune(partition)),
+    prune: (partition) => ask("lookup", () => inner.prune(partition)),
     discardAbove: (partition, sequence) => ask(undefined, () => inner.discardAbove(partition, sequence))
   })
 }
@@ -109,8 +118,8 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
   const ask = <A, E>(operation: Operation | undefined, effect: (fault: string | undefined) => Effect.Effect<A, E>) =>
     statement(simulation, engine, operation, unavailable, effect)
   return Cursors.of({
-    list: (partition) => ask(undefined, () => inner.list(partition)),
-    read: (partition, reactor) => ask(undefined, () => inner.read(partition, reactor)),
+    list: (partition) => ask("lookup", () => inner.list(partition)),
+    read: (partition, reactor) => ask("lookup", () => inner.read(partition, reactor)),
     transact: (move, effects) =>
       Effect.suspend(() => {
         const fault = simulation.faults.take("transact")
@@ -120,7 +129,9 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
             Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
           )
         }
-        const commit = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
+        if (fault === "hangs") return Effect.never
+        const usual = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
+        const commit = usual + simulation.outLeft("hanging database")
         const last =
           fault === "effects fail"
             ? Effect.suspend(() => Effect.fail(new Error("simulated: an effect failed") as never))
@@ -143,7 +154,11 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
       }),
     attempt: inner.attempt,
     park: inner.park,
-    parkedOrganizations: (partition, reactor) => ask(undefined, () => inner.parkedOrganizations(partition, reactor)),
+    parkedOrganizations: (partition, reactor, page) =>
+      ask("lookup", () => inner.parkedOrganizations(partition, reactor, page)),
+    parkedCount: inner.parkedCount,
+    parkedAmong: inner.parkedAmong,
+    forget: (partition, reactor) => ask("lookup", () => inner.forget(partition, reactor)),
     parked: inner.parked,
     unpark: inner.unpark,
     reset: inner.reset

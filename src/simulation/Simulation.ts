@@ -5,13 +5,12 @@
 import type { Exit } from "effect"
 import { partitionOf } from "../engine/address.ts"
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
-import * as CheckpointsMemory from "../engine/CheckpointsMemory.ts"
-import * as CursorsMemory from "../engine/CursorsMemory.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
-import * as JournalMemory from "../engine/JournalMemory.ts"
+import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
+import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
+import * as JournalMemory from "../engine/memory/JournalMemory.ts"
+import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
 import type { LogRecord } from "../engine/records.ts"
-import * as SignalsMemory from "../engine/SignalsMemory.ts"
-import type { Sabotage } from "../engine/sabotage.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
 import { makeBooksStore, Worker } from "./Books.ts"
 import type { Checker, Observer } from "./Checker.ts"
@@ -38,9 +37,17 @@ export interface Violation {
 
 export interface SimulationOptions {
   readonly checkers: ReadonlyArray<Checker>
-  readonly sabotage?: ReadonlySet<Sabotage>
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean
+}
+
+/** What can be away, or be there and not answer. */
+export type Outage = "log" | "database" | "hanging database"
+
+const noOutage: Record<Outage, number> = {
+  log: Number.NEGATIVE_INFINITY,
+  database: Number.NEGATIVE_INFINITY,
+  "hanging database": Number.NEGATIVE_INFINITY
 }
 
 /** How long a client waits before it asks again, milliseconds. */
@@ -55,7 +62,6 @@ export class Simulation {
   readonly marks = new Marks()
   readonly faults: Faults
   readonly truth: Truth
-  readonly sabotage: ReadonlySet<Sabotage>
   readonly stores: {
     readonly journal: JournalMemory.JournalStore
     readonly checkpoints: CheckpointsMemory.CheckpointsStore
@@ -81,8 +87,8 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
-  private readonly outages = { log: Number.NEGATIVE_INFINITY, database: Number.NEGATIVE_INFINITY }
-  private readonly outagesBegan = { log: Number.POSITIVE_INFINITY, database: Number.POSITIVE_INFINITY }
+  private readonly outages: Record<Outage, number> = { ...noOutage }
+  private readonly outagesBegan: Record<Outage, number> = { ...noOutage }
   private readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
@@ -90,7 +96,6 @@ export class Simulation {
     const { topology } = scenario
     this.scenario = scenario
     this.workload = workload
-    this.sabotage = options.sabotage ?? new Set()
     this.isTraced = options.isTraced ?? false
     this.world = new World({
       seed: scenario.seed,
@@ -108,8 +113,8 @@ export class Simulation {
       (organization) => partitionOf(organization, topology.partitions)
     )
     this.stores = {
-      journal: JournalMemory.makeStore({ maximumBytes: topology.logBytes }),
-      checkpoints: CheckpointsMemory.makeStore(),
+      journal: JournalMemory.makeStore({ maximumBytes: topology.logBytes, deployment: "simulated" }),
+      checkpoints: CheckpointsMemory.makeStore({ deployment: "simulated" }),
       cursors: CursorsMemory.makeStore(),
       signals: SignalsMemory.makeStore(topology.partitions)
     }
@@ -134,23 +139,27 @@ export class Simulation {
   /** The time that a message takes, milliseconds. */
   latency = (): number => (20 + this.latencies.next() * this.scenario.topology.latencyMicros) / 1000
 
-  isOut(what: "log" | "database"): boolean {
+  isOut(what: Outage): boolean {
     return this.world.now < this.outages[what]
   }
 
   /** How long it is away already, milliseconds; 0 while it is there. */
-  outFor(what: "log" | "database"): number {
+  outFor(what: Outage): number {
     return this.isOut(what) ? this.world.now - this.outagesBegan[what] : 0
   }
 
-  startOutage(of: "log" | "database", millis: number): void {
+  /** How long it will go on, milliseconds; 0 while it is there. */
+  outLeft(what: Outage): number {
+    return Math.max(0, this.outages[what] - this.world.now)
+  }
+
+  startOutage(of: Outage, millis: number): void {
     if (!this.isOut(of)) this.outagesBegan[of] = this.world.now
     this.outages[of] = Math.max(this.outages[of], this.world.now + millis)
   }
 
   endOutages(): void {
-    this.outages.log = Number.NEGATIVE_INFINITY
-    this.outages.database = Number.NEGATIVE_INFINITY
+    Object.assign(this.outages, noOutage)
   }
 
   /** Bytes that a log holds now; an operator may raise it. */
@@ -263,7 +272,7 @@ export class Simulation {
         key,
         partition,
         startedAt,
-        epoch: engine.partition(partition)?.head.epoch ?? 0,
+        epoch: engine.partition(partition)?.core.head.epoch ?? 0,
         json: jsonOf(actor, exit.value)
       }
       this.trace(() => `${engine.name} shows ${kind} ${key} of ${organization}: ${look.json}`)
@@ -294,7 +303,7 @@ export class Simulation {
     const partition = this.partitionOf(organization)
     engine.fork(engine.engine.askLane(lane, { organization }, null), (exit: Exit.Exit<unknown, unknown>) => {
       if (!this.countReply(engine)) return
-      const epoch = engine.partition(partition)?.head.epoch ?? 0
+      const epoch = engine.partition(partition)?.core.head.epoch ?? 0
       this.trace(
         () =>
           `${engine.name} lane of ${organization}: ${JSON.stringify(exit._tag === "Success" ? exit.value : "failed")}`
@@ -318,7 +327,7 @@ export class Simulation {
     attempt.answer = answer
     attempt.answeredAt = this.world.now
     attempt.decided = engine.decisions.ofCommand.get(attempt.command)
-    attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.head.epoch ?? 0
+    attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.core.head.epoch ?? 0
     this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
     if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
     for (const observer of this.observers) observer.answered?.(attempt)

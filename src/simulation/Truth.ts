@@ -143,6 +143,18 @@ export class Truth {
     return found
   }
 
+  /** Whether any actor wants to be woken, by its last state. */
+  wantsWakes(): boolean {
+    for (const ofOrganization of this.histories.values()) {
+      for (const ofKind of ofOrganization.values()) {
+        for (const { actor, moments } of ofKind.values()) {
+          if (actor.options.wakeAt?.(moments[moments.length - 1]!.state) !== undefined) return true
+        }
+      }
+    }
+    return false
+  }
+
   /** The newest moment at or before a frame. */
   at(address: ActorAddress, sequence: number): Moment {
     const { moments } = this.history(address)
@@ -157,16 +169,17 @@ export class Truth {
     const texts = frame.records.map(({ actor, event, fact }) =>
       JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact])
     )
-    let at = 0
-    for (const decision of drafted) {
-      const wanted = decision.records
-      if (wanted.every((text, index) => texts[at + index] === text)) {
-        decisions.push(decision)
-        at += wanted.length
-      }
+    // from the end: what was decided before under the same frame number and refused comes earlier, and may look the same
+    let end = texts.length
+    for (let index = drafted.length - 1; index >= 0; index--) {
+      const decision = drafted[index]!
+      const from = end - decision.records.length
+      if (from < 0 || !decision.records.every((text, at) => texts[from + at] === text)) continue
+      decisions.unshift(decision)
+      end = from
     }
     const problem =
-      at === texts.length ? undefined : `record ${at} of ${texts.length} was decided by nobody: ${texts[at]}`
+      end === 0 ? undefined : `record ${end - 1} of ${texts.length} was decided by nobody: ${texts[end - 1]}`
     return { decisions, problem }
   }
 

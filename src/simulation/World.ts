@@ -47,6 +47,9 @@ export class SimulatedProcess {
   /** The wall clock stands still at this time. */
   clockStoppedAt: number | undefined = undefined
   held: Array<() => void> = []
+  /** By how much its monotonic clock is behind, since it stood still while the machine was suspended; milliseconds. */
+  private monotonicLag = 0
+  private suspendedAt: number | undefined = undefined
   private operations: number
   private readonly slices: Prng
 
@@ -78,8 +81,8 @@ export class SimulatedProcess {
     currentTimeMillis: Effect.sync(this.wallMillis),
     currentTimeNanosUnsafe: () => BigInt(this.wallMillis()) * 1_000_000n,
     currentTimeNanos: Effect.sync(() => BigInt(this.wallMillis()) * 1_000_000n),
-    monotonicTimeNanosUnsafe: () => this.world.nanos(),
-    monotonicTimeNanos: Effect.sync(() => this.world.nanos()),
+    monotonicTimeNanosUnsafe: () => this.nanos(),
+    monotonicTimeNanos: Effect.sync(() => this.nanos()),
     sleep: (duration) =>
       Effect.callback<void>((resume) => {
         const cancel = this.world.after(Duration.toMillis(duration), this, () => resume(Effect.void))
@@ -103,6 +106,24 @@ export class SimulatedProcess {
     flush: () => {}
   }
 
+  private nanos(): bigint {
+    const nanos = this.world.nanos()
+    return this.monotonicLag === 0 ? nanos : nanos - BigInt(Math.round(this.monotonicLag * 1e6))
+  }
+
+  /**
+   * Its monotonic clock stands still until it is resumed. Its wall clock goes on, as the machine's hardware clock does, also where it stood still:
+   * a process with neither clock cannot know that time has passed.
+   */
+  suspend(): void {
+    this.suspendedAt = this.world.now
+    this.clockStoppedAt = undefined
+  }
+
+  get isSuspended(): boolean {
+    return this.suspendedAt !== undefined
+  }
+
   kill(): void {
     this.alive = false
     this.held = []
@@ -115,6 +136,8 @@ export class SimulatedProcess {
 
   resume(): void {
     this.paused = false
+    if (this.suspendedAt !== undefined) this.monotonicLag += this.world.now - this.suspendedAt
+    this.suspendedAt = undefined
     for (const run of this.held.splice(0)) this.world.ready(this, run)
   }
 }

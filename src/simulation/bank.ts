@@ -5,7 +5,7 @@
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import * as Lane from "../engine/Lane.ts"
-import type { SignalRule } from "../engine/signalFeed.ts"
+import type { SignalRule } from "../engine/shell/signalFeed.ts"
 import { bankCheckers } from "./checkers/bank.ts"
 import type { Workload } from "./Workload.ts"
 

@@ -42,6 +42,7 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { Crash: 5 },
   { Crash: 2, SecondOwner: 3 },
   { Pause: 4, Resume: 2, SecondOwner: 4, Look: 10, AskLane: 6 },
+  { Suspend: 4, Resume: 3, SecondOwner: 4, Look: 10, AskLane: 6 },
   { SecondOwner: 5, Crash: 2 },
   { Restart: 4 },
   { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
@@ -175,6 +176,7 @@ const drawStep = (
       return { _tag: tag, millis: draw.pick([1, 5, 20, 100, 600, 2_500, 6_000, 12_000]) }
     case "Crash":
     case "Pause":
+    case "Suspend":
     case "Checkpoint":
     case "ClockStop":
       return { _tag: tag, which: which(draw) }
@@ -189,8 +191,8 @@ const drawStep = (
     case "Outage":
       return {
         _tag: tag,
-        of: draw.pick(["log", "database"] as const),
-        millis: draw.pick([50, 500, 3_000, 9_000, 15_000])
+        of: draw.pick(["log", "database", "hanging database"] as const),
+        millis: draw.pick([50, 500, 3_000, 9_000, 15_000, 120_000])
       }
     case "LoseTail":
       return { _tag: tag, frames: draw.int(1, 4) }
@@ -222,12 +224,18 @@ const drawTopology = (draw: Prng): Topology => ({
 /** Those that end or hold up a process come rarely within one scenario, or nothing else would happen. */
 const isHeavy = (kind: string): boolean => kind.startsWith("crash") || kind.startsWith("pause") || kind === "full"
 
+/** Each kind of fault with its operation. */
+const allFaults = (Object.keys(operations) as ReadonlyArray<Operation>).flatMap((operation) =>
+  operations[operation].map((kind): readonly [operation: Operation, kind: string] => [operation, kind])
+)
+const publishFaults = allFaults.filter(([operation]) => operation === "publish")
+const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
+
 const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
     // most of what can go wrong goes wrong at a publish; the others come seldom, so that more of them go wrong
-    const operation = draw.chance(0.5) ? "publish" : draw.pick(Object.keys(operations) as ReadonlyArray<Operation>)
-    const kind: string = draw.pick(operations[operation])
+    const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }
   })

@@ -2,10 +2,9 @@
  * The end of a scenario: all faults stop, an operator does what only an operator can, and what is left to be done is done. Nothing of it knows the
  * steps that came before.
  */
-import { lastSequenceOf } from "../engine/JournalMemory.ts"
-import { purgeableBelow } from "../engine/purge.ts"
+import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
+import { purgeableBelow } from "../engine/shell/purge.ts"
 import type { Simulation } from "./Simulation.ts"
-import { epochMillis } from "./World.ts"
 
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
@@ -60,9 +59,7 @@ export const heal = (simulation: Simulation): void => {
     newest.owns = true
     newest.repliesUntilCrash = undefined
     world.advance(0)
-    const isStopped = [...(newest.engine?.local.values() ?? [])].some(
-      (partition) => partition.status._tag === "Stopped"
-    )
+    const isStopped = newest.partitions().some((partition) => partition.status._tag === "Stopped")
     if (isStopped || newest.isStopping || newest.engine === undefined)
       simulation.crash(newest, "by an operator, since it had stopped")
   }
@@ -70,16 +67,23 @@ export const heal = (simulation: Simulation): void => {
   setClocksRight(simulation)
 }
 
+const latestFrameTime = ({ truth }: Simulation): number =>
+  truth.commits.reduce((latest, commits) => commits.reduce((time, { frame }) => Math.max(time, frame.now), latest), 0)
+
 /** At or after every frame that was ever written. */
 const setClocksRight = (simulation: Simulation): void => {
-  const last = simulation.truth.commits.reduce(
-    (latest, commits) => commits.reduce((time, { frame }) => Math.max(time, frame.now), latest),
-    0
-  )
-  for (const engine of simulation.living()) {
-    engine.process.clockStoppedAt = undefined
-    engine.process.clockOffset = Math.max(0, last - epochMillis - simulation.world.now)
+  const last = latestFrameTime(simulation)
+  for (const { process } of simulation.living()) {
+    process.clockStoppedAt = undefined
+    process.clockOffset = 0
+    process.clockOffset = Math.max(0, last - process.wallMillis())
   }
+}
+
+/** Whether a frame has come from a clock that was ahead: one that was under way when everything was healed may be late by some seconds. */
+const isClockBehind = (simulation: Simulation): boolean => {
+  const last = latestFrameTime(simulation)
+  return simulation.living().some(({ process }) => process.wallMillis() < last)
 }
 
 /** How often an operator starts what has stopped for good, after healing. */
@@ -87,26 +91,24 @@ const operatorRestarts = 2
 
 /** Lets a healed deployment do what is left to be done. What has stopped for good an operator starts again. */
 export const comeToRest = (simulation: Simulation): void => {
-  // what was under way when everything was healed may bear a later time
   simulation.world.advance(restMillis)
-  setClocksRight(simulation)
   const end = simulation.world.now + healingMillis
   const stopped = () => {
     const newest = simulation.newest()
-    return [...(newest?.engine?.local.values() ?? [])].some(({ status }) => status._tag === "Stopped")
-      ? newest
-      : undefined
+    return newest?.partitions().some(({ status }) => status._tag === "Stopped") === true ? newest : undefined
   }
   for (let restarts = 0; restarts <= operatorRestarts; restarts++) {
     while (
       simulation.world.advanceUntil(
         end,
-        () => isAtRest(simulation) || stopped() !== undefined || isFullForGood(simulation)
-      ) &&
-      isFullForGood(simulation)
+        () => isClockBehind(simulation) || isAtRest(simulation) || stopped() !== undefined || isFullForGood(simulation)
+      )
     ) {
-      simulation.trace(() => "an operator raises max_bytes")
-      simulation.logBytes *= 4
+      if (isClockBehind(simulation)) setClocksRight(simulation)
+      else if (isFullForGood(simulation)) {
+        simulation.trace(() => "an operator raises max_bytes")
+        simulation.logBytes *= 4
+      } else break
     }
     const engine = stopped()
     if (engine === undefined) return
@@ -128,32 +130,35 @@ const isFullForGood = ({ logBytes, scenario, server, stores }: Simulation): bool
     const last = lastSequenceOf(log)
     const isCovered = (place: { readonly sequence: number }) => place.sequence >= last
     if (cursors.length === 0 || !cursors.every(isCovered) || !records.some(isCovered)) continue
-    if ((purgeableBelow(records, cursors, new Set()) ?? 0) <= log.firstSequence) return true
+    if ((purgeableBelow(records, cursors) ?? 0) <= log.firstSequence) return true
   }
   return false
 }
 
 /** Whether nothing is left to be waited for. */
 const isAtRest = (simulation: Simulation): boolean => {
+  if (simulation.server.lateFrames > 0) return false
   if (simulation.operations.some((operation) => operation.answer === undefined)) return false
   const newest = simulation.newest()
   if (newest?.engine === undefined) return false
-  for (const partition of newest.engine.local.values()) {
+  for (const partition of newest.partitions()) {
     if (partition.status._tag !== "Serving") return false
     // a claim of one that is gone by now, which it has yet to meet: after the third of them it stops
-    if (partition.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
-    if (partition.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
+    if (partition.core.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
+    if (partition.core.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
     if (!reactorIsThrough(simulation, partition.id)) return false
+    // one that a hanging statement has kept from being cleaned up
+    if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
   return true
 }
 
-/** No timer is set, and what the last ones did has come through. */
+/**
+ * No timer is set, and what the last ones did has come through. The log says so: in an owner's memory a timer is nowhere to be seen while its frame is
+ * under way, and of no account while it waits for its actor.
+ */
 export const hasNothingLeft = (simulation: Simulation): boolean =>
-  isAtRest(simulation) &&
-  [...(simulation.newest()?.engine?.local.values() ?? [])].every(
-    (partition) => partition.nextWakeAt() === Number.POSITIVE_INFINITY
-  )
+  isAtRest(simulation) && !simulation.truth.wantsWakes()
 
 /** Whether the reactor has dealt with the last record of a log. */
 const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {

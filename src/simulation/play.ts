@@ -5,7 +5,6 @@
 
 import { emptyLogHash } from "../engine/Checkpoints.ts"
 import { encodeClaim, FrameBuilder, hashOf, identityOf } from "../engine/frame.ts"
-import type { Sabotage } from "../engine/sabotage.ts"
 import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
 import { comeToRest, hasNothingLeft, heal, restMillis } from "./healing.ts"
@@ -18,8 +17,6 @@ import type { Workload } from "./Workload.ts"
 import { epochMillis, RunawaySimulation } from "./World.ts"
 
 export interface PlayOptions {
-  /** Rules of the engine that are switched off, to prove that the checkers notice. */
-  readonly sabotage?: ReadonlySet<Sabotage>
   /** Whether the readable trace is kept; costs time. */
   readonly isTraced?: boolean
   /** Instead of those of the engine. */
@@ -46,7 +43,6 @@ const settlingMillis = 65_000
 export const play = (scenario: Scenario, workload: Workload, options: PlayOptions = {}): Outcome => {
   const simulation = new Simulation(scenario, workload, {
     checkers: options.checkers ?? engineCheckers,
-    ...(options.sabotage === undefined ? {} : { sabotage: options.sabotage }),
     isTraced: options.isTraced ?? false
   })
   let failedStep: number | undefined

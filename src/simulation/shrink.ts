@@ -50,7 +50,7 @@ export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate
     for (let index = 0; index < best.steps.length; index++) {
       for (let again = true; again; ) {
         again = false
-        for (const step of simplerSteps(best.steps[index]!, workload)) {
+        for (const step of simplerSteps(best.steps, index, workload)) {
           const steps = [...best.steps]
           steps[index] = step
           if (attempt({ ...best, steps })) {
@@ -92,8 +92,13 @@ const simplerTopologies = function* (topology: Topology): Generator<Partial<Topo
   }
 }
 
-const simplerSteps = function* (step: Step, workload: Workload): Generator<Step> {
+const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workload: Workload): Generator<Step> {
+  const step = steps[index]!
   switch (step._tag) {
+    case "Repeat":
+      // a repeat holds on to the steps between; the command itself does not
+      for (const earlier of steps.slice(0, index).reverse()) if (earlier._tag === "Command") yield earlier
+      return
     case "Advance":
       if (step.millis > 1) yield { ...step, millis: Math.floor(step.millis / 2) }
       return

@@ -1,6 +1,6 @@
 /** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
-import { lastSequenceOf } from "../engine/JournalMemory.ts"
-import { purgeableBelow } from "../engine/purge.ts"
+import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
+import { purgeableBelow } from "../engine/shell/purge.ts"
 import { ensureOwner, heal } from "./healing.ts"
 import type { Step, Which } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
@@ -57,6 +57,14 @@ export const perform = (simulation: Simulation, step: Step) => {
       if (engine !== undefined && !engine.process.paused) simulation.pause(engine)
       return
     }
+    case "Suspend": {
+      const engine = pick(simulation, step.which)
+      if (engine === undefined || engine.process.paused) return
+      simulation.marks.reach("fault, clock: suspended")
+      simulation.pause(engine)
+      engine.process.suspend()
+      return
+    }
     case "Resume":
       for (const engine of simulation.living()) engine.process.resume()
       return ensureOwner(simulation)
@@ -76,7 +84,7 @@ export const perform = (simulation: Simulation, step: Step) => {
     }
     case "ClockStop": {
       const engine = pick(simulation, step.which)
-      if (engine === undefined) return
+      if (engine === undefined || engine.process.isSuspended) return
       engine.process.clockStoppedAt = engine.process.wallMillis()
       simulation.marks.reach("fault, clock: stand-still")
       return
@@ -88,10 +96,7 @@ export const perform = (simulation: Simulation, step: Step) => {
       simulation.marks.reach(`fault, outage: ${step.of}`)
       return simulation.startOutage(step.of, step.millis)
     case "Checkpoint":
-      for (const partition of pick(simulation, step.which)?.engine?.local.values() ?? []) {
-        partition.checkpointDue = true
-        partition.wakeup.notify()
-      }
+      for (const partition of pick(simulation, step.which)?.partitions() ?? []) partition.core.wantCheckpoint()
       return
     case "Purge":
       return purgeByHand(simulation)
@@ -109,7 +114,7 @@ const purgeByHand = (simulation: Simulation): void => {
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
     if (cursors.length === 0) continue
-    const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors, new Set())
+    const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors)
     const { log } = simulation.server.of(partition)
     if (below === undefined || below > lastSequenceOf(log) || below <= log.firstSequence) continue
     simulation.marks.reach("fault, purge by hand")

@@ -15,7 +15,13 @@ import {
   searchCodes
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
-import { type AskError, isRetryable, type PartitionStopped, type RetryableError } from "../engine/errors.ts"
+import {
+  type AskError,
+  isRetryable,
+  type OutcomeUnknown,
+  type PartitionStopped,
+  type RetryableError
+} from "../engine/errors.ts"
 import { Inventory } from "./Inventory.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
@@ -30,7 +36,7 @@ export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn
 
 /** The event could not be stored, so nothing is answered. Safe to repeat; a stopped partition waits for its operator. */
 export class EventNotStored extends Data.TaggedError("EventNotStored")<{
-  readonly cause: RetryableError | PartitionStopped
+  readonly cause: RetryableError | OutcomeUnknown | PartitionStopped
 }> {}
 
 /** Who asks. */
@@ -99,7 +105,7 @@ const make = Effect.gen(function* () {
     engine.ask(TelcoActor, { organization: caller.organizationId }, command).pipe(
       Effect.catch((error: AskError) =>
         // Any other one is a fault of this program.
-        isRetryable(error) || error._tag === "PartitionStopped"
+        isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
           ? Effect.fail(new EventNotStored({ cause: error }))
           : Effect.die(error)
       ),

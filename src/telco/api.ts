@@ -15,7 +15,7 @@ const Tn = Schema.String.check(
     message: expectedNumber
   })
 )
-  .annotate({ description: expectedNumber.replace("Expected ", "The number: "), examples: ["2125550123"] })
+  .annotate({ description: expectedNumber.replace("Expected ", "The number: "), examples: ["2125560123"] })
   .pipe(
     Schema.decodeTo(Schema.String, {
       decode: SchemaGetter.transform((text: string) => normalizeNumber(text) ?? text),
@@ -41,8 +41,8 @@ export const TelcoCarrier = Schema.Struct({
 }).annotate({ identifier: "TelcoCarrier" })
 
 const npa = Schema.String.annotate({ description: "Area code: digits 1 to 3", examples: ["212"] })
-const nxx = Schema.String.annotate({ description: "Exchange code: digits 4 to 6", examples: ["555"] })
-const tn = Schema.String.annotate({ description: "The number, 10 digits", examples: ["2125550123"] })
+const nxx = Schema.String.annotate({ description: "Exchange code: digits 4 to 6", examples: ["556"] })
+const tn = Schema.String.annotate({ description: "The number, 10 digits", examples: ["2125560123"] })
 const state = Schema.NullOr(Schema.String).annotate({ description: "State or province", examples: ["NY"] })
 const rateCenter = Schema.NullOr(Schema.String).annotate({ examples: ["NWYRCYZN01"] })
 const carrier = Schema.NullOr(TelcoCarrier).annotate({

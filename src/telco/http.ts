@@ -9,6 +9,7 @@ import { retryAfter } from "../http/RequestState.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
+import { isStoreFailure } from "../postgres/transactions.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
 /** When to come back where nobody says better. */
@@ -25,7 +26,7 @@ const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizatio
 /** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const databaseFailed = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
-    Effect.andThen(error.reason.isRetryable ? Effect.void : Effect.die(error)),
+    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
     Effect.andThen(
       unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
     )

@@ -220,7 +220,7 @@ const make = Effect.gen(function* () {
   ) {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* sql<Row>`
-      update ${sql(deliveriesTable)} set status = 'pending', next_attempt_at = ${now}::int8, settled_at = null
+      update ${sql(deliveriesTable)} set status = 'pending', origin = 'retry', next_attempt_at = ${now}::int8, settled_at = null
       where id = ${deliveryId} and ${of(place)} and status <> 'pending' and event_created_at > ${now - eventRetentionMillis}
       returning ${columns}`
     if (row === undefined) {

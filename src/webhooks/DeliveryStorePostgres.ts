@@ -4,8 +4,8 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { unnest } from "../postgres/compiler.ts"
 import { isStoreFailure, transaction } from "../postgres/transactions.ts"
+import { unnest } from "../postgres/unnest.ts"
 import { make as makeWorkQueue, type Outcome, type TakenJob, type WorkQueueUnavailable } from "../postgres/WorkQueue.ts"
 import {
   type DeliveryStatus,

@@ -9,7 +9,7 @@ import { Engine } from "../engine/Engine.ts"
 import { type AskError, isRetryable } from "../engine/errors.ts"
 import { type InvalidPattern, parsePatterns } from "../events/patterns.ts"
 import { randomText } from "../platform/identifiers.ts"
-import { unnest } from "../postgres/compiler.ts"
+import { unnest } from "../postgres/unnest.ts"
 import { endpointsTable } from "./deliveryModel.ts"
 import {
   type Endpoint,
@@ -187,7 +187,9 @@ const make = (targets: TargetPolicy) =>
     ) {
       const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
       const { endpoint } = yield* endpointAfter(organizationId, endpointId, command).pipe(
-        Effect.tapError((error) => (isRetryable(error) ? Effect.void : Effect.ignore(secrets.forget([secretId]))))
+        Effect.tapError((error) =>
+          isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
+        )
       )
       return { endpoint, signingSecret }
     })

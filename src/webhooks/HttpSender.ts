@@ -6,7 +6,7 @@ import { Effect, Result, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { keptResponseBytes, readResponseBytes } from "./deliveryModel.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "./dispatchPorts.ts"
-import { type TargetGuard, TargetRefused } from "./targets.ts"
+import { noPublicAddress, type TargetGuard, TargetRefused } from "./targets.ts"
 
 /** How long an idle connection is kept, unless the server says otherwise, and at most. */
 const keepAliveMillis = 4_000
@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "The connection was refused",
   ECONNRESET: "The connection was reset",
   EPIPE: "The connection was closed while the delivery was sent",
-  ENOTFOUND: "The host name was not found",
+  ENOTFOUND: noPublicAddress,
   EAI_AGAIN: "The host name could not be looked up",
   EHOSTUNREACH: "The host cannot be reached",
   ENETUNREACH: "The host cannot be reached",

@@ -5,7 +5,7 @@
  */
 import { Cause, Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { unnest } from "../postgres/compiler.ts"
+import { unnest } from "../postgres/unnest.ts"
 import { aboutAnswer } from "./IdempotentRequests.ts"
 import { type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { aboutSecret } from "./WebhookSecrets.ts"

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { unnest } from "../postgres/compiler.ts"
+import { unnest } from "../postgres/unnest.ts"
 import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 

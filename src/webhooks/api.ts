@@ -12,6 +12,7 @@ import { RequiredScopes, WebhooksAccess } from "../platform/access.ts"
 import { IdempotencyKey } from "../platform/idempotency.ts"
 import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "./deliveryModel.ts"
 import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "./endpointModel.ts"
+import { verifyText } from "./verifyText.ts"
 
 /** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
 export const urlRequired = "url is required"
@@ -60,6 +61,17 @@ export const WebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "WebhookEndpoint" })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
+const warning = Schema.optionalKey(
+  Schema.String.annotate({
+    description: "Where patterns match no type of the catalogue: nothing is delivered for them"
+  })
+)
+
+/** The list form after a change. */
+export const UpdatedWebhookEndpoint = Schema.Struct({ ...WebhookEndpoint.fields, warning }).annotate({
+  identifier: "UpdatedWebhookEndpoint"
+})
+
 /** A new endpoint, with its secret. */
 export const CreatedWebhookEndpoint = Schema.Struct({
   id: WebhookEndpoint.fields.id,
@@ -68,7 +80,8 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   description,
   signing_secret: signingSecret,
   is_active: Schema.Boolean,
-  message: Schema.String
+  message: Schema.String,
+  warning
 }).annotate({ identifier: "CreatedWebhookEndpoint" })
 
 const Replay = Schema.Struct({
@@ -76,9 +89,17 @@ const Replay = Schema.Struct({
   count: Schema.Int.annotate({ description: "Events that it sends" })
 }).annotate({ identifier: "WebhookReplay" })
 
+const NothingReplayed = Schema.Struct({
+  replayId: Schema.Null,
+  count: Schema.Literal(0),
+  message: Schema.String.annotate({ description: "Why nothing is sent" })
+}).annotate({ identifier: "NothingReplayed" })
+
 const Unpaused = Schema.Struct({
   ...WebhookEndpoint.fields,
-  replay: Schema.optionalKey(Replay).annotate({ description: "Where one was asked for and the endpoint was paused" })
+  replay: Schema.optionalKey(Schema.Union([Replay, NothingReplayed])).annotate({
+    description: "Where one was asked for; without an id where the endpoint was not paused"
+  })
 }).annotate({ identifier: "UnpausedWebhookEndpoint" })
 
 const RotatedSecret = Schema.Struct({
@@ -179,7 +200,7 @@ const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
     description: Schema.optionalKey(description),
     is_active: Schema.optionalKey(Schema.Boolean)
   }).annotate({ identifier: "UpdateWebhookEndpoint" }),
-  success: WebhookEndpoint,
+  success: UpdatedWebhookEndpoint,
   error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
@@ -354,7 +375,6 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhooks",
-      description:
-        "Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order."
+      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}`
     })
   ) {}

@@ -29,7 +29,7 @@ import {
   pausedAfterFailures,
   TooManyEndpoints
 } from "./endpointModel.ts"
-import { checkUrl, type TargetPolicy, type UrlRefused } from "./targets.ts"
+import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "./targets.ts"
 
 const ListFact = Schema.Union([
   Schema.TaggedStruct("Added", { endpointId: Schema.String }),
@@ -156,9 +156,11 @@ const problemOf = (
   const { description, enabledEvents, url } = given
   const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
   if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
+  const refused = checkedUrl === undefined ? undefined : refusedAddress(checkedUrl.success, targets)
+  if (refused !== undefined) return refused
   const checkedEvents = enabledEvents === undefined ? undefined : parsePatterns(enabledEvents)
   if (checkedEvents !== undefined && Result.isFailure(checkedEvents)) return checkedEvents.failure
-  if (typeof description === "string" && description.length > maximumDescriptionLength)
+  if (typeof description === "string" && [...description].length > maximumDescriptionLength)
     return new EndpointInvalid({
       field: "description",
       message: `description is longer than ${maximumDescriptionLength} characters`
@@ -265,9 +267,10 @@ const fail = (
   status: number,
   context: Actor.DecideContext
 ): Decision => {
+  // What was still under way when it was paused adds nothing: the count is that which paused it.
+  if (endpoint.paused !== null) return after(endpoint, [])
   const consecutiveFailures = endpoint.consecutiveFailures + (failure === undefined ? 0 : 1)
   const facts: Array<EndpointFact> = failure === undefined ? [] : [failure]
-  if (endpoint.paused !== null) return after(endpoint, facts)
   const data = {
     endpoint_id: context.self.key,
     url: endpoint.url,

@@ -4,7 +4,10 @@
  */
 import { Effect, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { unmatchedPatterns } from "../events/patterns.ts"
 import { SluiceApi } from "../http/api.ts"
+import { effectful, middleware } from "../http/fast/marks.ts"
+import { quote } from "../http/parameters.ts"
 import { CurrentPrincipal } from "../platform/access.ts"
 import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { idempotentRequest } from "../platform/idempotency.ts"
@@ -30,6 +33,23 @@ const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: Endp
   last_delivery_status: lastDeliveryStatus,
   created_at: endpoint.createdAt
 })
+
+/** What is said of patterns that nothing will be delivered for. */
+const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
+  const unmatched = unmatchedPatterns(enabledEvents)
+  return unmatched.length === 0
+    ? {}
+    : {
+        warning: `No type of the catalogue matches ${unmatched.map(quote).join(", ")}: nothing is delivered for it yet.`
+      }
+}
+
+const nothingMissed = {
+  replayId: null,
+  count: 0 as const,
+  message:
+    "The endpoint was not paused, so there is nothing that it has missed. POST …/replay sends events of any interval."
+}
 
 const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
 
@@ -82,7 +102,7 @@ export const layerWebhooks = HttpApiBuilder.group(
       )
 
     return handlers.handleAll({
-      create: ({ headers, payload }) =>
+      create: effectful(({ headers, payload }) =>
         asOrganization((organizationId) => {
           const { description = null, enabled_events, url } = payload
           const endpoint = { url, enabledEvents: enabled_events, description }
@@ -101,11 +121,13 @@ export const layerWebhooks = HttpApiBuilder.group(
                   description: made.description,
                   signing_secret: signingSecret,
                   is_active: made.isActive,
-                  message: shownOnce
+                  message: shownOnce,
+                  ...warningOf(made.enabledEvents)
                 }))
             )
           )
-        }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused")),
+        }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
+      ),
 
       list: () =>
         asOrganization(endpoints.list).pipe(
@@ -123,7 +145,10 @@ export const layerWebhooks = HttpApiBuilder.group(
         asOrganization((organizationId) => {
           const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
           return endpoints.update(organizationId, params.id, { url, enabledEvents, description, isActive })
-        }).pipe(Effect.map(wireEndpoint), refused("NotFound", "WebhookUrlInvalid")),
+        }).pipe(
+          Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
+          refused("NotFound", "WebhookUrlInvalid")
+        ),
 
       delete: ({ params }) =>
         asOrganization((organizationId) => endpoints.remove(organizationId, params.id)).pipe(
@@ -131,7 +156,7 @@ export const layerWebhooks = HttpApiBuilder.group(
           refused("NotFound")
         ),
 
-      test: ({ headers, params }) =>
+      test: effectful(({ headers, params }) =>
         asOrganization((organizationId) =>
           once(
             organizationId,
@@ -145,9 +170,10 @@ export const layerWebhooks = HttpApiBuilder.group(
                 message: "The test event is published and will be delivered shortly."
               }))
           )
-        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused")),
+        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
 
-      unpause: ({ headers, params, payload }) =>
+      unpause: effectful(({ headers, params, payload }) =>
         asOrganization((organizationId) => {
           const wanted = payload?.replay === true
           return once(
@@ -163,14 +189,14 @@ export const layerWebhooks = HttpApiBuilder.group(
                   wanted ? replayId : undefined
                 )
                 const answer = wireEndpoint(view)
-                return replay === undefined
-                  ? answer
-                  : { ...answer, replay: yield* countOf(organizationId, params.id, view.endpoint, replay, null) }
+                if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
+                return { ...answer, replay: yield* countOf(organizationId, params.id, view.endpoint, replay, null) }
               })
           )
-        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused")),
+        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
 
-      rotateSecret: ({ headers, params, payload }) =>
+      rotateSecret: effectful(({ headers, params, payload }) =>
         asOrganization((organizationId) => {
           const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
           return once(
@@ -189,7 +215,8 @@ export const layerWebhooks = HttpApiBuilder.group(
                 })
               )
           )
-        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused")),
+        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
 
       listDeliveries: ({ params, query }) =>
         asOrganization((organizationId) =>
@@ -213,7 +240,7 @@ export const layerWebhooks = HttpApiBuilder.group(
           )
         ).pipe(refused("NotFound")),
 
-      retryDelivery: ({ headers, params }) =>
+      retryDelivery: effectful(({ headers, params }) =>
         asOrganization((organizationId) =>
           once(
             organizationId,
@@ -226,7 +253,8 @@ export const layerWebhooks = HttpApiBuilder.group(
                 deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId, keep)
               )
           )
-        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused")),
+        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
 
       listSkipped: ({ params, query }) =>
         asOrganization((organizationId) =>
@@ -239,7 +267,7 @@ export const layerWebhooks = HttpApiBuilder.group(
           )
         ).pipe(refused("NotFound")),
 
-      replay: ({ headers, params, payload }) =>
+      replay: effectful(({ headers, params, payload }) =>
         asOrganization((organizationId) => {
           const { since, types = null, until = null } = payload
           return once(
@@ -254,6 +282,7 @@ export const layerWebhooks = HttpApiBuilder.group(
               )
           )
         }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      )
     })
   })
 )
@@ -268,9 +297,12 @@ const lacksUrl = (error: unknown): boolean =>
 
 /** The document's sentence for a missing URL, which no field's fault looks like otherwise. */
 export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
-  WebhookUrlRequired.of((httpEffect) =>
-    Effect.mapError(httpEffect, (error): WebhookUrlInvalid | Types.unhandled =>
-      lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
-    )
+  middleware(
+    WebhookUrlRequired.of((httpEffect) =>
+      Effect.mapError(httpEffect, (error): WebhookUrlInvalid | Types.unhandled =>
+        lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
+      )
+    ),
+    { _tag: "FailuresOnly" }
   )
 )

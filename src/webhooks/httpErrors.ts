@@ -10,6 +10,7 @@ import { retryAfter } from "../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../http/wireErrors.ts"
 import type { InvalidCursor } from "../platform/Cursors.ts"
 import type { IdempotencyConflict } from "../platform/idempotency.ts"
+import { isStoreFailure } from "../postgres/transactions.ts"
 import type { WorkQueueUnavailable } from "../postgres/WorkQueue.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
 import type { DeliveryNotFound, DeliveryNotRetryable } from "./Deliveries.ts"
@@ -59,7 +60,7 @@ const safeToRepeat = "This cannot be done right now; the request is safe to repe
 /** PostgreSQL is away; input is checked before it gets there, so that whatever else it says is a fault of this program. */
 const databaseFault = (error: unknown, cause: unknown) =>
   Effect.logError("The database failed", error).pipe(
-    Effect.andThen(SqlError.isSqlError(cause) && !cause.isRetryable ? Effect.die(error) : Effect.void),
+    Effect.andThen(SqlError.isSqlError(cause) && !isStoreFailure(cause) ? Effect.die(error) : Effect.void),
     Effect.andThen(unavailable(retryAfterMillis, safeToRepeat))
   )
 
@@ -103,6 +104,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
         "Whether this was done is not known yet; repeat the request with the same Idempotency-Key."
       )
     case "PartitionStopped":
+    case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(retryAfterMillis, safeToRepeat))
     // An id that two requests chose, or a fault of the rules: nothing that a caller could mend.
     case "EndpointExists":
@@ -128,7 +130,9 @@ const rejections: ReadonlySet<Fault["_tag"]> = new Set([
 
 /** Whether a fault means that nothing was done, and the same request may be made again as a new one. */
 export const isRejection = (error: unknown): boolean =>
-  !isRetryable(error) && Predicate.hasProperty(error, "_tag") && rejections.has(error._tag as Fault["_tag"])
+  !isRetryable(error, { isIdempotent: true }) &&
+  Predicate.hasProperty(error, "_tag") &&
+  rejections.has(error._tag as Fault["_tag"])
 
 /** What every endpoint may answer. */
 type Common = InvalidRequest | Unavailable

@@ -2,10 +2,9 @@
  * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (platform-api.md, "Delivery headers",
  * "Signature rule"; decisions, "Events and webhooks"). Each attempt is signed anew. Needs no service and no Effect runtime.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
 import { Event } from "../events/event.ts"
-import { randomText } from "../platform/identifiers.ts"
 
 /** Names of the delivery headers. */
 export const signatureHeader = "X-PlatformWebhook-Signature"
@@ -18,8 +17,19 @@ export const deliveryUserAgent = "PlatformWebhook/1.0"
 /** What a signing secret begins with; part of the key of the signature. */
 export const secretPrefix = "whsec_"
 
-/** Characters after the prefix: 43 of 62 are 256 bits, as long as the digest. */
-const secretLength = 43
+/** Random bytes of a secret: as long as the digest. */
+const secretBytes = 32
+
+/** Names of the headers of Standard Webhooks (standardwebhooks.com), which stand beside ours. */
+export const standardIdHeader = "webhook-id"
+export const standardTimestampHeader = "webhook-timestamp"
+export const standardSignatureHeader = "webhook-signature"
+
+/** Base64 as its strictest readers take it: whole groups of four, with padding. */
+const strictBase64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/
+
+/** The fewest bytes of a key that Standard Webhooks asks for. */
+const standardKeyBytesLeast = 24
 
 /** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. */
 export const defaultToleranceSeconds = 300
@@ -30,8 +40,19 @@ const maximumHeaderLength = 1024
 /** The most secrets that a receiver may give: the current and previous one of a rotation, and room for a mistake. */
 const maximumSecrets = 8
 
-/** A new signing secret. Random, from the system's secure source. */
-export const makeSecret = (): string => `${secretPrefix}${randomText(secretLength)}`
+/**
+ * A new signing secret. Random, from the system's secure source. Its whole text is the key of our signature, the bytes behind the prefix are
+ * that of Standard Webhooks.
+ */
+export const makeSecret = (): string => `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`
+
+/** The key of Standard Webhooks that a secret is; undefined where it was made before there was one. */
+const standardKeyOf = (secret: string): Buffer | undefined => {
+  const text = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : ""
+  if (!strictBase64.test(text)) return undefined
+  const key = Buffer.from(text, "base64")
+  return key.length < standardKeyBytesLeast ? undefined : key
+}
 
 /** The body exactly as sent or received. A string stands for its UTF-8 bytes. */
 export type RawBody = string | Uint8Array
@@ -53,6 +74,23 @@ export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, r
   )
 }
 
+/** The headers of Standard Webhooks: none where no secret is a key of that scheme. */
+const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Readonly<Record<string, string>> => {
+  const signatures = delivery.secrets.flatMap((secret) => {
+    const key = standardKeyOf(secret)
+    if (key === undefined) return []
+    const digest = createHmac("sha256", key).update(`${delivery.eventId}.${timestampSeconds}.`).update(delivery.rawBody)
+    return [`v1,${digest.digest("base64")}`]
+  })
+  return signatures.length === 0
+    ? {}
+    : {
+        [standardIdHeader]: delivery.eventId,
+        [standardTimestampHeader]: String(timestampSeconds),
+        [standardSignatureHeader]: signatures.join(" ")
+      }
+}
+
 export interface DeliveryToSign {
   readonly eventId: string
   /** The moment of this attempt, milliseconds since the Unix epoch. */
@@ -62,7 +100,7 @@ export interface DeliveryToSign {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** The headers of one attempt (platform-api.md, "Delivery headers"). Throws as `sign` does. */
+/** The headers of one attempt (platform-api.md, "Delivery headers"; Standard Webhooks). Throws as `sign` does. */
 export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<string, string>> => {
   const timestampSeconds = Math.floor(delivery.nowMillis / 1000)
   return {
@@ -70,7 +108,8 @@ export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<strin
     "User-Agent": deliveryUserAgent,
     [eventIdHeader]: delivery.eventId,
     [timestampHeader]: String(timestampSeconds),
-    [signatureHeader]: sign(delivery.secrets, timestampSeconds, delivery.rawBody)
+    [signatureHeader]: sign(delivery.secrets, timestampSeconds, delivery.rawBody),
+    ...standardHeaders(delivery, timestampSeconds)
   }
 }
 

@@ -29,7 +29,7 @@ const refusedPorts: ReadonlySet<number> = new Set([
 
 /** A URL that no endpoint may have. The message is what the caller is told (platform-api.md, "Webhook errors"). Terminal. */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
-  reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port"]),
+  reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
   message: Schema.String
 }) {}
 
@@ -103,8 +103,28 @@ export interface TargetGuard {
   readonly lookup: LookupFunction
 }
 
+/** Said of a name that is not known and of one that leads inside alike: who asks must not learn which names there are inside. */
+export const noPublicAddress = "The host name has no public address"
+
 const refuseTarget = (host: string, address: string): TargetRefused =>
-  new TargetRefused({ host, address, message: `${host} is not a public address, nothing is delivered there` })
+  new TargetRefused({
+    host,
+    address,
+    message: isIP(host) === 0 ? noPublicAddress : `${host} is not a public address, nothing is delivered there`
+  })
+
+const isRefusedBy = (policy: TargetPolicy, address: string): boolean => {
+  const refused = refusedAddressClass(address)
+  return refused !== undefined && (policy === "public" || refused === "invalid")
+}
+
+/** Why an endpoint may not have a URL whose host is an address; undefined where it may. What a name leads to is seen when connecting. */
+export const refusedAddress = (url: URL, policy: TargetPolicy): UrlRefused | undefined => {
+  const host = hostOf(url)
+  return isIP(host) !== 0 && isRefusedBy(policy, host)
+    ? new UrlRefused({ reason: "address", message: `url has the address ${host}, which is not public` })
+    : undefined
+}
 
 const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
@@ -114,10 +134,7 @@ export const makeTargetGuard = (
   policy: TargetPolicy,
   resolve: Resolve = boundedResolve(systemResolve)
 ): TargetGuard => {
-  const isRefused = (address: string): boolean => {
-    const refused = refusedAddressClass(address)
-    return refused !== undefined && (policy === "public" || refused === "invalid")
-  }
+  const isRefused = (address: string): boolean => isRefusedBy(policy, address)
 
   const addressesOf = async (host: string): Promise<ReadonlyArray<ResolvedAddress>> => {
     const answers = (await resolve(host)).map(({ address }) => ({ address, family: isIP(address) }))

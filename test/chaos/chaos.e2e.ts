@@ -21,7 +21,6 @@ it(
         seed: process.env.SLUICE_CHAOS_SEED ?? "three rounds",
         pauseMillis: freshnessMillis + 1_000,
         checkpointMillis: 1_500,
-        sabotage: [],
         tell: (line) => void lines.push(line)
       })
     ).finally(() => process.stdout.write(`${lines.join("\n")}\n`))

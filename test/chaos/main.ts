@@ -1,11 +1,10 @@
 /**
- * `npm run test:chaos [-- --rounds n] [--seed text] [--pause seconds] [--sabotage rule…]`: the engine in real processes on real servers,
+ * `npm run test:chaos [-- --rounds n] [--seed text] [--pause seconds]`: the engine in real processes on real servers,
  * which are killed and stopped in random order. The exit code tells whether all was well.
  */
 import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
-import { sabotages } from "../../src/engine/sabotage.ts"
 import { describeReport } from "./report.ts"
 import { runChaos } from "./run.ts"
 
@@ -13,9 +12,7 @@ const usage = `Usage: npm run test:chaos [-- options]
 
   --rounds n        rounds of faults, 1 to 1000; default 20
   --seed text       repeats the order of an earlier run's faults; default: random
-  --pause seconds   how long what is stopped stays so; default 12, longer than every timeout
-  --sabotage rule   switches a rule of the engine off, to see that the test notices; may be repeated:
-                    ${sabotages.join(", ")}`
+  --pause seconds   how long what is stopped stays so; default 12, longer than every timeout`
 
 const readArguments = () => {
   const { values } = parseArgs({
@@ -23,7 +20,6 @@ const readArguments = () => {
       rounds: { type: "string", default: "20" },
       seed: { type: "string", default: randomBytes(4).toString("hex") },
       pause: { type: "string", default: "12" },
-      sabotage: { type: "string", multiple: true, default: [] },
       help: { type: "boolean", default: false }
     }
   })
@@ -31,8 +27,6 @@ const readArguments = () => {
   const pauseMillis = Number(values.pause) * 1_000
   if (!(Number.isInteger(rounds) && rounds >= 1 && rounds <= 1_000)) throw new Error("--rounds must be 1 to 1000")
   if (!(pauseMillis >= 1_000 && pauseMillis <= 600_000)) throw new Error("--pause must be 1 to 600")
-  const unknown = values.sabotage.filter((name) => !sabotages.some((known) => known === name))
-  if (unknown.length > 0) throw new Error(`there is no rule ${unknown.join(", ")}`)
   return { ...values, rounds, pauseMillis }
 }
 
@@ -44,13 +38,13 @@ const main = async (): Promise<number> => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`)
     return 2
   }
-  const { help, pauseMillis, rounds, sabotage, seed } = given
+  const { help, pauseMillis, rounds, seed } = given
   if (help) {
     process.stdout.write(`${usage}\n`)
     return 0
   }
   const tell = (line: string) => process.stdout.write(`${line}\n`)
-  const run = runChaos({ rounds, seed, pauseMillis, checkpointMillis: 5_000, sabotage, tell })
+  const run = runChaos({ rounds, seed, pauseMillis, checkpointMillis: 5_000, tell })
   const interrupted = new AbortController()
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort())
   try {

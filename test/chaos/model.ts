@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import * as Actor from "../../src/engine/Actor.ts"
 import type * as Reactor from "../../src/engine/Reactor.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
-import { unnest } from "../../src/postgres/compiler.ts"
+import { unnest } from "../../src/postgres/unnest.ts"
 
 /** The two accounts of an organization. A booking goes to the first, a transfer to both. */
 export const firstAccount = "first"

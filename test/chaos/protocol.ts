@@ -11,7 +11,6 @@ export interface WorkerSettings {
   readonly partitions: number
   readonly checkpointMillis: number
   /** Rules of the engine that are switched off, to see that the test notices. */
-  readonly sabotage: ReadonlyArray<string>
 }
 
 export const workerVariable = "SLUICE_CHAOS_WORKER"

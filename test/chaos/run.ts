@@ -24,7 +24,6 @@ export interface ChaosOptions {
   /** How long what is stopped stays so. */
   readonly pauseMillis: number
   readonly checkpointMillis: number
-  readonly sabotage: ReadonlyArray<string>
   /** Told what happens, one line at a time. */
   readonly tell: (line: string) => void
 }
@@ -83,11 +82,9 @@ export const runChaos = Effect.fnUntraced(function* (options: ChaosOptions) {
 })
 
 const run = Effect.fnUntraced(function* (options: ChaosOptions) {
-  const { checkpointMillis, pauseMillis, sabotage, seed, tell } = options
+  const { checkpointMillis, pauseMillis, seed, tell } = options
   const startedAt = yield* Clock.currentTimeMillis
-  tell(
-    `seed ${seed}: ${options.rounds} rounds, pauses of ${pauseMillis / 1000} s${sabotage.length === 0 ? "" : `, without ${sabotage.join(", ")}`}`
-  )
+  tell(`seed ${seed}: ${options.rounds} rounds, pauses of ${pauseMillis / 1000} s`)
   const violations: Array<string> = []
   const kinds = new Map<string, number>()
   let violationCount = 0
@@ -125,8 +122,7 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
       natsUrl: servers.natsUrl,
       databaseUrl: servers.databaseUrl,
       partitions,
-      checkpointMillis,
-      sabotage
+      checkpointMillis
     }
     const owners = new Owners({
       settings,

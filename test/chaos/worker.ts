@@ -7,7 +7,6 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger, Metric, References } from "effect"
 import * as Durable from "../../src/durable.ts"
 import { Engine } from "../../src/engine/Engine.ts"
-import { type Sabotage, SabotageReference } from "../../src/engine/sabotage.ts"
 import { Account, engineOptions } from "./model.ts"
 import {
   type Answer,
@@ -99,7 +98,7 @@ const program = Effect.gen(function* () {
 const layer = Durable.layer(engineOptions(settings), {
   natsUrl: settings.natsUrl,
   databaseUrl: settings.databaseUrl
-}).pipe(Layer.provide(Layer.succeed(SabotageReference, new Set(settings.sabotage as ReadonlyArray<Sabotage>))))
+})
 
 NodeRuntime.runMain(
   program.pipe(

@@ -52,7 +52,7 @@ describe("serve refuses", () => {
     }
     expect(await refused(environment, ["serve", "--log-level", "loud"])).toBe(
       [
-        "sluice: The configuration has 6 faults:",
+        "sluice: The configuration has 7 faults:",
         '  - SLUICE_PORT must be a whole number from 0 to 65535, not "http"',
         "  - DATABASE_URL must be an address such as postgres://user:password@host:5432/database",
         "  - NATS_URL must be an address such as nats://user:password@host:4222, several separated by commas (it does not begin with nats:// or tls://)",
@@ -271,8 +271,8 @@ const answerAsOldPostgres = (socket: Socket): void => {
   const int32 = (value: number) => Buffer.from([value >> 24, value >> 16, value >> 8, value])
   const text = (value: string) => Buffer.from(`${value}\0`)
   const column = (name: string, type: number) =>
-    Buffer.concat([text(name), int32(0), int16(0), int32(type), int16(-1 & 0xffff), int32(-1), int16(0)])
-  const value = (shown: string) => Buffer.concat([int32(shown.length), Buffer.from(shown)])
+    Buffer.concat([text(name), int32(0), int16(0), int32(type), int16(-1 & 0xffff), int32(-1), int16(1)])
+  const value = (bytes: Buffer) => Buffer.concat([int32(bytes.length), bytes])
   const ready = message("Z", Buffer.from("I"))
   let greeted = false
   socket.on("data", (data) => {
@@ -280,11 +280,13 @@ const answerAsOldPostgres = (socket: Socket): void => {
       greeted = true
       const status = message("S", text("server_version"), text("15.4"))
       socket.write(Buffer.concat([message("R", int32(0)), status, message("K", int32(1), int32(1)), ready]))
-    } else if (data.toString("latin1", 0, 1) === "Q") {
+    } else if (data.toString("latin1", 0, 1) === "P") {
       const columns = [column("version", 25), column("number", 23), column("readOnly", 16)]
-      const values = [value("15.4"), value("150004"), value("f")]
+      const values = [value(Buffer.from("15.4")), value(int32(150_004)), value(Buffer.from([0]))]
       socket.write(
         Buffer.concat([
+          message("1"),
+          message("2"),
           message("T", int16(columns.length), ...columns),
           message("D", int16(values.length), ...values),
           message("C", text("SELECT 1")),

@@ -75,6 +75,13 @@ describe("sluice trigger", () => {
     expect(refusal(await sluice(["trigger", "platform.test", "--org", "org_none"], environment))).toContain("org_none")
   })
 
+  it("says of the type of tests that it reaches no endpoint, and what does", async () => {
+    const { code, stderr, stdout } = await sluice(["trigger", "platform.test", "--org", organization], environment)
+    expect(code).toBe(0)
+    expect(stdout).toContain("Emitted platform.test as a test event")
+    expect(stderr).toMatch(/goes to no webhook endpoint: POST \/v1\/webhooks\/\{id\}\/test sends one/)
+  })
+
   it("asks whose event it is where there are several organizations", async () => {
     expect(refusal(await sluice(["trigger", "platform.test"], environment))).toContain("--org")
   })
@@ -187,7 +194,7 @@ describe("sluice listen", () => {
     const started = start(["listen", "--forward-to", hook, ...args], { ...environment, SLUICE_API_KEY: key })
     listeners.push(started)
     await until(() => /Signing secret whsec_/.test(started.stderr()) || started.process.exitCode !== null)
-    const secret = /Signing secret (whsec_\w+)/.exec(started.stderr())?.[1]
+    const secret = /Signing secret (whsec_\S+)/.exec(started.stderr())?.[1]
     expect(secret, started.stderr()).toBeDefined()
     return { ...started, secret: secret! }
   }

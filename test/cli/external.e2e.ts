@@ -206,7 +206,7 @@ describe("commands", () => {
     const none = await ok(["keys", "list", "--org", id!], at(first))
     expect(none).toBe("No keys yet. Make one: sluice keys create --org <id> --services directory\n")
     const key = await ok(
-      ["keys", "create", "--org", id!, "--services", "all", "--name", "CI", "--test", "--expires", "2020-01-01"],
+      ["keys", "create", "--org", id!, "--services", "all", "--name", "CI", "--test", "--expires", "2099-01-01"],
       at(first)
     )
     expect(key).toMatch(
@@ -215,11 +215,13 @@ describe("commands", () => {
     const text = /sk_test_\w+/.exec(key)![0]
     const listed = await ok(["keys", "list", "--org", id!], at(first))
     expect(listed).toContain(`${text.slice(0, 12)}…`)
-    expect(listed).toMatch(/ CI .* expired +-\n$/)
-    expect(await carriers(first, text)).toBe(401)
+    expect(listed).toMatch(/ CI .* active +-\n$/)
+    expect(await carriers(first, text)).toBe(200)
     expect(await ok(["keys", "revoke", /key_\w+/.exec(key)![0]], at(first))).toBe(
       `Revoked ${/key_\w+/.exec(key)![0]} (${text.slice(0, 12)}…).\n`
     )
+    expect(await carriers(first, text)).toBe(401)
+    expect(await ok(["keys", "list", "--org", id!], at(first))).toMatch(/ CI .* revoked +/)
   })
 
   it.each([

@@ -91,7 +91,7 @@ layer(directoryDatabase, { excludeTestServices: true })("the directory on Postgr
       assert.strictEqual(area.exchanges[0]?.company_name, "ENVOY, LLC- NY")
       const { answers } = yield* directory.snapshot
       const encoded = yield* Effect.fromResult(answers.areaCode("212", { limit: 1 }))
-      assert.deepStrictEqual(JSON.parse(encoded), area)
+      assert.deepStrictEqual(JSON.parse(encoded.toString()), area)
     })
   )
 

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { Ingestions } from "../../src/directory/Ingestions.ts"
+import { Ingestions, runsAtOnce } from "../../src/directory/Ingestions.ts"
 import { ingestionLockKey } from "../../src/directory/ingest.ts"
 import { TestDatabase } from "../support/database.ts"
 import { changedManhattan, manhattan, toronto } from "./ingestionLines.ts"
@@ -31,16 +31,44 @@ const workerSessions = Effect.gen(function* () {
 })
 
 layer(directoryDatabase, { excludeTestServices: true })("runs of ingestion", (it) => {
-  it.effect("one run at a time: a second one waits for the first", () =>
+  it.effect("a run beyond those that may be under way is told which ones are, and begins when one ends", () =>
     Effect.gen(function* () {
-      const ingestions = yield* Ingestions
+      const sql = yield* SqlClient.SqlClient
+      const ingestions = yield* Effect.provide(Ingestions, yield* Layer.build(workerIngestions))
       const folder = yield* temporaryFolder
-      const log: Array<string> = []
-      const run = (name: string, lines: ReadonlyArray<string>) =>
-        Stream.runForEach(ingestions.run([writeLines(folder, lines)]), () => Effect.sync(() => log.push(name)))
-      yield* Effect.all([run("first", manhattan), run("second", toronto)], { concurrency: 2 })
-      assert.deepStrictEqual(log, [...log].sort())
-      assert.deepStrictEqual([...new Set(log)], ["first", "second"])
+      const held = yield* Deferred.make<void>()
+      const enough = yield* Deferred.make<void>()
+      yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(enough)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(held)
+      const sources = Array.from({ length: runsAtOnce }, () => writeLines(folder, manhattan))
+      const running = []
+      for (const source of sources) {
+        const waits = yield* Deferred.make<void>()
+        const run = Stream.runForEach(ingestions.run([source]), (event) =>
+          event._tag === "Progress" && event.phase === "waiting" ? Deferred.succeed(waits, undefined) : Effect.void
+        )
+        running.push(yield* Effect.forkScoped(run))
+        yield* Deferred.await(waits)
+      }
+      const told = yield* Deferred.make<string>()
+      const last = yield* ingestions.run([writeLines(folder, toronto)]).pipe(
+        Stream.tap((event) =>
+          event._tag === "Progress" && event.phase === "waiting"
+            ? Deferred.succeed(told, event.detail ?? "")
+            : Effect.void
+        ),
+        Stream.runCollect,
+        Effect.forkScoped
+      )
+      assert.strictEqual(yield* Deferred.await(told), `${runsAtOnce} ingestions are under way: ${sources.join(", ")}`)
+      yield* Deferred.succeed(enough, undefined)
+      assert.strictEqual(summariesOf(yield* Fiber.join(last))[0]?.kind, "CNAC")
+      for (const one of running) yield* Fiber.join(one)
     })
   )
 
@@ -61,38 +89,48 @@ layer(directoryDatabase, { excludeTestServices: true })("runs of ingestion", (it
     })
   )
 
-  it.effect("waits for an ingestion that is comparing, and readers meanwhile see the old records", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const ingestions = yield* Ingestions
-      const folder = yield* temporaryFolder
-      const before = yield* storedDigest
-      const held = yield* Deferred.make<void>()
-      const enough = yield* Deferred.make<void>()
-      yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`.pipe(
-        Effect.andThen(Deferred.succeed(held, undefined)),
-        Effect.andThen(Deferred.await(enough)),
-        sql.withTransaction,
-        Effect.forkScoped
-      )
-      yield* Deferred.await(held)
-      const events: Array<string> = []
-      const running = yield* ingestions.run([writeLines(folder, changedManhattan)]).pipe(
-        Stream.runForEach((event) =>
-          Effect.sync(() => events.push(event._tag === "Progress" ? event.phase : event._tag))
-        ),
-        Effect.forkScoped
-      )
-      const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+  it.effect(
+    "waits for an ingestion that is comparing, says for which session, and readers meanwhile see the old records",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ingestions = yield* Ingestions
+        const folder = yield* temporaryFolder
+        const before = yield* storedDigest
+        const held = yield* Deferred.make<void>()
+        const enough = yield* Deferred.make<void>()
+        yield* sql`select pg_advisory_xact_lock(${sql.literal(ingestionLockKey)})`.pipe(
+          Effect.andThen(Deferred.succeed(held, undefined)),
+          Effect.andThen(Deferred.await(enough)),
+          sql.withTransaction,
+          Effect.forkScoped
+        )
+        yield* Deferred.await(held)
+        const events: Array<string> = []
+        let reason = ""
+        const running = yield* ingestions.run([writeLines(folder, changedManhattan)]).pipe(
+          Stream.runForEach((event) =>
+            Effect.sync(() => {
+              events.push(event._tag === "Progress" ? event.phase : event._tag)
+              if (event._tag === "Progress" && event.phase === "waiting") reason = event.detail ?? ""
+            })
+          ),
+          Effect.forkScoped
+        )
+        const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted
         and database = (select oid from pg_database where datname = current_database())`
-      yield* until(Effect.map(waiting, (rows) => rows.length === 1))
-      assert.strictEqual(yield* storedDigest, before)
-      assert.strictEqual(events.at(-1), "comparing")
-      yield* Deferred.succeed(enough, undefined)
-      yield* Fiber.join(running)
-      assert.strictEqual(events.at(-1), "Ingested")
-      assert.notStrictEqual(yield* storedDigest, before)
-    })
+        yield* until(Effect.map(waiting, (rows) => rows.length === 1))
+        assert.strictEqual(yield* storedDigest, before)
+        assert.strictEqual(events.at(-1), "waiting")
+        assert.match(
+          reason,
+          /^another ingestion is storing its records, .+ \(PostgreSQL process \d+\), at work for \d+ s$/
+        )
+        yield* Deferred.succeed(enough, undefined)
+        yield* Fiber.join(running)
+        assert.strictEqual(events.at(-1), "Ingested")
+        assert.notStrictEqual(yield* storedDigest, before)
+      })
   )
 
   it.effect("readers see the old set or the new one, never a mixture", () =>

@@ -1,15 +1,16 @@
 /** Rules 4, 8 and 9 on a running engine: recovery, checkpoints and purges. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import type { Checkpoints } from "../../src/engine/Checkpoints.ts"
-import * as CheckpointsMemory from "../../src/engine/CheckpointsMemory.ts"
-import * as JournalMemory from "../../src/engine/JournalMemory.ts"
-import { purge } from "../../src/engine/purge.ts"
+import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
+import { purge } from "../../src/engine/shell/purge.ts"
 import { Counter } from "./support/actors.ts"
 import { type Deployment, makeDeployment, serving } from "./support/deployment.ts"
-import { addEach, get, layerOf, recordsOf, stuck, target } from "./support/durability.ts"
+import { add, addEach, get, layerOf, recordsOf, stuck, target } from "./support/durability.ts"
+import { makeFaultyLog } from "./support/faultyLog.ts"
 
 describe("rules 4 and 8, recovery", () => {
   it.effect("given a stopped engine, when another starts on its stores, then it has every acknowledged fact", () =>
@@ -125,6 +126,27 @@ describe("rule 9, checkpoints and purge", () => {
         }
       }
     })
+  )
+
+  it.effect(
+    "given a decision that is on its way to the log, then a checkpoint that is taken meanwhile has it not",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const faulty = makeFaultyLog(deployment.journal)
+        const { engine } = yield* serving(deployment, { journalLayer: faulty.layer, config: { checkpointFrames: 1 } })
+        faulty.publishes.push({ _tag: "slow", waitMillis: 500 }, { _tag: "slow", waitMillis: 500 })
+        const first = yield* Effect.forkChild(engine.ask(Counter, target, add(1)))
+        yield* TestClock.adjust("100 millis")
+        const second = yield* Effect.forkChild(engine.ask(Counter, target, add(10)))
+        yield* TestClock.adjust("500 millis")
+        expect(yield* Fiber.join(first)).toBe(1)
+        expect(second.pollUnsafe()).toBeUndefined()
+        const rows = [...deployment.checkpoints.of(0).rows.values()].flat()
+        expect(rows.map((row) => [row.sequence, JSON.parse(row.state ?? "null").total])).toEqual([[2, 1]])
+        yield* TestClock.adjust("1 second")
+        expect(yield* Fiber.join(second)).toBe(11)
+      })
   )
 
   it.effect.each([-1, 0, 1, 1.5, 12, 1_000, Number.NaN])("the purge wrapper does nothing for sequence %s", (sequence) =>

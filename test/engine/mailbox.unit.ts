@@ -1,85 +1,12 @@
-/** Rule 13: bounds and fairness of the mailbox, and what callers see of them. */
+/** Rule 13: what callers see of a mailbox's bounds and of a drain's. Its parts are specified in `mailboxModel.unit.ts`. */
 import { describe, expect, it } from "@effect/vitest"
-import { Arbitrary, Deferred, Effect, Fiber, Schema } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import { maximumDrainBytes, maximumDrainCommands, maximumFrameBytes } from "../../src/engine/limits.ts"
-import { Mailbox } from "../../src/engine/Mailbox.ts"
-import { Entry, Memory, Registry } from "../../src/engine/memory.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
-
-const memory = () => new Memory(new Registry([Counter], []))
-
-const entryOf = (of: Memory, organization: string, command: unknown) =>
-  new Entry(of.organization(organization)!, Counter, 0, "", command, () => undefined)
-
-/** Offers or takes; `n` chooses the organization. */
-const Steps = Schema.Array(Schema.Struct({ take: Schema.Boolean, n: Schema.Int }))
-
-describe("rule 13, the mailbox", () => {
-  it.prop(
-    "gives each organization's entries in order, round-robin, within its bounds",
-    [Arbitrary.schema(Steps)],
-    ([steps]) => {
-      const of = memory()
-      const mailbox = new Mailbox(16)
-      const model = new Map<string, Array<number>>()
-      let ring: Array<string> = []
-      let serial = 0
-      for (const { n, take } of steps) {
-        const size = [...model.values()].reduce((sum, list) => sum + list.length, 0)
-        expect(mailbox.size).toBe(size)
-        if (take) {
-          const entry = mailbox.take()
-          const next = ring.shift()
-          expect(entry?.organization.name).toBe(next)
-          if (next === undefined) continue
-          const list = model.get(next)!
-          expect(entry?.command).toBe(list.shift())
-          if (list.length > 0) ring = [...ring, next]
-        } else {
-          const organization = `org_${Math.abs(n) % 5}`
-          const list = model.get(organization) ?? []
-          const fits = size < 16 && list.length < 4
-          expect(mailbox.offer(entryOf(of, organization, serial))).toBe(fits)
-          if (fits) {
-            if (list.length === 0) ring.push(organization)
-            model.set(organization, [...list, serial])
-          }
-          serial++
-        }
-      }
-    }
-  )
-
-  it("serves one entry of each organization before a second one of any", () => {
-    const of = memory()
-    const mailbox = new Mailbox(400)
-    for (let n = 0; n < 90; n++) mailbox.offer(entryOf(of, "loud", n))
-    for (const quiet of ["a", "b", "c"]) mailbox.offer(entryOf(of, quiet, 0))
-    const first = Array.from({ length: 4 }, () => mailbox.take()?.organization.name)
-    expect(first.sort()).toEqual(["a", "b", "c", "loud"])
-  })
-
-  it("passes over an organization that waits for loading, and keeps its order", () => {
-    const of = memory()
-    const mailbox = new Mailbox(100)
-    const waiting = of.organization("waiting")!
-    for (let n = 0; n < 3; n++) mailbox.offer(entryOf(of, "waiting", n))
-    mailbox.offer(entryOf(of, "other", 0))
-    const first = mailbox.take()!
-    waiting.loading = 1
-    mailbox.putBack(first)
-    expect(mailbox.take()?.organization.name).toBe("other")
-    expect(mailbox.take()).toBeUndefined()
-    expect(mailbox.hasRunnable()).toBe(false)
-    waiting.loading = 0
-    mailbox.enlist(waiting)
-    expect([mailbox.take(), mailbox.take(), mailbox.take()].map((entry) => entry?.command)).toEqual([0, 1, 2])
-  })
-})
 
 describe("rule 13, a partition under pressure", () => {
   /** An engine whose log answers when `open` is done. */

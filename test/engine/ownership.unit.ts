@@ -131,14 +131,30 @@ describe("rules 3 and 4", () => {
       })
   )
 
-  it.effect("given three fences spread over more than a minute, then the partition goes on", () =>
+  it.effect("given three fences that fit a minute just so, then the partition stops", () =>
     Effect.gen(function* () {
       const deployment = makeDeployment()
       const first = yield* serving(deployment)
       const second = yield* serving(deployment)
-      for (let fence = 1; fence <= 4; fence++) {
+      for (let fence = 1; fence <= 3; fence++) {
         yield* askUntilServed(second)
         yield* Effect.flip(first.engine.ask(Counter, target, add(1)))
+        yield* TestClock.adjust("29 seconds")
+      }
+      expect(yield* Effect.flip(first.engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "PartitionStopped" })
+    })
+  )
+
+  it.effect("given three fences spread over more than a minute, then the partition goes on", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const first = yield* serving(deployment)
+      for (let fence = 1; fence <= 4; fence++) {
+        // it ends again: two that stay find each other out every ten seconds
+        const other = yield* serving(deployment)
+        yield* askUntilServed(other)
+        yield* other.stop
+        expect(yield* Effect.flip(first.engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "PartitionMoved" })
         yield* TestClock.adjust("31 seconds")
       }
       expect(yield* askUntilServed(first)).toBe(5)
@@ -183,7 +199,7 @@ describe("rules 3 and 4", () => {
         yield* TestClock.adjust(0)
         faulty.away = true
         yield* TestClock.adjust("10 seconds")
-        expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "OutcomeUnknown", retryable: true })
+        expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "OutcomeUnknown", retryable: false })
         expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "Unavailable" })
         faulty.away = false
         yield* TestClock.adjust("30 seconds")
@@ -202,7 +218,13 @@ describe("rules 3 and 4", () => {
         reason: "its log is full"
       })
       expect(yield* engine.ask(Counter, target, { _tag: "Get" })).toBe(0)
+      // for a second nothing is sent to it, then it is asked how full it is
+      expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ reason: "its log is full" })
+      expect(faulty.attempts.length).toBe(3)
+      yield* TestClock.adjust("1 second")
       expect(yield* engine.ask(Counter, target, add(1))).toBe(1)
+      const facts = deployment.journal.log(0).frames.flatMap(({ bytes }) => decodeFrame(bytes).records)
+      expect(facts.length).toBe(1)
     })
   )
 })

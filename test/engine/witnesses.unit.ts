@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as CheckpointsMemory from "../../src/engine/CheckpointsMemory.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
-import * as JournalMemory from "../../src/engine/JournalMemory.ts"
-import { purgeableBelow } from "../../src/engine/purge.ts"
+import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
+import { purgeableBelow } from "../../src/engine/shell/purge.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import {
@@ -103,7 +103,7 @@ describe("rule 9, witnesses", () => {
         const reactors = [follower]
         yield* addEach(deployment, 20, { config: { checkpointFrames: 5 }, reactors })
         const { records } = deployment.checkpoints.of(0)
-        const below = purgeableBelow(records, [...deployment.cursors.cursors.values()], new Set())!
+        const below = purgeableBelow(records, [...deployment.cursors.cursors.values()])!
         // the server had come back without what it is told to keep: it is empty then, and goes on after the purge's place
         Object.assign(deployment.journal.log(0), { frames: [], firstSequence: below, bytes: 0 })
         expect(yield* refusal(deployment, { reactors })).toContain(`but the log ends at ${below - 1}`)

@@ -1,7 +1,7 @@
 /**
  * The platform under test: the real command line on the run's PostgreSQL and NATS, each behind a proxy that a test can
- * cut, with the admin API, the access log and an OTLP collector on. Started once for the whole file, because a first
- * start ingests the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
+ * cut, with the admin API on, and where it is observed with the access log and an OTLP collector, which switch the fast lane
+ * off. Started once for the whole file, because a first start ingests the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
  */
 import { randomBytes } from "node:crypto"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -48,6 +48,8 @@ export interface TestPlatform {
   readonly database: TcpProxy
   readonly nats: TcpProxy
   readonly collector: Collector
+  /** Whether requests are logged and traced, and so all go the ordinary way. */
+  readonly isObserved: boolean
   readonly process: Platform
   /** The organization of every key made here, plan `team`. */
   readonly organization: string
@@ -87,7 +89,7 @@ const passwordOf = (url: string): ReadonlyArray<string> => {
   return password === "" ? [] : [password]
 }
 
-const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
+const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
   const scope = Scope.makeUnsafe()
   cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   const databaseUrl = urlOf((await Effect.runPromise(makeDatabase.pipe(Scope.provide(scope)))).name)
@@ -103,13 +105,13 @@ const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatfo
   const common = {
     SLUICE_ADMIN_KEY: adminKey,
     SLUICE_LOG_FORMAT: "json",
-    SLUICE_ACCESS_LOG: "on"
+    SLUICE_ACCESS_LOG: isObserved ? "on" : "off"
   }
   const platform = await startPlatform({
     ...common,
     DATABASE_URL: through(databaseUrl, database),
     NATS_URL: through(natsUrl, nats),
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url
+    ...(isObserved ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } : {})
   })
   let stopping: Promise<Finished> | undefined
   const stop = () => (stopping ??= platform.stop())
@@ -152,6 +154,7 @@ const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatfo
     database,
     nats,
     collector,
+    isObserved,
     process: platform,
     organization,
     key,
@@ -173,11 +176,11 @@ const build = async (cleanup: Array<() => Promise<unknown>>): Promise<TestPlatfo
 }
 
 /** Starts the platform for the tests of the file; to be asked for inside tests and hooks only. */
-export const usePlatform = (): (() => TestPlatform) => {
+export const usePlatform = ({ isObserved = true } = {}): (() => TestPlatform) => {
   let platform: TestPlatform | undefined
   const cleanup: Array<() => Promise<unknown>> = []
   beforeAll(async () => {
-    platform = await build(cleanup)
+    platform = await build(isObserved, cleanup)
   }, startMillis)
   afterAll(async () => {
     for (const step of cleanup.reverse()) await step()

@@ -275,15 +275,15 @@ describe("the request rate", { timeout: longMillis }, () => {
       const [planned] = await inOrder(...times(1, key))
       await admin("PUT", `/organizations/${id}/limits`, { requestsPerMinute: 7 })
       const [over] = await inOrder(...times(1, key))
-      await admin("PUT", `/organizations/${id}/limits`, { requestsPerMinute: 0 })
-      const [nothing] = await inOrder(...times(1, key))
-      return [own!, planned!, over!, nothing!]
+      await admin("PUT", `/organizations/${id}/limits`, { requestsPerMinute: 1 })
+      const [least] = await inOrder(...times(1, key))
+      return [own!, planned!, over!, least!]
     })
     expect(replies.map(({ limit, remaining, status }) => [status, limit, remaining])).toEqual([
       [200, 7, 6],
       [200, 60, 49],
       [429, 7, 0],
-      [429, 0, 0]
+      [429, 1, 0]
     ])
   })
 
@@ -299,7 +299,7 @@ describe("the request rate", { timeout: longMillis }, () => {
 
   it.each([
     ["set-plan", ["--plan", "gold"], /gold/],
-    ["set-limits", ["--requests-per-minute", "many"], /Expected a number, unlimited or plan/],
+    ["set-limits", ["--requests-per-minute", "many"], /Expected a number of at least 1, unlimited or plan/],
     ["set-limits", ["--requests-per-minute", "-1"], /-1/]
   ])("refuses orgs %s %j", async (command, args, sentence) => {
     const { id } = await createOrganization("free")

@@ -16,7 +16,7 @@ type Load = Effect.Success<ReturnType<typeof underLoad>>
 /** What a new process finds is what was answered, and nothing twice. */
 const assertAllThere = (options: ProcessOptions, { answered, asked, failures }: Load) =>
   Effect.gen(function* () {
-    for (const failure of failures) assert.isTrue(isRetryable(failure), String(failure))
+    for (const failure of failures) assert.isTrue(isRetryable(failure, { isIdempotent: true }), String(failure))
     const { engine, stop } = yield* servingEngine(options)
     const found = yield* notes(engine)
     const stored = new Set(found)

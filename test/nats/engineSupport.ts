@@ -10,7 +10,7 @@ import * as RemoteNats from "../../src/nats/RemoteNats.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { createEngineTables } from "../../src/postgres/engineTables.ts"
+import { engineTables } from "../../src/postgres/engineTables.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Account, Counter, Reminder } from "../engine/support/actors.ts"
 import { makeDatabase, type TestDatabase } from "../support/database.ts"
@@ -77,13 +77,19 @@ export const startEngine = (options: ProcessOptions) =>
 /** Starts an engine and waits until it serves. */
 export const servingEngine = (options: ProcessOptions) => Effect.tap(startEngine(options), ({ engine }) => engine.ready)
 
-/** A nats-server and a database with the engine's tables, of one deployment. */
-export const deployment = Effect.gen(function* () {
-  const server = yield* oneServer()
+/** A database with the engine's tables. */
+export const databaseWithTables = Effect.gen(function* () {
   const { name, url } = yield* makeDatabase
   const database = { name, url, config: { url } }
   const sql = yield* Effect.provide(PgClient.make(database.config), Reactivity.layer)
-  yield* Effect.provideService(createEngineTables, SqlClient.SqlClient, sql)
+  yield* Effect.provideService(engineTables, SqlClient.SqlClient, sql)
+  return { database, sql }
+})
+
+/** A nats-server and a database with the engine's tables, of one deployment. */
+export const deployment = Effect.gen(function* () {
+  const server = yield* oneServer()
+  const { database, sql } = yield* databaseWithTables
   const options: ProcessOptions = { natsUrl: server.url, database }
   return { server, sql, options }
 })

@@ -2,8 +2,9 @@
 import { readdirSync, statSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Logger, Redacted, Schedule, type Scope, Stream } from "effect"
-import { append } from "../../src/engine/append.ts"
 import type { Journal, Log, PublishAnswer } from "../../src/engine/Journal.ts"
+import { append } from "../../src/engine/shell/append.ts"
+import { readClocks } from "../../src/engine/shell/Partition.ts"
 import { connectNats, type NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import { text } from "../engine/contracts/journal.ts"
@@ -35,7 +36,11 @@ export const eventually = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
 
 /** The engine's append of a frame with this content. */
 export const appendText = (log: Log, content: string, expectedLast: number) =>
-  append(log, { bytes: text(content), identity: `${log.partition}/1/${expectedLast + 1}`, expectedLast }, new Set())
+  Effect.clockWith((clock) =>
+    append(log, { bytes: text(content), identity: `${log.partition}/1/${expectedLast + 1}`, expectedLast }, () =>
+      readClocks(clock)
+    )
+  )
 
 /** The log of partition 0. */
 export const openOn = (urls: string, options: JournalJetStream.JournalOptions = {}) =>

@@ -49,10 +49,10 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       yield* proxy.cut
       const outcome = yield* Fiber.join(fiber)
       assert.strictEqual(answers[0]?._tag, "NoAnswer")
-      assert.strictEqual(outcome._tag, "Committed")
+      assert.strictEqual(outcome._tag, "Stored")
       assert.deepStrictEqual(yield* eventually(contents(direct)), ["first", "second"])
       yield* leader.start
-      assert.strictEqual((yield* appendText(direct, "third", 2))._tag, "Committed")
+      assert.strictEqual((yield* appendText(direct, "third", 2))._tag, "Stored")
       assert.deepStrictEqual(yield* contents(direct), ["first", "second", "third"])
     })
   )
@@ -75,7 +75,7 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       yield* waitUntil(Effect.sync(() => answers.length > 0))
       assert.isTrue(answers.every((answer) => answer._tag !== "Acked"))
       yield* Effect.forEach(others, (server) => server.start, { discard: true, concurrency: 2 })
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Committed")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Stored")
       assert.deepStrictEqual(yield* eventually(contents(log)), ["first", "second"])
     })
   )
@@ -94,8 +94,8 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       const late = yield* Fiber.join(zombie)
       // one of the two is in the log, and each knows which
       const stored = yield* eventually(contents(log))
-      assert.deepStrictEqual(stored, ["first", late._tag === "Committed" ? "zombie" : "second"])
-      assert.strictEqual(outcome._tag === "Committed", late._tag !== "Committed")
+      assert.deepStrictEqual(stored, ["first", late._tag === "Stored" ? "zombie" : "second"])
+      assert.strictEqual(outcome._tag === "Stored", late._tag !== "Stored")
     })
   )
 
@@ -106,8 +106,8 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       const outcomes = yield* Effect.all([appendText(ours, "ours", 1), appendText(theirs, "theirs", 1)], {
         concurrency: 2
       })
-      assert.deepStrictEqual(outcomes.map((outcome) => outcome._tag).sort(), ["Committed", "Fenced"])
-      const winner = outcomes[0]._tag === "Committed" ? "ours" : "theirs"
+      assert.deepStrictEqual(outcomes.map((outcome) => outcome._tag).sort(), ["Fenced", "Stored"])
+      const winner = outcomes[0]._tag === "Stored" ? "ours" : "theirs"
       assert.deepStrictEqual(yield* contents(ours), ["first", winner])
       const fenced = outcomes.find((outcome) => outcome._tag === "Fenced")
       assert.isTrue(fenced?._tag === "Fenced" && fenced.certain)

@@ -37,7 +37,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
       yield* proxy.release
       yield* server.start
       const outcome = yield* Fiber.join(fiber)
-      assert.deepStrictEqual([outcome._tag, outcome.branch], ["Committed", "read-back"])
+      assert.deepStrictEqual([outcome._tag, outcome.branch], ["Stored", "read-back"])
       assert.deepStrictEqual(yield* contents(direct), ["first", "second"])
     })
   )
@@ -57,7 +57,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
       yield* proxy.release
       yield* server.start
       const outcome = yield* Fiber.join(fiber)
-      assert.deepStrictEqual([outcome._tag, outcome.branch], ["Committed", "acked-after-resend"])
+      assert.deepStrictEqual([outcome._tag, outcome.branch], ["Stored", "acked-after-resend"])
       assert.deepStrictEqual(yield* contents(log), ["first", "second"])
     })
   )
@@ -72,8 +72,8 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
       yield* waitUntil(Effect.sync(() => answers.length > 0))
       assert.deepStrictEqual(answers[0], { _tag: "NoAnswer", reason: "timeout" })
       yield* proxy.release
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Committed")
-      assert.strictEqual((yield* appendText(log, "second", 1))._tag, "Committed")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Stored")
+      assert.strictEqual((yield* appendText(log, "second", 1))._tag, "Stored")
       assert.deepStrictEqual(yield* contents(log), ["first", "second"])
     })
   )
@@ -87,7 +87,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
       yield* waitUntil(Effect.sync(() => answers.length > 0))
       assert.strictEqual(answers[0]?._tag, "NoAnswer")
       yield* server.thaw
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Committed")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Stored")
       assert.deepStrictEqual(yield* contents(log), ["first"])
     })
   )
@@ -125,7 +125,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
         assert.strictEqual((yield* Effect.flip(log.frameAt(1)))._tag, "JournalUnavailable")
         yield* server.start
         yield* eventually(log.state)
-        assert.strictEqual((yield* appendText(log, "first", 0))._tag, "Committed")
+        assert.strictEqual((yield* appendText(log, "first", 0))._tag, "Stored")
       })
   )
 
@@ -139,7 +139,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           while (committed < count) {
             const outcome = yield* appendText(log, `frame ${committed + 1}`, committed)
-            assert.strictEqual(outcome._tag, "Committed")
+            assert.strictEqual(outcome._tag, "Stored")
             committed++
           }
         })

@@ -83,7 +83,7 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
       const { url } = yield* Server
       const partitions = Array.from({ length: 64 }, freshPartition)
       const openAll = Effect.flatMap(journalOn(url), (journal) =>
-        Effect.forEach(partitions, journal.open, { concurrency: "unbounded" })
+        Effect.forEach(partitions, (partition) => journal.open(partition), { concurrency: "unbounded" })
       )
       const [logs, others] = yield* Effect.all([openAll, openAll], { concurrency: 2 })
       yield* fill(logs[63]!, 0, [text("x")])

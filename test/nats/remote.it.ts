@@ -39,6 +39,18 @@ layer(
     })
   )
 
+  it.effect("the owner goes on to answer, however many it has answered", () =>
+    Effect.gen(function* () {
+      const { here, partition, there } = yield* twoProcesses
+      yield* there.serve(partition, (payload) => Effect.succeed(payload))
+      const questions = Array.from({ length: maximumConcurrency + 100 }, (_, index) => text(String(index)))
+      const replies = yield* Effect.forEach(questions, (question) => here.request(partition, question, patient), {
+        concurrency: 500
+      })
+      assert.deepStrictEqual(replies.map(contentOf), questions.map(contentOf))
+    })
+  )
+
   it.effect("without an owner the request was surely not sent", () =>
     Effect.gen(function* () {
       const { here, partition } = yield* twoProcesses

@@ -5,7 +5,8 @@ import { SqlClient } from "effect/sql"
 import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { type Cursors, ReactorTransaction } from "../../src/engine/Cursors.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { createEngineTables } from "../../src/postgres/engineTables.ts"
+import { deferred } from "../../src/postgres/deferred.ts"
+import { engineTables } from "../../src/postgres/engineTables.ts"
 import { keptErrorCharacters } from "../../src/postgres/text.ts"
 import { cursorsContract, EffectsHarness } from "../engine/contracts/cursors.ts"
 import { freshDatabase } from "../support/database.ts"
@@ -13,7 +14,7 @@ import { backendPid, terminate } from "./support.ts"
 
 const tables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* createEngineTables
+  yield* engineTables
   yield* sql`create table effects (id int8 generated always as identity primary key, content text not null unique)`
   return sql
 })
@@ -148,6 +149,29 @@ layer(
       assert.strictEqual(error._tag, "SqlError")
       assert.strictEqual((yield* cursors.read(20, "sql")).sequence, 0)
     })
+  )
+
+  it.effect(
+    "a deferred statement of an attempt is the attempt's: its failure is undone with it, and the others go on",
+    () =>
+      Effect.gen(function* () {
+        const { cursors } = yield* Subject
+        const sql = yield* SqlClient.SqlClient
+        const later = (content: string) => deferred(sql, sql`insert into effects (content) values (${content})`)
+        yield* insert("there already")
+        yield* cursors.transact(
+          moveOf(25),
+          Effect.gen(function* () {
+            yield* cursors.attempt(later("of the first attempt"))
+            const failed = yield* Effect.exit(cursors.attempt(later("there already")))
+            assert.strictEqual(failed._tag, "Failure")
+            yield* cursors.attempt(later("of the third attempt"))
+          })
+        )
+        const rows = yield* sql`select 1 from effects where content like 'of the % attempt'`
+        assert.strictEqual(rows.length, 2)
+        assert.strictEqual((yield* cursors.read(25, "sql")).sequence, 1)
+      })
   )
 
   it.effect("records that somebody else has taken off are not worked on a second time", () =>

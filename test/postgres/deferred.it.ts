@@ -1,8 +1,10 @@
 import { expect, layer } from "@effect/vitest"
-import { Data, Effect, Exit, Stream } from "effect"
+import { Data, Effect, Exit, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { deferred, flushDeferred } from "../../src/postgres/deferred.ts"
-import { freshDatabase } from "../support/database.ts"
+import * as PgClient from "../../src/postgres/PgClient.ts"
+import { freshDatabase, TestDatabase } from "../support/database.ts"
+import { proxyTo } from "./support.ts"
 
 class Refused extends Data.TaggedError("Refused") {}
 
@@ -120,13 +122,13 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("defe
     })
   )
 
-  it.effect("are run before a text of several statements and before a stream", () =>
+  it.effect("are run before a statement without parameters and before a stream", () =>
     Effect.gen(function* () {
       const { entries, later, sql } = yield* ledger("several")
       const counts = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* later("a")
-          const texts = yield* sql.unsafe("SELECT 1; SELECT count(*)::int4 AS count FROM several").unprepared
+          const texts = yield* sql.unsafe("SELECT count(*)::int4 AS count FROM several").unprepared
           yield* later("b")
           const streamed = yield* Stream.runCollect(sql`SELECT count(*)::int4 AS count FROM several`.stream)
           return [...texts, ...streamed]
@@ -134,6 +136,37 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("defe
       )
       expect(counts).toEqual([{ count: 2 }, { count: 3 }])
       expect(yield* entries).toEqual(["a", "b"])
+    })
+  )
+
+  it.effect("leave nothing behind where their answer does not come in time, even if that is overlooked", () =>
+    Effect.gen(function* () {
+      const { entries } = yield* ledger("silent")
+      const { url } = yield* TestDatabase
+      const proxy = yield* proxyTo(Redacted.value(url))
+      const error = yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const write = (entry: string) => sql`INSERT INTO silent VALUES (${entry})`
+        return yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* deferred(sql, write("a"))
+            yield* proxy.freeze
+            yield* Effect.ignore(write("b"))
+            yield* proxy.thaw
+            yield* write("c")
+          })
+        )
+      }).pipe(
+        Effect.provide(
+          PgClient.layer({ url: Redacted.make(proxy.url), maxConnections: 1, statementTimeoutMillis: 200 })
+        ),
+        Effect.flip
+      )
+      expect(error._tag === "SqlError" && error.reason._tag).toBe("ConnectionError")
+      // The table is free again when the server has given the transaction up.
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`LOCK TABLE silent`.pipe(sql.withTransaction)
+      expect(yield* entries).toEqual([])
     })
   )
 

@@ -1,10 +1,9 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { cancelDeadlineMillis } from "../../src/postgres/cancel.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
-import { backendPid, proxyTo, running, terminate, until } from "./support.ts"
+import { backendPid, proxyTo, running, sessionsOf, terminate, until } from "./support.ts"
 
 layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("interruption", (it) => {
   it.effect("ends the statement on the server and keeps the connection", () =>
@@ -50,6 +49,7 @@ layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("inte
   it.effect("while waiting for a connection leaves none behind", () =>
     Effect.gen(function* () {
       const { config } = yield* TestDatabase
+      const admin = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
         const client = yield* PgClient.PgClient
         yield* Effect.scoped(
@@ -62,8 +62,11 @@ layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("inte
           })
         )
         expect(yield* client`SELECT 1 AS one`).toEqual([{ one: 1 }])
-        yield* until(Effect.map(client.poolState, (state) => state.idle === 1 && state.waiting === 0))
-      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1 })))
+        expect(yield* Effect.provideService(sessionsOf("left behind"), SqlClient.SqlClient, admin)).toEqual({
+          open: 1,
+          busy: 0
+        })
+      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1, applicationName: "left behind" })))
     })
   )
 
@@ -101,7 +104,7 @@ layer(freshDatabase({ maxConnections: 4 }), { excludeTestServices: true })("inte
           Effect.provideService(SqlClient.SqlClient, admin)
         )
         yield* proxy.freeze
-        yield* Effect.timeout(Fiber.interrupt(fiber), cancelDeadlineMillis * 5)
+        yield* Effect.timeout(Fiber.interrupt(fiber), "10 seconds")
         yield* proxy.thaw
         expect(yield* backendPid).not.toBe(before)
       }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(proxy.url), maxConnections: 1 })))
@@ -135,12 +138,13 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("lost
       const { config } = yield* TestDatabase
       const admin = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
-        const client = yield* PgClient.PgClient
         const pid = yield* backendPid
         yield* terminate(pid).pipe(Effect.provideService(SqlClient.SqlClient, admin))
-        yield* until(Effect.map(client.poolState, (state) => state.open === 0))
+        yield* until(Effect.map(sessionsOf("killed idle"), ({ open }) => open === 0)).pipe(
+          Effect.provideService(SqlClient.SqlClient, admin)
+        )
         expect(yield* backendPid).not.toBe(pid)
-      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1 })))
+      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1, applicationName: "killed idle" })))
     })
   )
 

@@ -11,7 +11,7 @@ const run = (statement: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => 
 const people: Migration = {
   number: 1,
   name: "people",
-  run: run("CREATE TABLE people (id int4); CREATE INDEX ON people (id)")
+  run: Effect.andThen(run("CREATE TABLE people (id int4)"), run("CREATE INDEX ON people (id)"))
 }
 const names: Migration = { number: 2, name: "names", run: run("ALTER TABLE people ADD COLUMN name text") }
 const broken: Migration = {

@@ -1,30 +1,31 @@
 import { expect, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { preparedStatements } from "../../src/postgres/config.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
-import { maxPreparedStatements } from "../../src/postgres/statementNames.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
-import { backendPid, until } from "./support.ts"
+import { backendPid, sessionsOf, until } from "./support.ts"
 
 layer(freshDatabase(), { excludeTestServices: true })("the pool", (it) => {
   it.effect("when exhausted fails the waiting with a typed error, and recovers", () =>
     Effect.gen(function* () {
       const { config } = yield* TestDatabase
+      const admin = yield* SqlClient.SqlClient
+      const sessions = Effect.provideService(sessionsOf("exhausted"), SqlClient.SqlClient, admin)
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const enough = yield* Deferred.make<void>()
         const holders = yield* Effect.forEach(Array.from({ length: 2 }), () =>
           Effect.forkChild(sql.withTransaction(Effect.andThen(sql`SELECT 1`, Deferred.await(enough))))
         )
-        const client = yield* PgClient.PgClient
-        yield* until(Effect.map(client.poolState, (state) => state.open === 2 && state.idle === 0))
+        yield* until(Effect.map(sessions, ({ busy }) => busy === 2))
         const errors = yield* Effect.forEach(Array.from({ length: 5 }), () => Effect.flip(sql`SELECT 1`), {
           concurrency: "unbounded"
         })
         for (const error of errors) {
           expect(error.reason._tag).toBe("ConnectionError")
           expect(error.reason.operation).toBe("connect")
-          expect(error.message).toContain("timeout")
+          expect(error.message).toContain("within 2000 ms")
         }
         yield* Deferred.succeed(enough, undefined)
         yield* Effect.forEach(holders, Fiber.join)
@@ -32,14 +33,19 @@ layer(freshDatabase(), { excludeTestServices: true })("the pool", (it) => {
           concurrency: "unbounded"
         })
         expect(rows).toEqual(Array.from({ length: 20 }, () => [{ one: 1 }]))
-        expect((yield* client.poolState).open).toBe(2)
-      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 2, connectTimeoutMillis: 200 })))
+        expect((yield* sessions).open).toBe(2)
+      }).pipe(
+        Effect.provide(
+          PgClient.layer({ ...config, maxConnections: 2, connectTimeoutMillis: 2_000, applicationName: "exhausted" })
+        )
+      )
     })
   )
 
   it.effect("serves many more callers than it has connections", () =>
     Effect.gen(function* () {
       const { config } = yield* TestDatabase
+      const admin = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const numbers = yield* Effect.forEach(
@@ -48,9 +54,18 @@ layer(freshDatabase(), { excludeTestServices: true })("the pool", (it) => {
           { concurrency: 200 }
         )
         expect(numbers.map((rows) => rows[0]!.n)).toEqual(Array.from({ length: 2_000 }, (_, n) => n))
-        const client = yield* PgClient.PgClient
-        expect((yield* client.poolState).open).toBeLessThanOrEqual(3)
-      }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 3 })))
+        const { open } = yield* Effect.provideService(sessionsOf("many callers"), SqlClient.SqlClient, admin)
+        expect(open).toBeLessThanOrEqual(3)
+      }).pipe(
+        Effect.provide(
+          PgClient.layer({
+            ...config,
+            maxConnections: 3,
+            connectTimeoutMillis: 60_000,
+            applicationName: "many callers"
+          })
+        )
+      )
     })
   )
 
@@ -63,10 +78,10 @@ layer(freshDatabase(), { excludeTestServices: true })("the pool", (it) => {
         expect((yield* prepared())[0]!.count).toBe(1)
         for (let n = 0; n < 5; n++) yield* sql`SELECT ${n}::int4 AS n`
         expect((yield* prepared())[0]!.count).toBe(2)
-        for (let n = 0; n < maxPreparedStatements + 100; n++) {
+        for (let n = 0; n < preparedStatements + 100; n++) {
           expect(yield* sql`SELECT ${n}::int4 AS ${sql(`n${n}`)}`).toEqual([{ [`n${n}`]: n }])
         }
-        expect((yield* prepared())[0]!.count).toBe(maxPreparedStatements)
+        expect((yield* prepared())[0]!.count).toBe(preparedStatements)
       }).pipe(Effect.provide(PgClient.layer({ ...config, maxConnections: 1 })))
     })
   )

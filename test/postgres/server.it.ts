@@ -113,7 +113,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("the 
     Effect.gen(function* () {
       const error = yield* refusal(yield* urlWith((url) => url.searchParams.set("sslmode", "verify-full")))
       expect(error._tag).toBe("PostgresUnreachable")
-      expect(error.message).toContain("SSL")
+      expect(error.message).toContain("TLS")
     })
   )
 

@@ -2,16 +2,14 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import * as PgClient from "../../src/postgres/PgClient.ts"
-import { streamChunkRows } from "../../src/postgres/stream.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { until } from "./support.ts"
 
 layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("streams", (it) => {
-  it.effect("100,000 rows arrive once, in order, in chunks, without being held", () =>
+  it.effect("100,000 rows arrive once, in order, without being held", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       let next = 1
-      let largest = 0
       let peak = 0
       globalThis.gc?.()
       const before = process.memoryUsage().heapUsed
@@ -22,41 +20,45 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("stre
         Stream.chunks,
         Stream.runForEach((rows) =>
           Effect.sync(() => {
-            largest = Math.max(largest, rows.length)
             for (const row of rows) {
               if (row.n !== next) throw new Error(`row ${row.n} came where ${next} was due`)
               next++
             }
-            if (next % 10_000 < streamChunkRows) peak = Math.max(peak, process.memoryUsage().heapUsed - before)
+            if (next % 10_000 < rows.length) peak = Math.max(peak, process.memoryUsage().heapUsed - before)
           })
         )
       )
       expect(next).toBe(100_001)
-      expect(largest).toBe(streamChunkRows)
       // All rows together are over 100 MB.
       expect(peak).toBeLessThan(80_000_000)
     })
   )
 
-  it.effect("the server is asked for no more than is consumed", () =>
+  it.effect("a reader that stands still holds up the server, not this process", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { config } = yield* TestDatabase
       yield* sql`CREATE SEQUENCE produced`
-      const consumed = yield* Effect.scoped(
+      yield* Effect.scoped(
         Effect.gen(function* () {
-          const pull = yield* Stream.toPull(sql`SELECT nextval('produced') FROM generate_series(1, 100000)`.stream)
+          const pull = yield* Stream.toPull(
+            sql`SELECT nextval('produced'), repeat('x', 1000) AS body FROM generate_series(1, 1000000)`.stream
+          )
           yield* pull
-          yield* pull
-          const other = yield* Layer.build(PgClient.layer(config))
-          return yield* Context.get(other, PgClient.PgClient)`SELECT last_value AS rows FROM produced`
+          const other = Context.get(yield* Layer.build(PgClient.layer(config)), PgClient.PgClient)
+          const waiting = Effect.map(
+            other`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'ClientWrite' AND query LIKE '%produced%'`,
+            (rows) => rows.length === 1
+          )
+          yield* until(waiting)
+          const [row] = yield* other<{ readonly rows: number }>`SELECT last_value AS rows FROM produced`
+          expect(row!.rows).toBeLessThan(1_000_000)
         })
       )
-      expect(consumed).toEqual([{ rows: 2 * streamChunkRows }])
     })
   )
 
-  for (const count of [0, 1, streamChunkRows - 1, streamChunkRows, streamChunkRows + 1, 3 * streamChunkRows]) {
+  for (const count of [0, 1, 511, 512, 513, 5_000]) {
     it.effect(`${count} rows are ${count} rows, and the connection is free afterwards`, () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -77,7 +79,6 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("stre
       expect(taken.map((row) => row.n)).toEqual([1, 2, 3])
       // The pool has one connection: the same one answers, in no transaction and without a portal.
       expect(yield* client`SELECT name FROM pg_cursors WHERE name <> ''`).toEqual([])
-      yield* until(Effect.map(client.poolState, (state) => state.idle === 1 && state.open === 1))
     })
   )
 
@@ -108,7 +109,7 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("stre
         Effect.flip
       )
       expect(division.message).toContain("division by zero")
-      expect(seen).toBe(3 * streamChunkRows)
+      expect(seen).toBeLessThan(2_000)
       expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
     })
   )

@@ -26,6 +26,18 @@ export const running = (marker: string): Effect.Effect<number, SqlError.SqlError
     return row!.count
   })
 
+/** Open sessions of the client with this name, as the server sees them; `busy` ones are inside a statement or a transaction. */
+export const sessionsOf = (
+  applicationName: string
+): Effect.Effect<{ readonly open: number; readonly busy: number }, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [row] = yield* sql<{ readonly open: number; readonly busy: number }>`
+      SELECT count(*) AS open, count(*) FILTER (WHERE state <> 'idle') AS busy FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ${applicationName}`
+    return row!
+  })
+
 /** Kills the session with this process id; returns whether there was one. */
 export const terminate = (pid: number): Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {

@@ -28,31 +28,21 @@ const roundTrips: ReadonlyArray<readonly [type: string, value: unknown, read?: u
   ["bytea", Buffer.from([0, 1, 127, 128, 255])],
   ["bytea", new Uint8Array([0, 255]), Buffer.from([0, 255])],
   ["bytea", Buffer.alloc(0)],
-  ["jsonb", { a: [1, "two", null, { three: 3.5 }], b: true }],
-  ["json", { order: 1, kept: 2 }],
   ["timestamptz", new Date("2026-11-20T10:00:00.123Z")],
   ["timestamptz", new Date("0099-01-01T00:00:00.000Z")],
   ["timestamptz", new Date("1900-01-01T00:00:00.000Z")],
-  ["timestamp", "2026-11-20 10:00:00.123456"],
+  ["timestamp", "2026-11-20 10:00:00.123456", new Date("2026-11-20T10:00:00.123Z")],
   ["date", "2026-03-29"],
-  ["time", "23:59:59.999999"],
+  ["time", "23:59:59.999999", 86_399_999_999n],
   ["uuid", "0192d3a4-0000-7000-8000-000000000001"],
   ["int4[]", []],
   ["int4[]", [1, null, -3]],
-  ["int8[]", [1, null, 9_007_199_254_740_993n]],
+  ["int8[]", [1n, null, 9_007_199_254_740_993n], [1, null, 9_007_199_254_740_993n]],
   ["numeric[]", ["1.10", null]],
   ["text[]", ["", "NULL", null, 'a"b\\c', "{x,y}", " spaced "]],
-  [
-    "text[]",
-    [
-      ["a", "b"],
-      ["c", null]
-    ]
-  ],
   ["bool[]", [true, false, null]],
   ["uuid[]", ["0192d3a4-0000-7000-8000-000000000001"]],
   ["bytea[]", [Buffer.from([0, 255]), null]],
-  ["jsonb[]", [{ a: 1 }, null]],
   ["timestamptz[]", [new Date("2026-11-20T10:00:00.123Z"), null]],
   ["date[]", ["2026-03-29", null]]
 ]
@@ -70,7 +60,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
         expect(yield* statement().values).toEqual([[read ?? value]])
         // As a column, where the server stores and sends it in the column's own type.
         yield* sql`CREATE TABLE ${sql(`column_${index}`)} (value ${cast})`
-        yield* sql`INSERT INTO ${sql(`column_${index}`)} ${sql.insert([{ value }, { value: null }])}`
+        yield* sql`INSERT INTO ${sql(`column_${index}`)} VALUES (${value}::${cast}), (${null})`
         expect(yield* sql`SELECT value FROM ${sql(`column_${index}`)}`).toEqual([...expected, { value: null }])
       })
     )
@@ -104,7 +94,7 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
     Effect.gen(function* () {
       const client = yield* PgClient
       yield* client`CREATE TABLE documents (id int4 GENERATED ALWAYS AS IDENTITY, body jsonb)`
-      const values = [[1, 2], "text", 3, null, { a: [] }]
+      const values = [[1, 2], "text", 3, null, { a: [1, "two", null, { three: 3.5 }] }]
       for (const value of values) yield* client`INSERT INTO documents ${client.insert({ body: client.json(value) })}`
       const rows = yield* client<{ readonly body: unknown }>`SELECT body FROM documents ORDER BY id`
       expect(rows.map((row) => row.body)).toEqual(values)
@@ -134,35 +124,36 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
     })
   )
 
-  it.effect("a column of unnest is the same array as its parameter alone, whatever its values", () =>
+  it.effect("a column of unnest comes back as it went in, whatever its values", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const texts = ["", "NULL", 'quotes " and \\ backslashes', "{braces}, commas", "\u0001\n\t", "电话 ☎ 🇨🇦", "\ud83d"]
       const columns: ReadonlyArray<readonly [UnnestType, ReadonlyArray<unknown>]> = [
         ["text", [...texts, null, undefined, "é".repeat(40_000)]],
-        ["text", ["a text", 5, true, null]],
         ["int2", [0, -32_768, 32_767, null]],
         ["int4", [0, -1, -2_147_483_648, 2_147_483_647, undefined]],
         ["int8", [0, -1, 2 ** 32 - 1, 2 ** 32, -(2 ** 32), -(2 ** 32) - 1, 1_763_000_000_000, null]],
         ["int8", [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 9_223_372_036_854_775_807n]],
-        ["int8", ["17", 18, 19n, null]],
         ["bool", [true, false, null]],
-        ["bool", ["yes", false]],
         ["float8", [0.5, -1, null]],
+        ["numeric", ["1.10", null]],
+        ["uuid", ["0192d3a4-0000-7000-8000-000000000001", null]],
+        ["date", ["2026-03-29", null]],
+        ["timestamptz", [new Date("2026-11-20T10:00:00.123Z"), null]],
         ["text", [null, null]],
         ["int8", []]
       ]
       for (const [type, values] of columns) {
         const rows = values.map((value) => ({ value }))
-        const cast = sql.literal(`::${type}[]`)
-        const read = yield* sql`SELECT value FROM ${unnest(rows, { value: type })}`
-        expect(read).toEqual(yield* sql`SELECT value FROM unnest(${values}${cast}) AS alone(value)`)
-        expect(read.length).toBe(values.length)
+        const read = yield* sql<{ readonly value: unknown }>`SELECT value FROM ${unnest(rows, { value: type })}`
+        expect(read.map(({ value }) => value)).toEqual(
+          values.map((value) => (value === undefined ? null : typeof value === "string" ? value.toWellFormed() : value))
+        )
       }
     })
   )
 
-  it.effect("what a column's type cannot hold is PostgreSQL's own error, in unnest too", () =>
+  it.effect("what a column's type cannot hold fails typed, and the connection works on", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns: ReadonlyArray<readonly [UnnestType, unknown]> = [
@@ -173,10 +164,10 @@ layer(freshDatabase({ maxConnections: 2 }), { excludeTestServices: true })("type
         ["text", "a\0b"]
       ]
       for (const [type, value] of columns) {
-        const cast = sql.literal(`::${type}[]`)
-        const together = yield* Effect.flip(sql`SELECT value FROM ${unnest([{ value }], { value: type })}`)
-        const alone = yield* Effect.flip(sql`SELECT value FROM unnest(${[value]}${cast}) AS alone(value)`)
-        expect(together.reason._tag).toBe(alone.reason._tag)
+        const error = yield* Effect.flip(sql`SELECT value FROM ${unnest([{ value }], { value: type })}`)
+        expect(error.reason._tag).toBe("UnknownError")
+        expect(error.isRetryable).toBe(false)
+        expect(yield* sql`SELECT 1 AS one`).toEqual([{ one: 1 }])
       }
     })
   )

@@ -15,7 +15,7 @@ import {
 } from "../../src/simulation/index.ts"
 
 /** The fixed set: seeds from 0. */
-const seeds = 400
+const seeds = 500
 
 const corpus = new URL("corpus/", import.meta.url)
 

@@ -248,3 +248,28 @@ describe("the dispatch queue", () => {
     }
   )
 })
+
+describe("an attempt's place", () => {
+  it("is free once, however often its end is told: by its answer and by what broke behind it", () => {
+    const { add, begin, permit, queue } = queueOf({ main: 2, slow: 1 })
+    permit("a")
+    add("a", 5)
+    const [one] = begin()
+    queue.end(one!, succeeded)
+    queue.end(one!, undefined)
+    expect(queue.used).toEqual({ main: 1, slow: 0 })
+    expect(begin()).toHaveLength(1)
+    expect(queue.used).toEqual({ main: 2, slow: 0 })
+  })
+
+  it("is one of the slow ones, where its endpoint has become slow while it waited for its turn", () => {
+    const { add, begin, permit, queue } = queueOf({ main: 1, slow: 1 })
+    permit("a")
+    add("a", 3)
+    const [one] = begin()
+    queue.end(one!, unanswered)
+    const [two] = begin()
+    expect(two).toMatchObject({ track: "slow" })
+    expect(queue.used).toEqual({ main: 0, slow: 1 })
+  })
+})

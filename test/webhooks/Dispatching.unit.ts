@@ -220,6 +220,27 @@ describe("the dispatcher's memory", () => {
     expect(held).toMatchObject({ attempt: 2, takenUntil: 99_000 })
   })
 
+  it("given a delivery that was let go and is taken again, then the end of its first attempt does not let the second one go", () => {
+    const { dispatching } = dispatchingOf()
+    const first = delivery("a")
+    dispatching.hold(first)
+    dispatching.release(first)
+    const second = { ...first, attempt: 2 }
+    dispatching.hold(second)
+    dispatching.release(first)
+    expect(dispatching.held.get(second.id)?.delivery).toBe(second)
+    expect(dispatching.room().characters).toBe(maximumHeldCharacters - second.body.length)
+  })
+
+  it("given an outcome that was recorded, then nothing is remembered of it", () => {
+    const { dispatching } = dispatchingOf()
+    const one = delivery("a")
+    dispatching.hold(one)
+    dispatching.recording.add(one.id)
+    dispatching.release(one)
+    expect(dispatching.recording.size).toBe(0)
+  })
+
   it("given a partition that is served elsewhere, then what waits goes back and nothing of it begins", () => {
     const { begun, dispatching } = dispatchingOf({ main: 2, slow: 1 })
     committed(dispatching, [state("a", active)], [delivery("a"), delivery("a"), delivery("a")])
@@ -283,5 +304,21 @@ describe("the dispatcher's memory", () => {
     dispatching.forgetIdle()
     expect(dispatching.workers.size).toBe(5_000)
     expect(dispatching.workers.has("busy")).toBe(true)
+  })
+
+  it("forgets an endpoint whose deliveries are over, and keeps one whose deliveries are still to be cancelled", () => {
+    const { dispatching } = dispatchingOf()
+    const over = delivery("over")
+    committed(dispatching, [state("over", active), state("deleted", active)], [over])
+    dispatching.release(over)
+    committed(dispatching, [state("more", active)], [], ["more"])
+    committed(dispatching, [state("deleted", null, 2)])
+    for (let number = 0; number < 6_000; number++) committed(dispatching, [state(`e${number}`, active)])
+    dispatching.forgetIdle()
+    expect(dispatching.workers.has("over")).toBe(false)
+    expect([...dispatching.deleted.keys()]).toEqual(["deleted"])
+    expect(dispatching.workers.has("deleted")).toBe(true)
+    // what it has in the store is looked for sooner than by the next scan
+    expect(dispatching.workers.has("more")).toBe(true)
   })
 })

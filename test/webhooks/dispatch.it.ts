@@ -281,7 +281,7 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it)
         })
       assert.strictEqual(yield* errorOf(id), "The connection was closed without an answer")
       assert.strictEqual(yield* errorOf(`${id}b`), "The connection was refused")
-      assert.strictEqual(yield* errorOf(`${id}c`), "The host name was not found")
+      assert.strictEqual(yield* errorOf(`${id}c`), "The host name has no public address")
     })
   )
 

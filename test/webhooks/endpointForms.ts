@@ -16,4 +16,4 @@ export const listForm = (id: string) => ({
   created_at: expect.any(Number)
 })
 
-export const secretForm = expect.stringMatching(/^whsec_[0-9A-Za-z]{43}$/)
+export const secretForm = expect.stringMatching(/^whsec_[0-9A-Za-z+/]{43}=$/)

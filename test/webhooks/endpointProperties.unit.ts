@@ -51,10 +51,22 @@ const naive = (history: ReadonlyArray<Happened>) => {
   const birth = history.findIndex((happened, at) => at > lastDelete && isCreated(happened))
   if (birth === -1) return null
   const life = history.slice(birth)
+  // Each asks the other about what was before: what was told once is kept.
+  const counts = new Map<number, number>()
+  const pauses = new Map<number, boolean>()
   const countAfter = (upTo: number): number => {
+    const told = counts.get(upTo) ?? countAnew(upTo)
+    counts.set(upTo, told)
+    return told
+  }
+  const pausedAfter = (upTo: number): boolean => {
+    const told = pauses.get(upTo) ?? pausedAnew(upTo)
+    pauses.set(upTo, told)
+    return told
+  }
+  const countAnew = (upTo: number): number => {
     let count = 0
     const seen = new Set<string>()
-    // a pause in between only matters because an unpause of it resets
     for (const [at, { command }] of life.slice(0, upTo).entries()) {
       if (command._tag === "RecordSuccess") {
         if (count > 0) seen.clear()
@@ -62,12 +74,14 @@ const naive = (history: ReadonlyArray<Happened>) => {
       }
       if (command._tag === "Unpause" && pausedAfter(at)) count = 0
       if (command._tag !== "RecordFailure" || command.origin !== "event" || seen.has(command.deliveryId)) continue
+      // what was in flight at the pause adds nothing
+      if (pausedAfter(at)) continue
       seen.add(command.deliveryId)
       count++
     }
     return count
   }
-  const pausedAfter = (upTo: number): boolean => {
+  const pausedAnew = (upTo: number): boolean => {
     const lastUnpause = life.slice(0, upTo).findLastIndex(({ command }) => command._tag === "Unpause")
     for (let at = lastUnpause + 1; at < upTo; at++) {
       const { command } = life[at]!

@@ -65,6 +65,11 @@ export const makeCarrierTypesReader = (columns: Columns): DatasetReader => {
     publicationDate: null,
     columns: columns.count,
     readLine,
+    keyOf: (line) => {
+      const cells = splitCsv(line)
+      const ocn = typeof cells === "string" ? "" : (cells[ocnAt] ?? "")
+      return isOcn(ocn) ? ocn : null
+    },
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "CARRIER_TYPES", records: takeFirst(waiting, atMost) }),
     shortfall: () => null,

@@ -133,6 +133,14 @@ export const makeCnacReader = (columns: Columns, publicationDate: string | null)
     publicationDate,
     columns: columns.count,
     readLine,
+    keyOf: (line) => {
+      const cells = splitCsv(line)
+      // Where a quote is missing, cells may have moved.
+      if (typeof cells === "string") return null
+      const [npa, nxx] = [cells[npaAt] ?? "", cells[nxxAt] ?? ""]
+      const known = npa.length === 3 && nxx.length === 3 && codeAt(npa, 0) >= 0 && codeAt(nxx, 0) >= 0
+      return known ? `${npa}${nxx}` : null
+    },
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "CNAC", records: takeFirst(waiting, atMost) }),
     shortfall: ({ malformed }) => {

@@ -22,6 +22,9 @@ export interface LocalFile {
 
 const addressPattern = /^([a-z][a-z0-9+.-]*):\/\//i
 
+/** Whether a source is an address and not a path, of whichever scheme: what cannot be fetched is refused by its name. */
+export const isAddress = (source: string): boolean => addressPattern.test(source)
+
 /** How messages and logs call a source: an address goes without its credentials, query and fragment. */
 export const sourceName = (source: string): string => {
   if (!addressPattern.test(source)) return source
@@ -66,6 +69,21 @@ const codeOf = (cause: unknown): string => {
 
 const tooLarge = (source: string, limits: Limits): SourceUnreadable =>
   unreadable(source, "TooLarge", `it is larger than ${limits.packedBytes} bytes`)
+
+const tookTooLong = (source: string, limits: Limits): SourceUnreadable =>
+  unreadable(source, "Timeout", `the transfer took longer than ${limits.downloadTimeoutMillis} ms`)
+
+/** Fails when nothing comes for too long. */
+const inTime = (
+  bytes: Stream.Stream<Uint8Array, SourceUnreadable>,
+  source: string,
+  limits: Limits
+): Stream.Stream<Uint8Array, SourceUnreadable> =>
+  Stream.timeoutOrElse(bytes, {
+    duration: limits.idleTimeoutMillis,
+    orElse: () =>
+      Stream.fail(unreadable(source, "Timeout", `the transfer stood still for ${limits.idleTimeoutMillis} ms`))
+  })
 
 /** Fails when more than the limit comes. */
 const bounded = <E>(
@@ -114,7 +132,12 @@ const localFile = Effect.fnUntraced(function* (
       evaluate: () => createReadStream(path),
       onError: (error) => unreadable(path, "NotReadable", `it cannot be read (${codeOf(error)})`)
     })
-    return yield* copyToTemporaryFile(bounded(bytes, path, limits), path)
+    return yield* copyToTemporaryFile(bounded(inTime(bytes, path, limits), path, limits), path).pipe(
+      Effect.timeoutOrElse({
+        duration: limits.downloadTimeoutMillis,
+        orElse: () => Effect.fail(tookTooLong(path, limits))
+      })
+    )
   }
   if (Number(size) > limits.packedBytes) return yield* tooLarge(path, limits)
   return { path, size: Number(size), source: path }
@@ -159,18 +182,14 @@ const downloaded = Effect.fnUntraced(function* (
     }
     if (Number(response.headers["content-length"] ?? 0) > limits.packedBytes) return yield* tooLarge(source, limits)
     const body = response.stream.pipe(
-      Stream.mapError((error) => unreadable(source, "Truncated", `the transfer broke off (${codeOf(error)})`)),
-      Stream.timeoutOrElse({
-        duration: limits.idleTimeoutMillis,
-        orElse: () => Stream.fail(timedOut(`the transfer stood still for ${limits.idleTimeoutMillis} ms`))
-      })
+      Stream.mapError((error) => unreadable(source, "Truncated", `the transfer broke off (${codeOf(error)})`))
     )
-    return yield* copyToTemporaryFile(bounded(body, source, limits), source)
+    return yield* copyToTemporaryFile(bounded(inTime(body, source, limits), source, limits), source)
   })
   return yield* transfer.pipe(
     Effect.timeoutOrElse({
       duration: limits.downloadTimeoutMillis,
-      orElse: () => Effect.fail(timedOut(`the transfer took longer than ${limits.downloadTimeoutMillis} ms`))
+      orElse: () => Effect.fail(tookTooLong(source, limits))
     }),
     // Redirects are counted here; and an address with a secret in its query belongs in no trace.
     Effect.provideContext(

@@ -14,6 +14,9 @@ export const listedMalformedLimit = 100
 /** Share of malformed lines above which a file is refused (decisions, "Number directory"). */
 export const malformedShareLimit = 0.01
 
+/** Malformed lines whose record is remembered, a few times what the share of a whole published file allows. */
+export const unreadKeysLimit = 8_192
+
 /** Records handed over at once. */
 export const batchRecords = 4_096
 

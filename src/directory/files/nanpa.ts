@@ -66,6 +66,8 @@ const textOf = (cell: string): string | null => {
   return single.split('"').length * 2 - 1 === inner.split('"').length ? single : null
 }
 
+const codePattern = /(?<![0-9-])[2-9][0-9]{2}-[2-9][0-9]{2}(?![0-9-])/g
+
 const n11: ReadonlyArray<number> = [211, 311, 411, 511, 611, 711, 811, 911]
 
 /** Makes the reader for a file with this header. */
@@ -147,6 +149,10 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
     publicationDate,
     columns: columns.count,
     readLine,
+    keyOf: (line) => {
+      const codes = line.match(codePattern)
+      return codes?.length === 1 ? codes[0].replace("-", "") : null
+    },
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "NANPA", records: takeFirst(waiting, atMost) }),
     shortfall: ({ malformed, terminated }) => {

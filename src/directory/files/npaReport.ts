@@ -81,6 +81,11 @@ export const makeNpaReportReader = (columns: Columns, publicationDate: string | 
     publicationDate,
     columns: columns.count,
     readLine,
+    keyOf: (line) => {
+      const cells = splitCsv(line)
+      const npa = typeof cells === "string" ? "" : (cells[npaAt] ?? "")
+      return npa.length === 3 && codeAt(npa, 0) >= 0 ? npa : null
+    },
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "NPA_REPORT", records: takeFirst(waiting, atMost) }),
     shortfall: ({ malformed }) =>

@@ -6,10 +6,10 @@
 import { createHash } from "node:crypto"
 import type { DatasetKind } from "../model.ts"
 import type { MalformedLines, Refusal } from "./errors.ts"
-import { listedMalformedLimit, malformedShareLimit, recognitionLimitBytes } from "./limits.ts"
+import { listedMalformedLimit, malformedShareLimit, recognitionLimitBytes, unreadKeysLimit } from "./limits.ts"
 import { makeLineSplitter } from "./lines.ts"
 import { printableBytes } from "./printable.ts"
-import type { Coverage, DatasetReader, Records } from "./reader.ts"
+import type { Coverage, DatasetReader, Records, Unread } from "./reader.ts"
 import { headerLines, recognize } from "./recognize.ts"
 
 /** What a file's header says about it. */
@@ -27,6 +27,7 @@ export interface Result extends Header {
   readonly records: number
   readonly malformed: MalformedLines
   readonly coverage: Coverage
+  readonly unread: Unread
   /** Of the unpacked content, hexadecimal: equal for the same file however it was packed. */
   readonly sha256: string
   readonly unpackedBytes: number
@@ -81,10 +82,17 @@ const looksLike = (head: Uint8Array, why: string | null): string => {
 
 const headBytes = 256
 
+/** A share above the limit, with as many digits as show that it is above. */
+const over = (share: number): string => {
+  const digits = [1, 2, 3, 4, 5].find((count) => Number((share * 100).toFixed(count)) > malformedShareLimit * 100) ?? 6
+  return `${(share * 100).toFixed(digits)} %`
+}
+
 /** Makes a parser for one file. */
 export const makeFileParser = (): FileParser => {
   const hash = createHash("sha256")
   const listed: Array<{ readonly line: number; readonly reason: string }> = []
+  const unreadKeys: Array<string> = []
   const header: Array<{ readonly text: string; readonly number: number }> = []
   let head: Buffer = Buffer.alloc(0)
   let bytes = 0
@@ -108,7 +116,11 @@ export const makeFileParser = (): FileParser => {
     lines++
     const reason = dataset.readLine(text)
     if (reason === null) lastLineMalformed = false
-    else countMalformed(reason, number)
+    else {
+      countMalformed(reason, number)
+      const key = unreadKeys.length < unreadKeysLimit ? dataset.keyOf(text) : null
+      if (key !== null) unreadKeys.push(key)
+    }
   }
 
   const tryHeader = (ended: boolean): void => {
@@ -185,8 +197,10 @@ export const makeFileParser = (): FileParser => {
       const missing = shortfall({ terminated, malformed })
       if (missing !== null) return refuse("Truncated", missing)
       if (malformed > lines * malformedShareLimit) {
-        const share = ((malformed / lines) * 100).toFixed(1)
-        return refuse("TooManyMalformed", `${malformed} of its ${lines} lines (${share} %) are malformed`)
+        return refuse(
+          "TooManyMalformed",
+          `${malformed} of its ${lines} lines (${over(malformed / lines)}) are malformed`
+        )
       }
       return {
         _tag: "Complete",
@@ -198,6 +212,7 @@ export const makeFileParser = (): FileParser => {
           records: lines - malformed,
           malformed: malformedLines,
           coverage: coverage(),
+          unread: { keys: unreadKeys, unknown: malformed - unreadKeys.length },
           sha256: hash.digest("hex"),
           unpackedBytes: bytes
         }

@@ -23,6 +23,14 @@ export interface Coverage {
   readonly areaCodes: ReadonlyArray<string>
 }
 
+/** Records that a file says something about, but nothing that can be read: its malformed lines do not remove them. */
+export interface Unread {
+  /** Keys of the dataset, their columns joined: `212200`, or an OCN. */
+  readonly keys: ReadonlyArray<string>
+  /** Malformed lines that may be about any record. */
+  readonly unknown: number
+}
+
 /** What is known about a file when its last line has been read. */
 export interface FileEnd {
   /** False when the last line has no line end. */
@@ -40,6 +48,8 @@ export interface DatasetReader {
   readonly columns: number
   /** Takes one data line. Null when it became a record, otherwise why it is none. */
   readonly readLine: (line: string) => string | null
+  /** The key of the record that a malformed line is about, its columns joined; null where that cannot be told for sure. */
+  readonly keyOf: (line: string) => string | null
   /** Records waiting to be taken. */
   readonly waiting: () => number
   /** Removes and answers the first waiting records. */

@@ -1,5 +1,6 @@
 /** Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints (rules 10, 13). */
-import { maximumFrameBytes } from "../../engine/limits.ts"
+import { maximumColdTimers } from "../../engine/core/timers.ts"
+import { maximumFrameBytes, maximumQueuedSignals } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
 
 export const boundedEverything: Checker = {
@@ -12,17 +13,27 @@ export const boundedEverything: Checker = {
       },
       rested: () => {
         for (const engine of simulation.living()) {
-          for (const partition of engine.engine?.local.values() ?? []) {
-            const { mailbox, memory, parts } = partition
-            if (mailbox.size > parts.config.mailboxCapacity)
-              violate(`${engine.name} has ${mailbox.size} commands waiting`)
-            for (const organization of memory.organizations.values()) {
-              if (organization.waiting > mailbox.share)
-                violate(`${organization.name} has ${organization.waiting} commands waiting`)
-            }
-            if (memory.laneCount > topology.maximumLaneActors)
-              violate(`${engine.name} has ${memory.laneCount} lane actors`)
+          let actors = 0
+          let changed = 0
+          let lanes = 0
+          for (const partition of engine.partitions()) {
+            const { counts } = partition.core.probe
+            if (counts.commands > topology.mailboxCapacity)
+              violate(`${engine.name} has ${counts.commands} commands waiting`)
+            if (counts.stalledCommands > Math.max(1, topology.mailboxCapacity / 2))
+              violate(`${engine.name} has ${counts.stalledCommands} commands that wait for actors`)
+            if (counts.largestShare > counts.maximumShare)
+              violate(`${engine.name} has ${counts.largestShare} commands of one organization waiting`)
+            if (counts.signals > maximumQueuedSignals) violate(`${engine.name} has ${counts.signals} signals waiting`)
+            if (counts.timers > counts.actors + maximumColdTimers)
+              violate(`${engine.name} has ${counts.timers} timers for ${counts.actors} actors`)
+            actors += counts.actors
+            changed += counts.changedActors
+            lanes += counts.laneActors
           }
+          // those of a log that is replayed must all be in memory until a checkpoint has them
+          if (actors > topology.maximumActors + changed) violate(`${engine.name} has ${actors} actors`)
+          if (lanes > topology.maximumLaneActors) violate(`${engine.name} has ${lanes} lane actors`)
         }
       },
       // what a crash has left behind may be more, until the next checkpoint

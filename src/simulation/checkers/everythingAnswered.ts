@@ -5,7 +5,7 @@ export const everythingAnswered: Checker = {
   name: "everything is answered",
   make: (simulation, violate) => ({
     healed: () => {
-      for (const partition of simulation.newest()?.engine?.local.values() ?? []) {
+      for (const partition of simulation.newest()?.partitions() ?? []) {
         if (partition.status._tag !== "Serving") {
           const reason = "reason" in partition.status ? `: ${partition.status.reason}` : ""
           return violate(

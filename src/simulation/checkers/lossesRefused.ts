@@ -15,7 +15,7 @@ export const lossesRefused: Checker = {
     },
     rested: () => {
       for (const engine of simulation.living()) {
-        for (const partition of engine.engine?.local.values() ?? []) {
+        for (const partition of engine.partitions()) {
           if (partition.status._tag === "Serving" && simulation.damaged.has(partition.id)) {
             violate(`${engine.name} serves partition ${partition.id} from a damaged log`)
           }

@@ -1,5 +1,6 @@
 /** The log is purged up to the second-newest checkpoint, never past a cursor, and never with what a server takes for "everything" (rule 9). */
-import { lastSequenceOf } from "../../engine/JournalMemory.ts"
+import { minimumLogReserveBytes } from "../../engine/limits.ts"
+import { lastSequenceOf } from "../../engine/memory/JournalMemory.ts"
 import type { Checker } from "../Checker.ts"
 
 export const nothingPurgedTooFar: Checker = {
@@ -10,8 +11,13 @@ export const nothingPurgedTooFar: Checker = {
       const last = lastSequenceOf(simulation.server.of(partition).log)
       if (below < 2 || below > last)
         return violate(`${by} purged partition ${partition} below ${below}, the log ends at ${last}`)
-      const [, second] = [...checkpoints.of(partition).records].sort((left, right) => right.sequence - left.sequence)
-      if (second === undefined || below > second.sequence) {
+      const { bytes } = simulation.server.of(partition).log
+      const records = [...checkpoints.of(partition).records].sort((left, right) => right.sequence - left.sequence)
+      // where not even a claim fits, the newest one has to be enough
+      const [newest, second] = records
+      const isStuck = bytes + minimumLogReserveBytes > simulation.logBytes
+      const covered = isStuck ? newest : second
+      if (covered === undefined || below > covered.sequence) {
         return violate(
           `${by} purged partition ${partition} below ${below}, the second-newest checkpoint is at ${second?.sequence ?? "none"}`
         )

@@ -1,5 +1,4 @@
 /** State from replay equals state from checkpoint plus tail equals live state (rules 5, 9, 10). */
-import type { Cell } from "../../engine/memory.ts"
 import type { Checker } from "../Checker.ts"
 import { jsonOf, nameOf } from "../Truth.ts"
 
@@ -11,33 +10,27 @@ export const statesAgree: Checker = {
   make: (simulation, violate) => {
     const { truth } = simulation
     /** States that were looked at before; a state that is in the log never changes, and at the end all are looked at again. */
-    const seen = new WeakMap<Cell, unknown>()
+    const seen = new WeakMap<object, unknown>()
     let rests = 0
     const compareLive = (all: boolean) => {
       for (const engine of simulation.living()) {
-        for (const partition of engine.engine?.local.values() ?? []) {
+        for (const partition of engine.partitions()) {
           if (partition.status._tag !== "Serving") continue
-          const { head } = partition
-          for (const organization of partition.memory.organizations.values()) {
-            for (const cells of organization.cells) {
-              if (cells === undefined) continue
-              for (const cell of cells.values()) {
-                if (!cell.loaded || (!all && seen.get(cell) === cell.state)) continue
-                seen.set(cell, cell.state)
-                const address = { organization: organization.name, kind: cell.actor.kind, key: cell.key }
-                const json = jsonOf(cell.actor, cell.state)
-                const wanted = truth.at(address, head.sequence)
-                if (json !== wanted.json) {
-                  return violate(
-                    `${engine.name} holds ${nameOf(address)} as ${json} at frame ${head.sequence}, the log says ${wanted.json}`
-                  )
-                }
-                const wakeAt = cell.actor.options.wakeAt?.(wanted.state) ?? Number.POSITIVE_INFINITY
-                if (cell.wakeAt !== wakeAt) {
-                  return violate(`${engine.name} wakes ${nameOf(address)} at ${cell.wakeAt}, the log says ${wakeAt}`)
-                }
-              }
+          const { head, probe } = partition.core
+          for (const actor of probe.actors()) {
+            const { actor: definition } = truth.history(actor)
+            if (!actor.isLoaded || (!all && seen.get(actor.token) === actor.state)) continue
+            seen.set(actor.token, actor.state)
+            const json = jsonOf(definition, actor.state)
+            const wanted = truth.at(actor, head.sequence)
+            if (json !== wanted.json) {
+              return violate(
+                `${engine.name} holds ${nameOf(actor)} as ${json} at frame ${head.sequence}, the log says ${wanted.json}`
+              )
             }
+            const wakeAt = definition.options.wakeAt?.(wanted.state) ?? Number.POSITIVE_INFINITY
+            if (actor.wakeAt !== wakeAt)
+              return violate(`${engine.name} wakes ${nameOf(actor)} at ${actor.wakeAt}, the log says ${wakeAt}`)
           }
         }
       }

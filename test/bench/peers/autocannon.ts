@@ -11,6 +11,8 @@ type Autocannon = (
   options: {
     readonly url: string
     readonly headers: Readonly<Record<string, string>>
+    readonly method: "GET" | "POST"
+    readonly body?: string
     readonly connections: number
     readonly duration: number
     readonly timeout: number
@@ -41,12 +43,14 @@ const drive = (load: Load & { readonly connections: number }): Promise<LoadResul
     let answered = 0
     let refused = 0
     let lost = 0
-    const { url, headers, connections, seconds } = load
+    const { url, headers, body, connections, seconds } = load
     const started = performance.now()
     const instance = autocannon(
       {
         url,
-        headers,
+        headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+        method: body === undefined ? "GET" : "POST",
+        ...(body === undefined ? {} : { body }),
         connections,
         duration: seconds,
         timeout: answerTimeoutSeconds,

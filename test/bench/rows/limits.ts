@@ -118,7 +118,7 @@ export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
         unit: "requests/s",
         figure: ({ limited }) => limited.requestsPerSecond,
         peer: ({ unlimited }) => unlimited.requestsPerSecond,
-        goal: atLeast(0.9),
+        goal: atLeast(0.95),
         note: loadNote
       },
       {

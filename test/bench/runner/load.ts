@@ -4,6 +4,8 @@
  * than 2xx or 3xx, or a lost connection, fails the measurement, since refusals are cheap and would flatter the figure.
  */
 import { spawnSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import type { Round } from "./benchmark.ts"
 import { type Child, ChildFailed, finished } from "./child.ts"
 import { cpuSecondsOf } from "./cpu.ts"
@@ -20,6 +22,8 @@ export const answerTimeoutSeconds = 10
 export interface Load {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** JSON to post; without it the load reads. */
+  readonly body?: string
   readonly seconds: number
 }
 
@@ -63,15 +67,29 @@ export const parseWrk = (text: string): LoadResult => {
   }
 }
 
+/** wrk takes a method and a body from a script only. Its long quotes begin at a level that the body does not end. */
+const postScript = (folder: string, body: string): string => {
+  const path = join(folder, "post.lua")
+  const lines = [
+    `wrk.method = "POST"`,
+    `wrk.headers["Content-Type"] = "application/json"`,
+    `wrk.body = [==[${body}]==]`
+  ]
+  writeFileSync(path, lines.join("\n"))
+  return path
+}
+
 const wrk = (version: string): Generator => ({
   name: version,
   open: ({ workbench }) => ({
     run: async (load) => {
       const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`])
+      const posts = load.body === undefined ? [] : ["-s", postScript(workbench.folder, load.body)]
       const child = workbench.start("wrk", [
         ...["-t", "1", "-c", `${connections}`, "-d", `${load.seconds}s`, "--latency"],
         ...["--timeout", `${answerTimeoutSeconds}s`],
         ...headers,
+        ...posts,
         load.url
       ])
       return parseWrk(await finished(child, "wrk"))

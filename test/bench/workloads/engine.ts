@@ -8,6 +8,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
 import type { AskError } from "../../../src/engine/errors.ts"
+import { internals } from "../../../src/engine/shell/internals.ts"
 import { Latencies, type LoopSample, sampleOf } from "./latencies.ts"
 import { admit, look, organizationOf, Sender } from "./mail.ts"
 import { startServers } from "./servers.ts"
@@ -83,7 +84,7 @@ const openLoop = (ask: Ask, { callers, duePerSecond = 1 }: EngineLoad, latencies
 
 const framesOf = (engine: Engine["Service"]) =>
   Effect.map(
-    Effect.forEach([...engine.local.values()], (partition) => Effect.orDie(partition.log!.state)),
+    Effect.forEach([...internals(engine).partitions.values()], (partition) => Effect.orDie(partition.log!.state)),
     (states) => states.reduce((sum, { lastSequence }) => sum + lastSequence, 0)
   )
 

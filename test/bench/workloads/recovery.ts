@@ -7,6 +7,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Context, Effect, Layer, Scope } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
+import { internals } from "../../../src/engine/shell/internals.ts"
 import { admit, look, organizationOf, Sender } from "./mail.ts"
 import type { Addresses } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
@@ -66,7 +67,7 @@ const recover = Effect.fnUntraced(function* (load: RecoveryLoad) {
     const mails = yield* engine.ask(Sender, { organization: organizationOf(index) }, look)
     if (mails !== expected) throw new Error(`${organizationOf(index)} has ${mails} mails, not ${expected}`)
   }
-  const { lastSequence } = yield* engine.local.get(0)!.log!.state
+  const { lastSequence } = yield* internals(engine).partitions.get(0)!.log!.state
   return { readySeconds, lastSequence } satisfies RecoverySample
 })
 

@@ -36,6 +36,7 @@ describe("the bundled snapshot", () => {
         lines: 192_982,
         records: 192_982,
         malformed: { total: 0, listed: [] },
+        unread: { keys: [], unknown: 0 },
         sha256: "3e5f4a20a347ec8a3457918477054a5e9373e28d57c95331f5a26375ac1d6857",
         unpackedBytes: 38_982_593
       })

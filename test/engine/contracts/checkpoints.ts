@@ -61,6 +61,18 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("a deployment has an id from when its partitions are fixed, and never another one", () =>
+    Effect.gen(function* () {
+      const { checkpoints } = yield* fresh
+      yield* checkpoints.fixPartitions(8)
+      const first = yield* checkpoints.deployment
+      assert.isAbove(first?.id.length ?? 0, 0)
+      assert.isAbove(first?.home.length ?? 0, 0)
+      yield* checkpoints.fixPartitions(16)
+      assert.deepStrictEqual(yield* checkpoints.deployment, first)
+    })
+  )
+
   it.effect("a partition without checkpoints has nothing", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh
@@ -304,6 +316,39 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("a page of timers is full while there are more, however many superseded ones stand before them", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const keys = Array.from({ length: 40 }, (_, index) => `key ${String(index).padStart(2, "0")}`)
+      yield* save(
+        checkpoints,
+        partition,
+        0,
+        5,
+        keys.map((key, index) => row(key, 5, 1, 100 + index))
+      )
+      // the first thirty have rung: some are over, some sleep, some wait for later
+      yield* save(
+        checkpoints,
+        partition,
+        5,
+        9,
+        keys
+          .slice(0, 30)
+          .map((key, index) => row(key, 9, index % 3 === 0 ? null : 2, index % 3 === 2 ? 1_000 + index : null))
+      )
+      const found: Array<string> = []
+      let after: (ActorAddress & { readonly wakeAt: number }) | undefined
+      while (true) {
+        const page = yield* checkpoints.timers(partition, { through: 9, after, limit: 4 })
+        found.push(...names(page))
+        if (page.length < 4) break
+        after = page[page.length - 1]
+      }
+      assert.deepStrictEqual(found, [...keys.slice(30), ...keys.slice(0, 30).filter((_, index) => index % 3 === 2)])
+    })
+  )
+
   it.effect("pruning keeps what the two newest checkpoints need, and no more", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh
@@ -338,6 +383,37 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("pruning tells actors apart by organization, kind and key", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const others = [address("a"), address("a", "org_2"), address("a", "org_1", "counter"), address("b")]
+      const at = (sequence: number, of: ReadonlyArray<ActorAddress>): ReadonlyArray<ActorRow> =>
+        of.map((one) => ({ ...one, sequence, version: 1, state: "1", wakeAt: null }))
+      yield* save(checkpoints, partition, 0, 10, at(10, others))
+      yield* save(checkpoints, partition, 10, 20, at(20, others.slice(0, 1)))
+      yield* save(checkpoints, partition, 20, 30, [])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 1, checkpoints: 1 })
+      const left = yield* checkpoints.load(partition, others, 30)
+      assert.deepStrictEqual(
+        left.map((found) => [found.organization, found.kind, found.key, found.sequence].join(" ")).toSorted(),
+        ["org_1 account a 20", "org_1 account b 10", "org_1 counter a 10", "org_2 account a 10"]
+      )
+    })
+  )
+
+  it.effect("discarding takes what is above its place, and nothing at it", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      for (const sequence of [1, 2, 3, 4])
+        yield* save(checkpoints, partition, sequence - 1, sequence, [row("a", sequence, sequence)])
+      assert.deepStrictEqual(yield* checkpoints.discardAbove(partition, 2), { rows: 2, checkpoints: 2 })
+      assert.deepStrictEqual(yield* checkpoints.list(partition), [recordAt(partition, 2), recordAt(partition, 1)])
+      assert.deepStrictEqual(states(yield* checkpoints.load(partition, [address("a")], 100)), [["a", 2, "2"]])
+      assert.deepStrictEqual(yield* checkpoints.discardAbove(partition, 2), { rows: 0, checkpoints: 0 })
+      yield* save(checkpoints, partition, 2, 3, [row("a", 3, "again")])
+    })
+  )
+
   it.effect("discarding goes back to an older checkpoint, from which saving goes on", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh
@@ -359,6 +435,10 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       assert.deepStrictEqual(yield* checkpoints.discardAbove(partition, 0), { rows: 3, checkpoints: 2 })
       assert.deepStrictEqual(yield* checkpoints.list(partition), [])
       yield* save(checkpoints, partition, 0, 1, [row("a", 1, 1)])
+      // what is superseded from the beginning on is pruned again
+      yield* save(checkpoints, partition, 1, 2, [row("a", 2, 2)])
+      yield* save(checkpoints, partition, 2, 3, [row("a", 3, 3)])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 1, checkpoints: 1 })
     })
   )
 }

@@ -265,6 +265,54 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
     })
   )
 
+  it.effect("parked records are counted as they come and go, each once", () =>
+    Effect.gen(function* () {
+      const { cursors, partition } = yield* fresh
+      const record = (organization: string, sequence: number) =>
+        parkedRecord(partition, organization, sequence, Number(organization.at(-1)))
+      const counts = Effect.all([
+        cursors.parkedCount(partition, "sql"),
+        cursors.parkedCount(partition, "sql", "org_1"),
+        cursors.parkedCount(partition, "sql", "org_2"),
+        cursors.parkedCount(partition, "mail")
+      ])
+      const named = (page: { readonly after?: string; readonly limit: number }) =>
+        Effect.map(cursors.parkedOrganizations(partition, "sql", page), (found) =>
+          found.map(({ count, organization }) => [organization, count])
+        )
+      const park = (from: number, to: number, records: ReadonlyArray<ParkedRecord>) =>
+        cursors.transact(
+          { partition, reactor: "sql", from: from === 0 ? start : at(from), to: at(to) },
+          cursors.park(records)
+        )
+      assert.deepStrictEqual(yield* counts, [0, 0, 0, 0])
+      yield* park(0, 5, [record("org_1", 4), record("org_1", 5), record("org_2", 5), record("org_3", 5)])
+      yield* park(5, 6, [record("org_1", 4), record("org_1", 6)])
+      yield* Effect.flip(
+        cursors.transact({ partition, reactor: "sql", from: at(5), to: at(7) }, cursors.park([record("org_2", 7)]))
+      )
+      assert.deepStrictEqual(yield* counts, [5, 3, 1, 0])
+      assert.deepStrictEqual(yield* named({ limit: 2 }), [
+        ["org_1", 3],
+        ["org_2", 1]
+      ])
+      assert.deepStrictEqual(yield* named({ limit: 2, after: "org_2" }), [["org_3", 1]])
+      yield* cursors.unpark([record("org_1", 4), record("org_1", 5)], Effect.void)
+      yield* Effect.flip(cursors.unpark([record("org_1", 6)], Effect.fail("still broken")))
+      yield* cursors.unpark([record("org_2", 5)], Effect.void)
+      assert.deepStrictEqual(yield* counts, [2, 1, 0, 0])
+      assert.deepStrictEqual(yield* named({ limit: 9 }), [
+        ["org_1", 1],
+        ["org_3", 1]
+      ])
+      const among = yield* cursors.transact(
+        { partition, reactor: "sql", from: at(6), to: at(8) },
+        cursors.parkedAmong(partition, "sql", ["org_1", "org_2", "org_3"])
+      )
+      assert.deepStrictEqual([...among].sort(), ["org_1", "org_3"])
+    })
+  )
+
   it.effect("records leave the parking place with the effects of their retry, or not at all", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
@@ -279,6 +327,27 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
       assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), records.slice(1))
       assert.deepStrictEqual(yield* written, ["retried"])
     })
+  )
+
+  it.effect(
+    "a record that leaves takes no other one with it: of its frame, of its organization, of another reactor",
+    () =>
+      Effect.gen(function* () {
+        const { cursors, partition } = yield* fresh
+        const [first, ...others] = [
+          parkedRecord(partition, "org_1", 5, 0),
+          parkedRecord(partition, "org_1", 5, 1),
+          parkedRecord(partition, "org_1", 6, 0),
+          parkedRecord(partition, "org_2", 5, 2)
+        ] as const
+        const mail = { ...first, reactor: "mail" }
+        yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(6) }, cursors.park([first, ...others]))
+        yield* cursors.transact({ partition, reactor: "mail", from: start, to: at(6) }, cursors.park([mail]))
+        yield* cursors.unpark([first], Effect.void)
+        assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), others.slice(0, 2))
+        assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_2", 10), others.slice(2))
+        assert.deepStrictEqual(yield* cursors.parked(partition, "mail", "org_1", 10), [mail])
+      })
   )
 
   it.effect("a reset cursor is where it was told, whatever it was", () =>

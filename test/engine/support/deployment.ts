@@ -1,19 +1,21 @@
 /** A deployment in memory whose stores outlive the engines on it, as disks outlive processes. */
 import { Context, Effect, Exit, Layer, type Scope } from "effect"
 import * as Scopes from "effect/Scope"
+import { TestClock } from "effect/testing"
 import type { Checkpoints } from "../../../src/engine/Checkpoints.ts"
-import * as CheckpointsMemory from "../../../src/engine/CheckpointsMemory.ts"
 import type { Cursors } from "../../../src/engine/Cursors.ts"
-import * as CursorsMemory from "../../../src/engine/CursorsMemory.ts"
 import type { EngineConfig } from "../../../src/engine/config.ts"
 import { Engine, type EngineOptions, layer } from "../../../src/engine/Engine.ts"
 import type { Journal } from "../../../src/engine/Journal.ts"
-import * as JournalMemory from "../../../src/engine/JournalMemory.ts"
+import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
+import * as CursorsMemory from "../../../src/engine/memory/CursorsMemory.ts"
+import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
+import * as SignalsMemory from "../../../src/engine/memory/SignalsMemory.ts"
 import { layerLocal, type Placement } from "../../../src/engine/Placement.ts"
 import { layerNone, type Remote } from "../../../src/engine/Remote.ts"
 import type { Signals } from "../../../src/engine/Signals.ts"
-import * as SignalsMemory from "../../../src/engine/SignalsMemory.ts"
-import { type Sabotage, SabotageReference } from "../../../src/engine/sabotage.ts"
+import { internals } from "../../../src/engine/shell/internals.ts"
+import type { Partition } from "../../../src/engine/shell/Partition.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
 
 export interface Deployment {
@@ -37,7 +39,6 @@ export interface StartOptions extends Partial<EngineOptions<never>> {
   readonly placementLayer?: Layer.Layer<Placement>
   readonly remoteLayer?: Layer.Layer<Remote>
   readonly signalsLayer?: Layer.Layer<Signals>
-  readonly sabotage?: ReadonlyArray<Sabotage>
   readonly config?: Partial<EngineConfig>
 }
 
@@ -54,8 +55,7 @@ export const start = (
 ): Effect.Effect<Running, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scopes.fork(yield* Effect.scope)
-    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, sabotage, ...others } =
-      options
+    const { checkpointsLayer, config, cursorsLayer, journalLayer, placementLayer, remoteLayer, ...others } = options
     const { signalsLayer, ...rest } = others
     const engineLayer = layer({
       actors: [Counter, Account, Reminder],
@@ -69,14 +69,25 @@ export const start = (
         cursorsLayer ?? CursorsMemory.layerOf(deployment.cursors),
         placementLayer ?? layerLocal,
         signalsLayer ?? SignalsMemory.layerOf(deployment.signals),
-        remoteLayer ?? layerNone,
-        Layer.succeed(SabotageReference, new Set(sabotage ?? []))
+        remoteLayer ?? layerNone
       ])
     )
     const context = yield* Layer.buildWithScope(engineLayer, scope)
     return { engine: Context.get(context, Engine), stop: Scopes.close(scope, Exit.void) }
   })
 
+/** A partition that runs here, for looks that its users do not have. */
+export const partitionIn = (engine: Engine["Service"], id = 0): Partition => internals(engine).partitions.get(id)!
+
 /** Starts an engine and waits until it serves. */
 export const serving = (deployment: Deployment, options: StartOptions = {}) =>
   Effect.tap(start(deployment, options), ({ engine }) => engine.ready)
+
+/** Time goes by in steps, between which all fibers get their turns, as they would in reality. */
+export const elapse = (seconds: number, stepMillis = 500): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (let left = seconds * 1_000; left > 0; left -= stepMillis) {
+      yield* TestClock.adjust(Math.min(left, stepMillis))
+      for (let turn = 0; turn < 20; turn++) yield* Effect.yieldNow
+    }
+  })

@@ -9,7 +9,7 @@ import {
   type PublishRequest,
   type StoredFrame
 } from "../../../src/engine/Journal.ts"
-import { type JournalStore, openLog, publishTo } from "../../../src/engine/JournalMemory.ts"
+import { type JournalStore, openLog, publishTo, surveyLogs } from "../../../src/engine/memory/JournalMemory.ts"
 
 /** What becomes of one publish attempt. */
 export type PublishFault =
@@ -36,6 +36,8 @@ export interface FaultyLog {
   readonly states: Array<LogState>
   /** Every publish attempt. */
   readonly attempts: Array<PublishRequest>
+  /** How often the log was asked for its state. */
+  looks: number
   /** Stores what was late. */
   readonly deliverLate: () => void
   /** Awaited before each publish is stored, so that a test can look while an append is under way. */
@@ -53,6 +55,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
     disconnected: false,
     states: [],
     attempts: [],
+    looks: 0,
     gate: Effect.void,
     deliverLate: () => {
       for (const request of late.splice(0)) publishTo(store.log(partition), request, store.maximumBytes)
@@ -65,6 +68,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
         Journal,
         Journal.of({
           maximumMessageBytes: 1024 * 1024,
+          survey: (partitions) => Effect.sync(() => surveyLogs(store, partitions)),
           open: (opened) => Effect.succeed(opened === partition ? log : openLog(store, opened))
         })
       )
@@ -83,6 +87,9 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
     )
   const log: Log = {
     ...truth,
+    get deployment() {
+      return store.log(partition).deployment
+    },
     publish: (request) =>
       Effect.gen(function* () {
         faulty.attempts.push(request)
@@ -109,6 +116,7 @@ export const makeFaultyLog = (store: JournalStore, partition = 0): FaultyLog => 
     get state() {
       return reach(
         Effect.suspend(() => {
+          faulty.looks++
           const scripted = faulty.states.shift()
           return scripted === undefined ? truth.state : Effect.succeed(scripted)
         })

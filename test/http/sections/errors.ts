@@ -36,7 +36,6 @@ const unknown = [
   ["/v1/talks", envelope("not_found")],
   ["/v1/sender", envelope("not_found")],
   ["/v1", envelope("not_found")],
-  ["/", envelope("not_found")],
   ["/favicon.ico", envelope("not_found")],
   ["/nothing", envelope("not_found")]
 ] as const

@@ -81,7 +81,11 @@ export const stoppingSection = (platform: () => TestPlatform): void => {
       await request(`${adminUrl}/admin/v1/none`, { headers: { authorization: `Bearer ${platform().adminKey}` } })
     })
 
-    it("traces of requests reached the collector", async () => {
+    it("traces of requests reached the collector where there is one", async () => {
+      if (!platform().isObserved) {
+        expect(platform().collector.exports()).toEqual([])
+        return
+      }
       await expect
         .poll(
           () =>
@@ -110,7 +114,7 @@ export const stoppingSection = (platform: () => TestPlatform): void => {
 
     it("no secret is in a trace, a metric or a log that was exported", async () => {
       const exports = platform().collector.exports()
-      expect(exports.length).toBeGreaterThan(0)
+      expect(exports.length > 0).toBe(platform().isObserved)
       const texts = exports.map(({ body, headers, path }) => `${path}\n${headers}\n${body}`)
       expect(leaksIn(texts, platform().secrets)).toEqual([])
     })

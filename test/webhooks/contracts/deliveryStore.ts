@@ -113,6 +113,21 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
     })
   )
 
+  it.effect("gives what was given back again in the lane that it came from", () =>
+    Effect.gen(function* () {
+      const { put, store, take } = yield* fresh
+      for (const lane of [lanes.first, lanes.retry, lanes.asked]) {
+        const id = yield* put({ lane })
+        const [taken] = yield* take({ lane })
+        assert.deepStrictEqual([...(yield* store.record([returned(taken!, now)], now))], [id])
+        assert.deepStrictEqual(
+          (yield* take({ lane })).map((one) => [one.id, one.lane, one.attempt]),
+          [[id, lane, 1]]
+        )
+      }
+    })
+  )
+
   it.effect("keeps what is taken for longer, unless somebody else has it", () =>
     Effect.gen(function* () {
       const { put, store, take } = yield* fresh

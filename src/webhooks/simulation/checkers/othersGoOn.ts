@@ -1,8 +1,14 @@
 /** An endpoint that answers well has its first attempts soon, whatever the others do: a dead one does not hold it up. */
+import { lanes } from "../../deliveryModel.ts"
+import type { DeliveryOrigin } from "../../endpointModel.ts"
 import type { Checker } from "../Observer.ts"
 
 /** Between the reactor's commit and the request. A scan and a few messages; behind an endpoint that hangs it would be seconds. */
 const boundMillis = 1_200
+
+/** First attempts, and tests, which somebody waits for. */
+const isFirst = ({ lane, origin }: { readonly lane: number; readonly origin: DeliveryOrigin }) =>
+  lane === lanes.first || (lane === lanes.asked && origin === "test")
 
 /** What a crash, an outage or a wrong clock has left takes a lease to be found. */
 const calmMillis = 15_000
@@ -27,13 +33,15 @@ export const othersGoOn: Checker = {
           else if (!wellSince.has(id)) wellSince.set(id, simulation.world.now)
         }
       },
-      decided: (endpointId) => wellSince.delete(endpointId),
+      decided: (endpointId, { _tag }) => {
+        if (_tag !== "RequestTest") wellSince.delete(endpointId)
+      },
       sent: ({ at, deliveryId, endpointId }) => {
         if (seen.has(deliveryId)) return
         seen.add(deliveryId)
         const job = simulation.data.jobs.jobs.get(deliveryId)
         const well = wellSince.get(endpointId)
-        if (job?.lane !== 0 || well === undefined || at - simulation.disturbedAt < calmMillis) return
+        if (job === undefined || !isFirst(job) || well === undefined || at - simulation.disturbedAt < calmMillis) return
         const since = simulation.committedAt.get(deliveryId)
         if (since === undefined || since < Math.max(well + 5_000, simulation.disturbedAt + calmMillis)) return
         if (
@@ -43,7 +51,7 @@ export const othersGoOn: Checker = {
           )
         )
           return
-        simulation.marks.reach("a well endpoint among others")
+        simulation.marks.reach(`a well endpoint among others${job.lane === lanes.asked ? ", tested" : ""}`)
         if (at - since > boundMillis)
           violate(`${endpointId} answers well and waited ${(at - since).toFixed(0)} ms for ${deliveryId}`)
       }

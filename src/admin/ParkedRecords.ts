@@ -1,0 +1,143 @@
+/**
+ * Records that a reactor of the running platform could not process, as work for operators (`sluice parked`). Needs `Engine` and `AdminActs`; a command
+ * without a running platform has none, and says so.
+ */
+import { Context, Data, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import type { CursorsUnavailable, ParkedRecord } from "../engine/Cursors.ts"
+import { Engine, type EngineRefused } from "../engine/Engine.ts"
+import {
+  countParkedRecords,
+  dismissParked,
+  listParked,
+  type ParkedList,
+  type RetriedParked,
+  reactorNamed,
+  retryParked,
+  showParkedRecords
+} from "../engine/operator/parked.ts"
+import { AdminActs } from "./AdminActs.ts"
+
+/** There is no such record or reactor, or no engine that runs. */
+export class NothingParked extends Data.TaggedError("NothingParked")<{ readonly message: string }> {}
+
+/** The stores cannot be reached; nothing was done. */
+export class ParkedUnavailable extends Data.TaggedError("ParkedUnavailable")<{ readonly message: string }> {}
+
+type Failure = NothingParked | ParkedUnavailable
+
+/** Where a record stands in its organization's log. */
+export interface Place {
+  readonly sequence: number
+  readonly index: number
+}
+
+/** Records that one request tries again at most: it has ten seconds. */
+const retriedAtOnce = 500
+
+export class ParkedRecords extends Context.Service<
+  ParkedRecords,
+  {
+    /** Whose records are parked; `reactor` need not be named where there is but one. */
+    readonly list: (
+      reactor: string | undefined,
+      page: { readonly after?: string | undefined; readonly limit: number }
+    ) => Effect.Effect<ParkedList, Failure>
+    /** The first of an organization's parked records. */
+    readonly show: (
+      organization: string,
+      reactor: string | undefined,
+      limit: number
+    ) => Effect.Effect<{ readonly reactor: string; readonly records: ReadonlyArray<ParkedRecord> }, Failure>
+    /** Tries some of an organization's parked records again, in order. Recorded with each transaction that lets some go. */
+    readonly retry: (
+      organization: string,
+      reactor: string | undefined
+    ) => Effect.Effect<RetriedParked & { readonly reactor: string }, Failure>
+    /** Takes an organization's first parked record away without its effects. Recorded in the same transaction. */
+    readonly dismiss: (
+      organization: string,
+      reactor: string | undefined,
+      place: Place
+    ) => Effect.Effect<{ readonly reactor: string; readonly left: number }, Failure>
+  }
+>()("sluice/admin/ParkedRecords") {
+  static readonly layer: Layer.Layer<ParkedRecords, never, Engine | AdminActs> = Layer.effect(
+    ParkedRecords,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const acts = yield* AdminActs
+      return ParkedRecords.of({
+        list: (reactor, page) =>
+          failing(Effect.flatMap(reactorNamed(engine, reactor), (name) => listParked(engine, name, page))),
+        show: (organization, reactor, limit) =>
+          failing(
+            Effect.gen(function* () {
+              const name = yield* reactorNamed(engine, reactor)
+              return { reactor: name, records: yield* showParkedRecords(engine, name, organization, limit) }
+            })
+          ),
+        retry: (organization, reactor) =>
+          failing(
+            Effect.gen(function* () {
+              const name = yield* reactorNamed(engine, reactor)
+              const done = yield* retryParked(engine, engine.partitionOf(organization), name, organization, {
+                limit: retriedAtOnce,
+                alongside: (records) =>
+                  acts.record("parked.retried", organization, {
+                    reactor: name,
+                    records: records.length,
+                    from: placeOf(records[0]!),
+                    through: placeOf(records[records.length - 1]!)
+                  })
+              })
+              return { reactor: name, ...done }
+            })
+          ),
+        dismiss: (organization, reactor, place) =>
+          failing(
+            Effect.gen(function* () {
+              const name = yield* reactorNamed(engine, reactor)
+              const isDone = yield* dismissParked(engine, engine.partitionOf(organization), name, organization, {
+                record: place,
+                alongside: ([record]) =>
+                  acts.record("parked.dismissed", organization, {
+                    reactor: name,
+                    record: placeOf(record!),
+                    error: record!.error
+                  })
+              })
+              if (!isDone) {
+                return yield* new NothingParked({
+                  message: `the record ${place.sequence}/${place.index} is not the first of ${organization} that is parked at ${name}`
+                })
+              }
+              return { reactor: name, left: yield* countParkedRecords(engine, name, organization) }
+            })
+          )
+      })
+    })
+  )
+
+  static readonly layerNone: Layer.Layer<ParkedRecords> = Layer.sync(ParkedRecords, () => {
+    const none = Effect.fail(
+      new NothingParked({ message: "no platform is running here that has reactors; start it first" })
+    )
+    return ParkedRecords.of({ list: () => none, show: () => none, retry: () => none, dismiss: () => none })
+  })
+}
+
+const placeOf = ({ index, sequence }: Place): string => `${sequence}/${index}`
+
+const failing = <A>(effect: Effect.Effect<A, EngineRefused | CursorsUnavailable | SqlError.SqlError | Failure>) =>
+  Effect.mapError(effect, (error): Failure => {
+    switch (error._tag) {
+      case "EngineRefused":
+        return new NothingParked({ message: error.message })
+      case "CursorsUnavailable":
+      case "SqlError":
+        return new ParkedUnavailable({ message: error.message })
+      default:
+        return error
+    }
+  })

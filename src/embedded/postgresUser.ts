@@ -1,0 +1,155 @@
+/**
+ * Who runs the embedded PostgreSQL. It refuses root, so as root it gets a user id of its own that nothing else on the
+ * machine uses: the files of `nobody` belong to every program that runs as nobody, and whoever can write `pg_hba.conf` is
+ * the database's superuser. The cluster's owner is how the data folder remembers that id. Needs no service.
+ */
+import { execFile } from "node:child_process"
+import { constants } from "node:fs"
+import { copyFile, type FileHandle, lstat, open, readdir, readFile, rename, stat } from "node:fs/promises"
+import { userInfo } from "node:os"
+import { join } from "node:path"
+import { Effect } from "effect"
+
+export interface SystemUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** `nobody` on every Linux: the account that has a name everywhere, and that other programs use too. */
+export const NOBODY: SystemUser = { uid: 65_534, gid: 65_534 }
+
+/** Ids that Debian sets aside for packages that ask for one, and that few do; every container maps those below 65,536. */
+const OWN_IDS = { first: 62_000, count: 2_900 }
+
+/** What a program answers, undefined if it fails or is not there. */
+const answerOf = (program: string, args: ReadonlyArray<string>, user?: SystemUser): Promise<string | undefined> =>
+  new Promise((resolve) =>
+    execFile(program, [...args], { timeout: 10_000, cwd: "/", ...user }, (error, stdout) =>
+      resolve(error === null ? stdout.trim() : undefined)
+    )
+  )
+
+/** User and group ids that have a name or a process. */
+const idsInUse = async (): Promise<ReadonlySet<number>> => {
+  const used = new Set<number>()
+  for (const file of ["/etc/passwd", "/etc/group"]) {
+    for (const line of (await readFile(file, "utf8").catch(() => "")).split("\n")) used.add(Number(line.split(":")[2]))
+  }
+  for (const name of await readdir("/proc")) {
+    if (!/^\d+$/.test(name)) continue
+    const { uid, gid } = await stat(`/proc/${name}`).catch(() => ({ uid: 0, gid: 0 }))
+    used.add(uid).add(gid)
+  }
+  return used
+}
+
+/** Whether a directory service (which no file shows) knows the id; where there is no `getent` there is no such service. */
+const hasName = async (id: number): Promise<boolean> => {
+  const [user, group] = await Promise.all(["passwd", "group"].map((table) => answerOf("getent", [table, `${id}`])))
+  return user !== undefined || group !== undefined
+}
+
+/** An id that nobody on this machine has. The seed spreads the data folders of one machine over the range. */
+const unusedId = async (seed: string): Promise<number> => {
+  const used = await idsInUse()
+  const start = Number.parseInt(/[0-9a-f]{8}$/.exec(seed)?.[0] ?? "0", 16)
+  for (let step = 0; step < OWN_IDS.count; step++) {
+    const id = OWN_IDS.first + ((start + step) % OWN_IDS.count)
+    if (!used.has(id) && !(await hasName(id))) return id
+  }
+  throw new Error(`no user id from ${OWN_IDS.first} to ${OWN_IDS.first + OWN_IDS.count - 1} is free`)
+}
+
+/** As root: the cluster's owner, or where that is root or nobody (or there is no cluster yet) an id of its own. */
+export const chooseOwner = async (cluster: string, seed: string): Promise<SystemUser> => {
+  const owner = await stat(cluster).catch(() => undefined)
+  if (owner !== undefined && owner.uid !== 0 && owner.uid !== NOBODY.uid) return { uid: owner.uid, gid: owner.gid }
+  const id = await unusedId(seed)
+  return { uid: id, gid: id }
+}
+
+/**
+ * Gives a folder and all that is in it to the user, from the top: once a folder has its new owner, the old one can put
+ * nothing into it any more, whatever it still has open, so no link that an enemy places on the way is followed. The
+ * folder itself belongs to root until all is done: one that is interrupted is begun again.
+ */
+export const handOver = async (folder: string, user: SystemUser): Promise<void> => {
+  const handle = await openFolder(folder)
+  try {
+    await handle.chown(0, 0)
+    await giveEntries(handle, folder, user)
+    await handle.chown(user.uid, user.gid)
+  } finally {
+    await handle.close()
+  }
+}
+
+const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+
+const giveEntries = async (folder: FileHandle, name: string, user: SystemUser): Promise<void> => {
+  // By the open folder and not by its name, which could be another's by now.
+  const here = `/proc/self/fd/${folder.fd}`
+  for (const entry of await readdir(here)) {
+    const path = join(here, entry)
+    const found = await lstat(path)
+    if (found.isFile() && found.nlink === 1) await giveFile(path, user)
+    else if (found.isDirectory()) {
+      const inner = await openFolder(path)
+      try {
+        await inner.chown(user.uid, user.gid)
+        await giveEntries(inner, join(name, entry), user)
+      } finally {
+        await inner.close()
+      }
+    } else throw new Error(`${join(name, entry)} is no file of a database cluster`)
+  }
+}
+
+/** Settings are copied: who had the old file open may go on writing to it, and nobody reads that one. */
+const giveFile = async (path: string, user: SystemUser): Promise<void> => {
+  if (path.endsWith(".conf")) {
+    await copyFile(path, `${path}.new`)
+    await rename(`${path}.new`, path)
+  }
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    await handle.chown(user.uid, user.gid)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** How `initdb`, which asks for its user's name, is run for a user that has none. */
+export type Naming =
+  /** The user has a name. */
+  | { readonly _tag: "Named" }
+  /** A program before it that gives it the name of nobody, in a user namespace; outside it stays the user it is. */
+  | { readonly _tag: "Wrapped"; readonly program: string; readonly args: ReadonlyArray<string> }
+  /** It cannot be given a name here, in a clause. */
+  | { readonly _tag: "Nameless"; readonly reason: string }
+
+const UNSHARE = ["/usr/bin/unshare", "/bin/unshare"]
+
+/** Finds out how `initdb` can be run for the user; undefined is the user of this process. */
+export const namingOf = (user: SystemUser | undefined): Effect.Effect<Naming> =>
+  Effect.promise(async () => {
+    if (user === undefined && hasOwnName()) return { _tag: "Named" }
+    const mapped = ["-U", `--map-user=${NOBODY.uid}`, "--"]
+    for (const program of process.platform === "linux" ? UNSHARE : []) {
+      const name = await answerOf(program, [...mapped, "id", "-un"], user)
+      if (name !== undefined && name !== "") return { _tag: "Wrapped", program, args: mapped }
+    }
+    return {
+      _tag: "Nameless",
+      reason: `the user id ${user?.uid ?? process.getuid?.()} has no name here (no line in /etc/passwd), which making a database cluster needs; add one, start Sluice as a user with a name, or set DATABASE_URL to a server`
+    }
+  })
+
+const hasOwnName = (): boolean => {
+  try {
+    userInfo()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * How actors come into a partition's memory beside its drains (architecture, rules 10 and 16): asked for in batches, with what waits for each of
+ * them kept in order. A store that fails or hangs costs those who wait, and nobody else.
+ */
+import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import { Unavailable } from "../errors.ts"
+import { loadHoldMillis } from "../limits.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import { type Cell, Entry, type LaneAsk } from "./actors.ts"
+import { assert } from "./assert.ts"
+import { type LoadBatch, Loads } from "./loads.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import type { CoreHost } from "./protocol.ts"
+import { fill } from "./rows.ts"
+import { checkTouches, quarantined } from "./rules.ts"
+import type { Timers } from "./timers.ts"
+
+const retryAfterMillis = 1_000
+
+/** A due timer that finds no room for its actor is tried again after so long, milliseconds. */
+const deferMillis = 100
+
+const nameOf = ({ key, kind, organization }: TimerRow | ActorRow | Cell["address"]): string =>
+  `${organization}\n${kind}\n${key}`
+
+export interface LoaderOptions {
+  readonly partition: number
+  readonly memory: ActorMemory
+  readonly mailbox: Mailbox
+  readonly host: CoreHost
+  /** An ask of a lane waits no longer: it is tried again, or answered with the error. */
+  readonly laneResumed: (ask: LaneAsk, error: unknown) => void
+}
+
+export class ActorLoader {
+  private readonly options: LoaderOptions
+  private readonly loads = new Loads()
+  private timers: Timers
+  /** The checkpoint from whose rows actors are loaded; undefined while there is none. */
+  private base: CheckpointRecord | undefined = undefined
+  /** The base was taken before any actor had a state: there is nothing to load. */
+  private isBaseEmpty = false
+  private heldUntil = 0
+  private monotonic = 0
+  /** Due timers whose actors could not be loaded; they come back when loads are not held any more. */
+  private deferred: Array<TimerRow> = []
+  /** Actors that something waits for. */
+  private readonly awaited = new Set<Cell>()
+
+  constructor(options: LoaderOptions, timers: Timers) {
+    this.options = options
+    this.timers = timers
+  }
+
+  begin(timers: Timers): void {
+    assert(this.awaited.size === 0, "a life begins with commands that wait for actors of the last one")
+    this.loads.begin()
+    this.timers = timers
+    this.base = undefined
+    this.isBaseEmpty = false
+    this.heldUntil = 0
+    this.deferred = []
+  }
+
+  /** From now on rows are read as of this checkpoint. */
+  useBase(base: CheckpointRecord | undefined, isEmpty: boolean): void {
+    this.base = base
+    this.isBaseEmpty = isEmpty
+  }
+
+  get newestCheckpoint(): CheckpointRecord | undefined {
+    return this.base
+  }
+
+  /** Whether loads for timers and signals may be asked for: not soon after one has failed. */
+  get mayLoad(): boolean {
+    return this.monotonic >= this.heldUntil
+  }
+
+  get heldTo(): number {
+    return this.heldUntil
+  }
+
+  /** A due timer whose actor cannot be loaded now comes back when it may be tried again. */
+  defer({ key, kind, organization, wakeAt }: TimerRow): void {
+    this.deferred.push({ organization, kind, key, wakeAt })
+    this.heldUntil = Math.max(this.heldUntil, this.monotonic + deferMillis)
+  }
+
+  /** The time goes on: timers that were put off come back when their time has come. */
+  at(monotonic: number): void {
+    this.monotonic = monotonic
+    if (this.deferred.length > 0 && this.mayLoad) for (const row of this.deferred.splice(0)) this.restore(row)
+  }
+
+  /** An actor's state: true when it is there at once, false when it has been asked for. Throws where it cannot be had. */
+  load(cell: Cell): boolean {
+    if (cell.loaded) return true
+    if (cell.unreadable !== undefined) throw quarantined(cell.organization.name, cell.unreadable.reason)
+    if (this.base === undefined || this.isBaseEmpty || cell.isNew) {
+      this.initialize(cell)
+      return true
+    }
+    if (!cell.requested) {
+      this.loads.request(cell)
+      this.options.host.readsWanted()
+    }
+    return false
+  }
+
+  /** A new actor. One that could not even be made is not left behind. */
+  private initialize(cell: Cell): void {
+    const { memory } = this.options
+    try {
+      cell.state = cell.actor.options.initial(cell.key)
+    } catch (cause) {
+      memory.remove(cell)
+      throw cause
+    }
+    cell.loaded = true
+    memory.settle(cell)
+  }
+
+  /** Something waits for an actor that has been asked for. */
+  waitFor(cell: Cell, waiter: Entry | LaneAsk): void {
+    cell.waiters ??= []
+    cell.waiters.push(waiter)
+    this.awaited.add(cell)
+  }
+
+  /** Nothing waits for an actor any more: commands go back to their queues, and asks of lanes are answered with the error. */
+  dropWaiters(error: unknown): void {
+    const { laneResumed, mailbox } = this.options
+    for (const cell of this.awaited) {
+      const waiters = cell.waiters ?? []
+      cell.waiters = undefined
+      for (let index = waiters.length - 1; index >= 0; index--) {
+        const waiter = waiters[index]!
+        if (!(waiter instanceof Entry)) laneResumed(waiter, error)
+        else if (waiter.caller === undefined) this.releaseTimer(waiter, cell, true)
+        else {
+          mailbox.unstall(waiter)
+          mailbox.putBack(waiter)
+        }
+      }
+    }
+    this.awaited.clear()
+  }
+
+  /** Asks of lanes that wait for an actor are answered with the error; commands wait on. */
+  failLanes(error: unknown): void {
+    for (const cell of this.awaited) {
+      const asks = (cell.waiters ?? []).filter((waiter) => !(waiter instanceof Entry))
+      cell.waiters = (cell.waiters ?? []).filter((waiter) => waiter instanceof Entry)
+      for (const ask of asks) this.options.laneResumed(ask as LaneAsk, error)
+    }
+  }
+
+  /** Asks for the actors of a signal or command before its turn, so that those of many arrive together. */
+  prefetch(entry: Entry): void {
+    if (!this.mayLoad) return
+    const { memory } = this.options
+    const want = (index: number, key: string) => {
+      if (index < 0 || (entry.organization.cell(index, key) === undefined && !memory.admitsActor())) return
+      const cell = memory.cell(entry.organization, index, key)
+      memory.use(cell, this.monotonic)
+      if (!cell.loaded && cell.unreadable === undefined) this.load(cell)
+    }
+    try {
+      want(entry.actorIndex, entry.key)
+      const { touches } = entry.actor.options
+      if (touches === undefined) return
+      const self = { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key }
+      const names: unknown = touches(entry.command, self)
+      checkTouches(entry.actor, names)
+      for (const name of names as ReturnType<typeof touches>)
+        want(memory.registry.actorIndex(name.actor.kind), name.key)
+    } catch {
+      // said when it is decided
+    }
+  }
+
+  /** The next batch to be read, where one may be. */
+  take(): LoadBatch | undefined {
+    return this.loads.take(this.base?.sequence ?? 0)
+  }
+
+  /** The rows of a batch are there. */
+  loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow>): void {
+    if (!this.loads.ended(batch)) return
+    this.fillAll(batch.cells, rows, false)
+    for (const cell of batch.cells) this.release(cell, undefined)
+    this.options.host.wake()
+  }
+
+  /** A batch could not be read: who waits is told, and timers and signals ask again later. */
+  failed(batch: LoadBatch): void {
+    if (!this.loads.ended(batch)) return
+    const { host, memory, partition } = this.options
+    this.heldUntil = this.monotonic + loadHoldMillis
+    const reason = "actors cannot be loaded, the checkpoints are away"
+    const error = new Unavailable({ partition, reason, retryAfterMillis })
+    for (const cell of batch.cells) {
+      if (cell.loaded) continue
+      this.release(cell, error)
+      memory.remove(cell)
+    }
+    host.wake()
+  }
+
+  /** Puts rows into their actors; those without one get their initial state. `hasFacts`: the log has facts of all of them. */
+  fillAll(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>, hasFacts: boolean): void {
+    const { host, memory } = this.options
+    const byName = new Map(rows.map((row) => [nameOf(row), row]))
+    for (const cell of cells) {
+      if (cell.loaded) continue
+      fill(cell, byName.get(nameOf(cell.address)), hasFacts)
+      this.timers.loaded(cell)
+      // whoever asks for it is told why it cannot be made
+      if (cell.isNew) continue
+      if (cell.unreadable !== undefined) {
+        const { organization } = cell
+        if (organization.quarantine !== undefined) continue
+        organization.quarantine = cell.unreadable.reason
+        host.quarantined(organization.name, cell.unreadable.reason)
+        continue
+      }
+      this.timers.set(cell, cell.wakeAt)
+      memory.settle(cell)
+    }
+  }
+
+  /** Lets everything go on that waits for an actor, or tells it the error. */
+  private release(cell: Cell, error: Unavailable | undefined): void {
+    const waiters = cell.waiters ?? []
+    cell.waiters = undefined
+    this.awaited.delete(cell)
+    const { host, laneResumed, mailbox } = this.options
+    for (let index = waiters.length - 1; index >= 0; index--) {
+      const waiter = waiters[index]!
+      if (!(waiter instanceof Entry)) continue
+      if (waiter.caller === undefined) this.releaseTimer(waiter, cell, error !== undefined)
+      else {
+        mailbox.unstall(waiter)
+        if (error === undefined) mailbox.putBack(waiter)
+        else host.reply(waiter.caller, false, error)
+      }
+    }
+    for (const waiter of waiters) if (!(waiter instanceof Entry)) laneResumed(waiter, error)
+  }
+
+  /** A wake that waited for its actor, or for one that it touches. */
+  private releaseTimer({ actor, key, organization, wakeAt }: Entry, cell: Cell, isFailed: boolean): void {
+    const row: TimerRow = { organization: organization.name, kind: actor.kind, key, wakeAt: wakeAt! }
+    if (isFailed) this.deferred.push(row)
+    else if (cell.actor !== actor || cell.key !== key) this.restore(row)
+  }
+
+  /** Sets a timer again that was taken for its actor: by the actor's own time where it is in memory. */
+  private restore(row: TimerRow): void {
+    const { memory } = this.options
+    const index = memory.registry.actorIndex(row.kind)
+    const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
+    if (cell === undefined) this.timers.addCold(row)
+    // whether it can be loaded shows soon; until then the timer must not be forgotten
+    else if (cell.requested) this.deferred.push(row)
+    else if (cell.loaded && cell.suspendedWakeAt !== cell.wakeAt) this.timers.set(cell, cell.wakeAt)
+  }
+}

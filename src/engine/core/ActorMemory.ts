@@ -1,0 +1,231 @@
+/**
+ * All organizations and actors of a partition, within the bounds of the process. Actors that are as their checkpoint has them stand in a list by last
+ * use, from which the longest unused ones leave first.
+ */
+import { isSubjectToken } from "../address.ts"
+import { Cell, type LaneCell, Organization, type Registry } from "./actors.ts"
+import { assert } from "./assert.ts"
+import type { Evictable, ProcessBounds } from "./bounds.ts"
+import { checkKey } from "./rules.ts"
+
+export class ActorMemory implements Evictable {
+  readonly registry: Registry
+  readonly organizations = new Map<string, Organization>()
+  /** Actors changed since the newest completed checkpoint. */
+  readonly dirty = new Set<Cell>()
+  cellCount = 0
+  laneCount = 0
+  /** The number of the drain that is running, or of the last one. */
+  drain = 0
+  /** Set by the core: actors with a timer stay while a page of timers is read, or one could fall between the two. */
+  keepsTimers = false
+  /** Nothing leaves while the log is replayed. */
+  isReplaying = false
+  /** Told when an actor has left. */
+  onEvicted: (cell: Cell) => void = () => {}
+  private readonly bounds: ProcessBounds
+  private oldest: Cell | undefined = undefined
+  private newest: Cell | undefined = undefined
+  private readonly emptied = new Set<Organization>()
+
+  constructor(registry: Registry, bounds: ProcessBounds) {
+    this.registry = registry
+    this.bounds = bounds
+  }
+
+  /** The organization of that name, made when it is new; undefined when the name cannot be one. */
+  organization(name: string): Organization | undefined {
+    let found = this.organizations.get(name)
+    if (found === undefined) {
+      if (!isSubjectToken(name)) return undefined
+      found = new Organization(name)
+      this.organizations.set(name, found)
+    }
+    return found
+  }
+
+  /** The cell of an actor, made (not loaded) when it is new. Throws where the key cannot be one. */
+  cell(organization: Organization, actorIndex: number, key: string): Cell {
+    let map = organization.cells[actorIndex]
+    if (map === undefined) {
+      map = new Map()
+      organization.cells[actorIndex] = map
+    }
+    let cell = map.get(key)
+    if (cell === undefined) {
+      checkKey(key)
+      cell = new Cell(organization, this.registry.actors[actorIndex]!, actorIndex, key)
+      map.set(key, cell)
+      organization.cellCount++
+      this.cellCount++
+      this.bounds.actors++
+    }
+    return cell
+  }
+
+  /** Whether a new actor fits, after idle ones were let go. */
+  admitsActor(): boolean {
+    return this.bounds.admitsActor(this)
+  }
+
+  /** Notes a use: it stays for this drain, and is the last to leave among the idle ones. */
+  use(cell: Cell, nowMillis: number): void {
+    cell.usedBy = this.drain
+    cell.usedAt = nowMillis
+    if (!cell.isIdle || cell === this.newest) return
+    this.unlist(cell)
+    this.list(cell)
+  }
+
+  /** It has changed: it stays until a checkpoint has it. */
+  changed(cell: Cell): void {
+    this.dirty.add(cell)
+    if (cell.isIdle) this.unlist(cell)
+  }
+
+  /** A checkpoint up to `sequence` is written: what has not changed since may leave memory. */
+  saved(sequence: number): void {
+    for (const cell of this.dirty) {
+      if (cell.changedAt > sequence) continue
+      this.dirty.delete(cell)
+      this.settle(cell)
+    }
+  }
+
+  /** Lets idle actors go that are too many: a log that was replayed, or a bound of others', has brought more than fit. */
+  shrink(): void {
+    const { limits } = this.bounds
+    if (this.bounds.actors > limits.maximumActors) this.evict(this.bounds.actors - limits.maximumActors)
+  }
+
+  /** A loaded actor that is as its checkpoint has it. */
+  settle(cell: Cell): void {
+    if (cell.loaded && !cell.isIdle && !this.dirty.has(cell)) this.list(cell)
+  }
+
+  evict(count: number): number {
+    return this.evictWhile(count, () => true)
+  }
+
+  /** Lets actors go that were not used since a monotonic time. */
+  evictUnusedSince(nowMillis: number): void {
+    this.evictWhile(Number.POSITIVE_INFINITY, (cell) => cell.usedAt <= nowMillis)
+  }
+
+  private evictWhile(count: number, may: (cell: Cell) => boolean): number {
+    if (this.isReplaying) return 0
+    let gone = 0
+    let cell = this.oldest
+    while (cell !== undefined && gone < count && may(cell)) {
+      const { newer } = cell
+      if (cell.usedBy !== this.drain && !(this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY)) {
+        this.remove(cell)
+        this.onEvicted(cell)
+        gone++
+      }
+      cell = newer
+    }
+    return gone
+  }
+
+  remove(cell: Cell): void {
+    const { organization } = cell
+    const map = organization.cells[cell.actorIndex]
+    if (map?.get(cell.key) !== cell) return
+    assert(!this.dirty.has(cell), "an actor that has changed since its checkpoint leaves memory")
+    map.delete(cell.key)
+    if (cell.isIdle) this.unlist(cell)
+    organization.cellCount--
+    this.cellCount--
+    this.bounds.actors--
+    this.noteEmptied(organization)
+  }
+
+  /** Whether a new lane actor fits. */
+  admitsLane(): boolean {
+    return this.bounds.laneActors < this.bounds.limits.maximumLaneActors
+  }
+
+  addLane(cell: LaneCell): void {
+    const { laneIndex, organization } = cell
+    let cells = organization.lanes[laneIndex]
+    if (cells === undefined) {
+      cells = new Map()
+      organization.lanes[laneIndex] = cells
+    }
+    cells.set(cell.key, cell)
+    organization.laneCount++
+    this.laneCount++
+    this.bounds.laneActors++
+  }
+
+  removeLane(cell: LaneCell): void {
+    const { organization } = cell
+    if (organization.lanes[cell.laneIndex]?.delete(cell.key) !== true) return
+    organization.laneCount--
+    this.laneCount--
+    this.bounds.laneActors--
+    this.noteEmptied(organization)
+  }
+
+  /** Remembers an organization of which nothing may be left; `releaseEmptied` looks when no entry of it can be in anybody's hands. */
+  noteEmptied(organization: Organization): void {
+    if (organization.cellCount === 0) this.emptied.add(organization)
+  }
+
+  /** Forgets organizations of which nothing is left. Only between drains: what was taken may still be put back. */
+  releaseEmptied(): void {
+    if (this.emptied.size === 0) return
+    for (const organization of this.emptied) {
+      const isEmpty =
+        organization.cellCount === 0 &&
+        organization.laneCount === 0 &&
+        organization.waiting === 0 &&
+        organization.stalled === 0
+      // one that is still in the mailbox's ring is looked at again
+      if (isEmpty && organization.inRing) continue
+      if (isEmpty && this.organizations.get(organization.name) === organization)
+        this.organizations.delete(organization.name)
+      this.emptied.delete(organization)
+    }
+  }
+
+  /** Forgets all actors and lanes; waiting commands stay (rule 3: drop the memory). */
+  dropActors(): void {
+    this.dirty.clear()
+    this.oldest = undefined
+    this.newest = undefined
+    this.bounds.actors -= this.cellCount
+    this.bounds.laneActors -= this.laneCount
+    this.cellCount = 0
+    this.laneCount = 0
+    this.keepsTimers = false
+    this.isReplaying = false
+    for (const organization of this.organizations.values()) {
+      organization.cells.length = 0
+      organization.lanes.length = 0
+      organization.cellCount = 0
+      organization.laneCount = 0
+      organization.quarantine = undefined
+      this.emptied.add(organization)
+    }
+  }
+
+  private list(cell: Cell): void {
+    cell.isIdle = true
+    cell.older = this.newest
+    if (this.newest === undefined) this.oldest = cell
+    else this.newest.newer = cell
+    this.newest = cell
+  }
+
+  private unlist(cell: Cell): void {
+    if (cell.older === undefined) this.oldest = cell.newer
+    else cell.older.newer = cell.newer
+    if (cell.newer === undefined) this.newest = cell.older
+    else cell.newer.older = cell.older
+    cell.older = undefined
+    cell.newer = undefined
+    cell.isIdle = false
+  }
+}

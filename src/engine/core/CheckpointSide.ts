@@ -1,0 +1,104 @@
+/**
+ * A partition's core towards the checkpoints (architecture, rules 9 and 10): what is to be read from them, what was read, and the states that go into
+ * the next one.
+ */
+import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import type { Head } from "../frame.ts"
+import type { ActorLoader } from "./ActorLoader.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import { assert } from "./assert.ts"
+import type { CheckpointPace } from "./CheckpointPace.ts"
+import type { LoadBatch } from "./loads.ts"
+import type { CoreOptions, ReadRequest, Snapshot } from "./protocol.ts"
+import { rowOf, type SnapshotActor } from "./rows.ts"
+import type { PageRequest, TimerPages } from "./TimerPages.ts"
+import type { Instant, Moment } from "./time.ts"
+import type { Timers } from "./timers.ts"
+
+export interface CheckpointSideParts {
+  readonly options: CoreOptions
+  readonly memory: ActorMemory
+  readonly loader: ActorLoader
+  readonly pages: TimerPages
+  readonly pace: CheckpointPace
+  readonly now: Moment
+  readonly timers: () => Timers
+  readonly head: () => Head
+}
+
+export class CheckpointSide {
+  private readonly parts: CheckpointSideParts
+  private readonly options: CoreOptions
+
+  constructor(parts: CheckpointSideParts) {
+    this.parts = parts
+    this.options = parts.options
+  }
+
+  get newest(): CheckpointRecord | undefined {
+    return this.parts.loader.newestCheckpoint
+  }
+
+  /** The next thing to be read from the checkpoints, if any may be read now. */
+  takeRead(now: Instant): ReadRequest | undefined {
+    const batch = this.parts.loader.take()
+    if (batch !== undefined) return { _tag: "Actors", batch }
+    const time = Math.max(this.parts.head().now, now.wall)
+    if (this.parts.memory.isReplaying || !this.parts.pages.isWanted(this.parts.timers(), time, now.monotonic))
+      return undefined
+    // until the page is there, no actor with a timer leaves memory: the page may be older than its timer
+    this.parts.memory.keepsTimers = true
+    return {
+      _tag: "Timers",
+      page: this.parts.pages.ask(this.parts.timers(), this.newest?.sequence ?? 0, now.monotonic)
+    }
+  }
+
+  /** The rows of a batch are there; undefined when they could not be read. */
+  loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow> | undefined, now: Instant): void {
+    this.parts.now.set(now)
+    this.parts.loader.at(now.monotonic)
+    if (rows === undefined) this.parts.loader.failed(batch)
+    else this.parts.loader.loaded(batch, rows)
+  }
+
+  /** A page of timers is there; undefined when it could not be read. */
+  paged(page: PageRequest, rows: ReadonlyArray<TimerRow> | undefined, now: Instant): void {
+    if (!this.parts.pages.ended(page, rows !== undefined, now.monotonic)) return
+    this.parts.memory.keepsTimers = false
+    const isInMemory = (row: TimerRow): boolean => {
+      const index = this.options.registry.actorIndex(row.kind)
+      const cell = this.parts.memory.organizations.get(row.organization)?.cell(index, row.key)
+      return cell !== undefined && (cell.loaded || cell.unreadable !== undefined)
+    }
+    if (rows !== undefined) this.parts.timers().addPage(rows, rows.length === page.limit, isInMemory)
+    this.options.host.wake()
+  }
+
+  /** The actors' states at the head, by reference; undefined when nothing has happened since the newest checkpoint. */
+  snapshot(): Snapshot | undefined {
+    if (this.parts.head().sequence <= (this.newest?.sequence ?? 0)) return undefined
+    const actors: Array<SnapshotActor> = []
+    for (const cell of this.parts.memory.dirty)
+      actors.push({ cell, state: cell.state, wakeAt: cell.wakeAt, kept: cell.unreadable?.row })
+    const { epoch, hash, now, number, sequence, signalSequence } = this.parts.head()
+    const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
+    const rows = {
+      *[Symbol.iterator]() {
+        for (const actor of actors) yield rowOf(actor, sequence)
+      }
+    }
+    return { record, rows, count: actors.length, bytes: this.parts.pace.bytesSince }
+  }
+
+  /** A checkpoint is written. `coveredBytes`: of the frames that it covers and the one before did not. */
+  saved(record: CheckpointRecord, count: number, coveredBytes: number): void {
+    assert(record.sequence <= this.parts.head().sequence, "a checkpoint is ahead of the head")
+    const isFirst = this.newest === undefined
+    this.parts.loader.useBase(record, isFirst && count === 0)
+    this.parts.memory.saved(record.sequence)
+    this.parts.memory.shrink()
+    this.parts.pace.saved(this.parts.head().sequence - record.sequence, coveredBytes)
+    this.options.host.wake()
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * Decides one command, signal or wake after the other against the drafts of a drain (architecture, rules 5, 8, 10, 12, 13, 17). What a rule
+ * answers is checked before it counts, and a command that breaks its rule fails alone. What is decided waits here for the frame, or is
+ * answered before it.
+ */
+import type { AnyActor, Decision } from "../Actor.ts"
+import { describe } from "../describe.ts"
+import { CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge, Unavailable } from "../errors.ts"
+import type { Head } from "../frame.ts"
+import {
+  frameOverheadBytes,
+  maximumDrainBytes,
+  maximumDrainCommands,
+  maximumFrameBytes,
+  maximumStateBytes,
+  maximumTouchedActors
+} from "../limits.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import { Answers } from "./Answers.ts"
+import type { Cell, Entry } from "./actors.ts"
+import { assert } from "./assert.ts"
+import { DrainContext } from "./context.ts"
+import { Draft, type EncodedDecision } from "./Draft.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import { checkDecision, checkTouches, KeyInvalid, quarantined } from "./rules.ts"
+
+/** The most bytes of records a frame takes. */
+const roomBytes = maximumFrameBytes - frameOverheadBytes
+
+/** How soon an overloaded partition, and a full log, are worth asking again, milliseconds. */
+const retryAfterMillis = 1_000
+
+const noCells: ReadonlyArray<Cell> = []
+
+/** Stands for a command that only reads the durable state. */
+export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
+
+/** What deciding needs of the partition. */
+export interface DeciderHost {
+  readonly partition: number
+  readonly memory: ActorMemory
+  readonly mailbox: Mailbox
+  /** Loads an actor at once and answers true, or asks for its checkpoint row and answers false. Throws where it cannot be had. */
+  readonly load: (cell: Cell) => boolean
+  /** An entry waits for an actor that has been asked for. */
+  readonly waitFor: (cell: Cell, entry: Entry) => void
+  readonly poisoned: (kind: string, reason: string) => void
+  /** Memory is full and nothing can go before a checkpoint. */
+  readonly crowded: () => void
+  /** Whether anybody follows the log from memory. */
+  readonly wantsRecords: boolean
+}
+
+/** What became of an entry: decided, waits for a state, or has no place in this frame any more. */
+export type Fate = "decided" | "waits" | "no room"
+
+export class Decider {
+  readonly draft: Draft
+  /** Replies that rest on no fact of this drain. */
+  readonly immediate = new Answers()
+  signalSequence = 0
+  /** Commands, signals and timers decided. */
+  decidedCount = 0
+  /** A decision was refused because the log has no room for its facts. */
+  metFullLog = false
+  private readonly host: DeciderHost
+  /** What waits for the frame, with its answers. */
+  private waiting: Array<Entry> = []
+  private waitingAccepted: Array<boolean> = []
+  private waitingValues: Array<unknown> = []
+  private tookSignals = false
+  /** A decision did not fit into the frame any more. */
+  private full = false
+  private logRoom = Number.POSITIVE_INFINITY
+  private monotonic = 0
+
+  constructor(host: DeciderHost) {
+    this.host = host
+    this.draft = new Draft(host.partition, host.wantsRecords)
+  }
+
+  /** Begins a frame after `head`. `logRoom`: bytes that the log takes for facts. */
+  begin(head: Head, now: number, monotonic: number, logRoom: number): void {
+    assert(this.waiting.length === 0, "a frame begins with entries of another one")
+    this.draft.begin(head, now)
+    this.monotonic = monotonic
+    this.logRoom = logRoom
+    this.signalSequence = head.signalSequence
+    this.decidedCount = 0
+    this.tookSignals = false
+    this.full = false
+    this.metFullLog = false
+  }
+
+  /** Whether a frame must be appended before what waits is answered. */
+  get hasFrame(): boolean {
+    return this.draft.builder.count > 0 || this.tookSignals || this.draft.hasFewIdsLeft
+  }
+
+  /** Whether the frame takes more, of which some may fill only a share. */
+  hasRoom(share: number): boolean {
+    return (
+      !this.full && this.decidedCount < maximumDrainCommands && this.draft.builder.bytes < share * maximumDrainBytes
+    )
+  }
+
+  /** The frame is stored: what waited for it may be answered. */
+  takeAnswers(): Answers {
+    const answers = new Answers()
+    for (const [index, { caller }] of this.waiting.entries())
+      if (caller !== undefined) answers.add(caller, this.waitingAccepted[index]!, this.waitingValues[index])
+    this.takeWaiting()
+    return answers
+  }
+
+  /** Takes what waits for the frame, which it is not part of any more. */
+  takeWaiting(): ReadonlyArray<Entry> {
+    const entries = this.waiting
+    this.waiting = []
+    this.waitingAccepted = []
+    this.waitingValues = []
+    return entries
+  }
+
+  /** Decides an entry. Throws `DecideAgain`, with the entry among those that wait. */
+  decide(entry: Entry): Fate {
+    if (entry.refusal !== undefined) return this.settle(entry, false, entry.refusal)
+    const { organization } = entry
+    if (organization.quarantine !== undefined)
+      return this.settle(entry, false, quarantined(organization.name, organization.quarantine))
+    const { options } = entry.actor
+    const isWake = entry.wakeAt !== undefined
+    let cell: Cell
+    let touched = noCells
+    let decision: Decision<unknown, unknown, unknown>
+    try {
+      const found = this.cellOf(entry)
+      if (found === undefined) return this.crowded(entry)
+      cell = found
+      if (!cell.loaded && !this.host.load(cell)) return this.stall(entry, cell)
+      if (isWake && (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
+        return this.moved(entry)
+      if (entry.command === peekCommand) return this.answerNow(entry, cell.state)
+      const touches = isWake ? options.wakeTouches : options.touches
+      if (touches !== undefined) {
+        const names: unknown = touches(isWake ? this.draft.stateOf(cell) : entry.command, cell.address)
+        checkTouches(entry.actor, names)
+        const cells = this.touch(entry, names as ReturnType<typeof touches>)
+        if (cells === undefined) return this.crowded(entry)
+        const missing = cells.find(({ loaded }) => !loaded)
+        if (missing !== undefined) return this.stall(entry, missing)
+        touched = cells
+      }
+      const context = new DrainContext(this.draft, cell, touched)
+      const state = this.draft.stateOf(cell)
+      const answer: unknown = isWake ? options.wake!(state, context) : options.decide(state, entry.command, context)
+      checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
+      decision = answer as Decision<unknown, unknown, unknown>
+    } catch (cause) {
+      return this.poison(entry, cause)
+    }
+    if (!decision.accepted) return this.unchanged(entry, cell, false, decision.rejection)
+    if (decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)
+      return this.unchanged(entry, cell, true, decision.reply)
+    return this.accept(entry, cell, touched, decision)
+  }
+
+  /** Its actor wants to be woken at another time by now. Where that is not stored yet, the timer comes back when it is not. */
+  private moved(entry: Entry): Fate {
+    this.awaitFrame(entry, false, undefined)
+    return "decided"
+  }
+
+  /** The actor an entry is for; undefined where it is new and finds no place. */
+  private cellOf(entry: Entry): Cell | undefined {
+    const { memory } = this.host
+    const known = entry.organization.cell(entry.actorIndex, entry.key)
+    if (known === undefined && !memory.admitsActor()) return undefined
+    const cell = known ?? memory.cell(entry.organization, entry.actorIndex, entry.key)
+    memory.use(cell, this.monotonic)
+    return cell
+  }
+
+  /** The actors that a command names, asked for where they are not loaded; undefined where one finds no place. */
+  private touch(
+    entry: Entry,
+    names: ReadonlyArray<{ readonly actor: AnyActor; readonly key: string }>
+  ): ReadonlyArray<Cell> | undefined {
+    const { host } = this
+    if (names.length > maximumTouchedActors)
+      throw new RangeError(`it names ${names.length} actors, at most ${maximumTouchedActors} are allowed`)
+    const cells: Array<Cell> = []
+    for (const name of names) {
+      const index = host.memory.registry.actorIndex(name.actor.kind)
+      if (index < 0) throw new Error(`${name.actor.kind} is not an actor of this engine`)
+      if (entry.organization.cell(index, name.key) === undefined && !host.memory.admitsActor()) return undefined
+      const cell = host.memory.cell(entry.organization, index, name.key)
+      host.memory.use(cell, this.monotonic)
+      if (!cell.loaded) host.load(cell)
+      cells.push(cell)
+    }
+    return cells
+  }
+
+  private accept(
+    entry: Entry,
+    cell: Cell,
+    touched: ReadonlyArray<Cell>,
+    decision: Decision<unknown, unknown, unknown>
+  ): Fate {
+    const { draft } = this
+    const { kind } = entry.actor
+    let encoded: EncodedDecision
+    try {
+      // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
+      encoded = draft.encode(cell, touched, decision)
+    } catch (cause) {
+      return this.poison(entry, cause)
+    }
+    if (encoded.bytes > roomBytes) {
+      const error = new DecisionTooLarge({ kind, bytes: encoded.bytes, maximumBytes: roomBytes })
+      return this.unchanged(entry, cell, false, error)
+    }
+    if (draft.builder.bytes + encoded.bytes > Math.min(roomBytes, this.logRoom)) return this.noRoom(entry, encoded)
+    try {
+      const problem = draft.apply(encoded, entry.organization.isCareful)
+      if (problem?._tag === "Threw") return this.poison(entry, problem.cause)
+      if (problem?._tag === "Outgrown") {
+        const error = new StateTooLarge({ kind, bytes: problem.bytes, maximumBytes: maximumStateBytes })
+        return this.unchanged(entry, cell, false, error)
+      }
+    } catch (cause) {
+      // what it changed in place cannot be taken back alone
+      entry.organization.isCareful = true
+      this.awaitFrame(entry, false, undefined)
+      throw cause
+    }
+    draft.add(cell, encoded)
+    return this.settle(entry, true, decision.reply)
+  }
+
+  /** Its facts do not fit: into this frame, where there are others; or into the log. */
+  private noRoom(entry: Entry, { bytes }: EncodedDecision): Fate {
+    if (this.draft.builder.count > 0 || bytes <= this.logRoom) {
+      this.full = true
+      return "no room"
+    }
+    this.metFullLog = true
+    if (entry.caller === undefined) return "no room"
+    const error = new Unavailable({ partition: this.host.partition, reason: "its log is full", retryAfterMillis })
+    return this.settle(entry, false, error)
+  }
+
+  /** Decided without facts. A wake that does nothing is not tried again before the state changes. */
+  private unchanged(entry: Entry, cell: Cell, accepted: boolean, value: unknown): Fate {
+    if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
+    return this.settle(entry, accepted, value)
+  }
+
+  /** Counts an entry as decided. What rests on a fact of this drain, or has no caller, waits for the frame (rule 5). */
+  private settle(entry: Entry, accepted: boolean, value: unknown): Fate {
+    this.decidedCount++
+    if (entry.signalSequence > 0) {
+      this.signalSequence = entry.signalSequence
+      this.tookSignals = true
+    }
+    if (this.draft.builder.count > 0 || entry.caller === undefined) this.awaitFrame(entry, accepted, value)
+    else this.immediate.add(entry.caller, accepted, value)
+    this.host.memory.noteEmptied(entry.organization)
+    return "decided"
+  }
+
+  /** For what rests on the durable state alone, whatever this drain has decided. */
+  private answerNow(entry: Entry, value: unknown): Fate {
+    this.decidedCount++
+    this.immediate.add(entry.caller!, true, value)
+    return "decided"
+  }
+
+  private awaitFrame(entry: Entry, accepted: boolean, value: unknown): void {
+    this.waiting.push(entry)
+    this.waitingAccepted.push(accepted)
+    this.waitingValues.push(value)
+  }
+
+  private poison(entry: Entry, cause: unknown): Fate {
+    const { kind } = entry.actor
+    const reason = describe(cause)
+    const cell = entry.organization.cell(entry.actorIndex, entry.key)
+    if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
+    // one that could not even be made is not left behind
+    if (cell !== undefined && !cell.loaded && !cell.requested && cell.unreadable === undefined)
+      this.host.memory.remove(cell)
+    if (cause instanceof KeyInvalid)
+      return this.settle(entry, false, new CommandInvalid({ kind, reason: cause.message }))
+    this.host.poisoned(kind, reason)
+    return this.settle(entry, false, new CommandFailed({ kind, reason }))
+  }
+
+  /** Waits for an actor's state; with a caller only as far as there is room for such. */
+  private stall(entry: Entry, cell: Cell): Fate {
+    if (entry.caller === undefined) {
+      if (entry.wakeAt !== undefined) this.host.waitFor(cell, entry)
+      return "waits"
+    }
+    if (!this.host.mailbox.admitsStalled) {
+      const error = new Overloaded({ partition: this.host.partition, retryAfterMillis })
+      return this.settle(entry, false, error)
+    }
+    this.host.mailbox.stall(entry)
+    this.host.waitFor(cell, entry)
+    return "waits"
+  }
+
+  private crowded(entry: Entry): Fate {
+    this.host.crowded()
+    if (entry.caller === undefined) return "no room"
+    return this.settle(entry, false, new Overloaded({ partition: this.host.partition, retryAfterMillis }))
+  }
+}

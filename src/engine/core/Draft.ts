@@ -1,0 +1,283 @@
+/**
+ * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as followers will see them
+ * (architecture, rule 5). The durable states are untouched until `commit`.
+ */
+import type { Decision, PublicEvent } from "../Actor.ts"
+import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"
+import { eventId, maximumIdCommands } from "../ids.ts"
+import { maximumDrainCommands, maximumStateBytes } from "../limits.ts"
+import type { LogRecord } from "../records.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import type { Cell } from "./actors.ts"
+import { assert } from "./assert.ts"
+import { type DecidingDraft, findTouched } from "./context.ts"
+import { checkKey, checkState, wakeAtOf } from "./rules.ts"
+import type { Timers } from "./timers.ts"
+
+/** Bytes a record takes in a frame besides its text. */
+const recordOverheadBytes = 16
+
+/** Bytes an actor takes in a frame's table besides its names, and the most bytes of one character of them as JSON. */
+const actorOverheadBytes = 24
+const maximumCharacterBytes = 6
+
+/**
+ * Thrown when a decision cannot be undone alone, because it has changed a state in place: the drain is decided again, and that organization's
+ * decisions on copies.
+ */
+export class DecideAgain extends Error {}
+
+/** A decision's facts and events as text, each stringified once, with the actors they belong to. */
+export interface EncodedDecision {
+  readonly cells: ReadonlyArray<Cell>
+  readonly facts: ReadonlyArray<unknown>
+  readonly events: ReadonlyArray<PublicEvent>
+  /** Of the facts, then of the events. */
+  readonly texts: ReadonlyArray<string>
+  readonly sizes: ReadonlyArray<number>
+  /** Upper bound of what they take in a frame. */
+  readonly bytes: number
+}
+
+/** Why a decision was not applied, with everything as before. */
+export type NotApplied =
+  | { readonly _tag: "Threw"; readonly cause: unknown }
+  | { readonly _tag: "Outgrown"; readonly bytes: number }
+
+/** A draft as it was before a decision. */
+interface Undo {
+  readonly cell: Cell
+  readonly draft: unknown
+  readonly wakeAt: number
+  readonly bytes: number
+  readonly isNew: boolean
+}
+
+export class Draft implements DecidingDraft {
+  readonly partition: number
+  builder = new FrameBuilder()
+  records: Array<LogRecord> = []
+  now = 0
+  epoch = 0
+  frameNumber = 0
+  /** States that were measured by encoding them: costly ones make a drain look at the time. */
+  measured = 0
+  private readonly wantsRecords: boolean
+  /** The number of the draft: states and frame indexes that bear another one are void. */
+  private stamp = 0
+  private sequence = 0
+  private changed: Array<Cell> = []
+  private idCommands = 0
+
+  constructor(partition: number, wantsRecords: boolean) {
+    this.partition = partition
+    this.wantsRecords = wantsRecords
+  }
+
+  /** Starts anew after `head`; whatever was drafted is void. */
+  begin(head: Head, now: number): void {
+    this.discard()
+    if (this.epoch !== head.epoch || this.frameNumber !== head.number + 1) this.idCommands = 0
+    this.now = now
+    this.epoch = head.epoch
+    this.frameNumber = head.number + 1
+    this.sequence = head.sequence + 1
+  }
+
+  discard(): void {
+    this.stamp++
+    this.builder = new FrameBuilder()
+    this.records = []
+    this.changed = []
+  }
+
+  /** An empty frame. */
+  fence(header: FrameHeader): Uint8Array {
+    return new FrameBuilder().encode(header)
+  }
+
+  readonly nextIdCommand = (): number => {
+    assert(this.idCommands < maximumIdCommands, "a frame's ids are used up")
+    return this.idCommands++
+  }
+
+  /** Whether so many ids were given under this frame's number that the next drain might find none: a frame has to be stored. */
+  get hasFewIdsLeft(): boolean {
+    return this.idCommands > maximumIdCommands - maximumDrainCommands
+  }
+
+  /** How many decisions have asked for ids. */
+  get idsGiven(): number {
+    return this.idCommands
+  }
+
+  /** Forgets ids that were given after `idsGiven` was looked at: nobody has seen them. */
+  forgetIds(given: number): void {
+    this.idCommands = given
+  }
+
+  stateOf = (cell: Cell): unknown => (cell.draftOf === this.stamp ? cell.draft : cell.state)
+
+  /** When an actor wants to be woken; infinity for never. */
+  wakeAtOf(cell: Cell): number {
+    return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
+  }
+
+  /** Encodes and measures a decision, changing nothing. Throws what an encoder throws, and when facts are for an actor that is not touched. */
+  encode(cell: Cell, touched: ReadonlyArray<Cell>, decision: Decision<unknown, unknown, unknown>): EncodedDecision {
+    const texts: Array<string> = []
+    const sizes: Array<number> = []
+    const cells: Array<Cell> = []
+    const facts: Array<unknown> = []
+    let bytes = this.tableBytes(cell)
+    const add = (text: string | undefined) => {
+      if (text === undefined) throw new TypeError("a fact has no JSON form")
+      const size = Buffer.byteLength(text)
+      texts.push(text)
+      sizes.push(size)
+      bytes += size + recordOverheadBytes
+    }
+    for (const fact of decision.facts) {
+      add(JSON.stringify(cell.actor.encodeFact(fact)))
+      cells.push(cell)
+      facts.push(fact)
+    }
+    for (const other of decision.others) {
+      checkKey(other.key)
+      const target = findTouched(cell, touched, other.actor.kind, other.key)
+      bytes += this.tableBytes(target)
+      for (const fact of other.facts) {
+        add(JSON.stringify(target.actor.encodeFact(fact)))
+        cells.push(target)
+        facts.push(fact)
+      }
+    }
+    for (const event of decision.events) add(encodeEvent(event))
+    return { cells, facts, events: decision.events, texts, sizes, bytes }
+  }
+
+  /**
+   * Applies a decision to the drafts, and checks the states it leads to. Answers why it could not be, with everything as before. `isCareful`
+   * works on copies, so that it can always be undone; without it `DecideAgain` may be thrown, with drafts that must be discarded.
+   */
+  apply(encoded: EncodedDecision, isCareful: boolean): NotApplied | undefined {
+    const { cells, facts, sizes } = encoded
+    const copies = isCareful || cells.some((cell) => cell.bytes + encoded.bytes > maximumStateBytes)
+    const undo: Array<Undo> = []
+    let inPlace = false
+    try {
+      for (let index = 0; index < facts.length; index++) {
+        const cell = cells[index]!
+        const { copy, evolve } = cell.actor.options
+        if (!undo.some((step) => step.cell === cell)) {
+          const isNew = cell.draftOf !== this.stamp
+          // before anything is noted to be undone: it may throw
+          const first = isNew && copy !== undefined ? copy(cell.state) : cell.state
+          undo.push({ cell, draft: cell.draft, wakeAt: cell.draftWakeAt, bytes: cell.bytes, isNew })
+          if (isNew) {
+            cell.draft = first
+            cell.draftOf = this.stamp
+            cell.draftWakeAt = cell.wakeAt
+            this.changed.push(cell)
+          } else if (copy !== undefined) {
+            if (copies) cell.draft = copy(cell.draft)
+            else inPlace = true
+          }
+        }
+        cell.draft = evolve(cell.draft, facts[index])
+        cell.bytes += sizes[index]!
+      }
+      for (const { cell } of undo) {
+        checkState(cell.actor, cell.draft)
+        cell.draftWakeAt = wakeAtOf(cell.actor, cell.draft)
+        if (cell.bytes <= maximumStateBytes) continue
+        // the estimate has passed the bound: only encoding tells
+        const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
+        this.measured++
+        cell.bytes = Math.min(bytes, maximumStateBytes)
+        if (bytes <= maximumStateBytes) continue
+        this.undo(undo)
+        return { _tag: "Outgrown", bytes }
+      }
+      return undefined
+    } catch (cause) {
+      if (inPlace) throw new DecideAgain()
+      this.undo(undo)
+      return { _tag: "Threw", cause }
+    }
+  }
+
+  private undo(steps: ReadonlyArray<Undo>): void {
+    for (let index = steps.length - 1; index >= 0; index--) {
+      const { bytes, cell, draft, isNew, wakeAt } = steps[index]!
+      cell.draft = draft
+      cell.draftWakeAt = wakeAt
+      cell.bytes = bytes
+      if (!isNew) continue
+      cell.draftOf = -1
+      const last = this.changed.pop()
+      assert(last === cell, "a decision is undone in another order than it was applied")
+    }
+  }
+
+  /** Adds an applied decision to the frame. */
+  add(cell: Cell, { cells, events, facts, sizes, texts }: EncodedDecision): void {
+    for (let index = 0; index < facts.length; index++) {
+      const of = cells[index]!
+      const actor = this.frameIndexOf(of)
+      if (this.wantsRecords) this.records.push({ _tag: "Fact", ...this.place(of), fact: facts[index] })
+      this.builder.addFact(actor, texts[index]!, sizes[index]!)
+    }
+    for (let index = 0; index < events.length; index++) {
+      const at = facts.length + index
+      const actor = this.frameIndexOf(cell)
+      if (this.wantsRecords) {
+        const id = eventId(this.partition, this.epoch, this.frameNumber, this.builder.count)
+        this.records.push({ _tag: "Event", ...this.place(cell), id, event: events[index]! })
+      }
+      this.builder.addEvent(actor, texts[at]!, sizes[at]!)
+    }
+  }
+
+  /** The frame is stored at `sequence`: the drafts are the durable states now. */
+  commit(sequence: number, memory: ActorMemory, timers: Timers): void {
+    for (const cell of this.changed) {
+      cell.state = cell.draft
+      cell.draft = undefined
+      cell.changedAt = sequence
+      memory.changed(cell)
+      cell.wakeAt = cell.draftWakeAt
+      // a wake that failed or did nothing is tried again when the state has changed
+      cell.suspendedWakeAt = Number.NaN
+      timers.set(cell, cell.wakeAt)
+    }
+    this.stamp++
+    this.changed = []
+  }
+
+  private tableBytes(cell: Cell): number {
+    return cell.frameOf === this.stamp
+      ? 0
+      : actorOverheadBytes + maximumCharacterBytes * (cell.organization.name.length + cell.key.length)
+  }
+
+  private frameIndexOf(cell: Cell): number {
+    if (cell.frameOf !== this.stamp) {
+      cell.frameOf = this.stamp
+      cell.frameIndex = this.builder.addActor(cell.actor.kind, cell.actor.version, cell.organization.name, cell.key)
+    }
+    return cell.frameIndex
+  }
+
+  private place(cell: Cell) {
+    return {
+      partition: this.partition,
+      sequence: this.sequence,
+      index: this.builder.count,
+      now: this.now,
+      organization: cell.organization.name,
+      kind: cell.actor.kind,
+      key: cell.key
+    }
+  }
+}

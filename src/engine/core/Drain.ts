@@ -1,0 +1,234 @@
+/**
+ * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one frame's worth of facts with the
+ * replies that wait for it (architecture, rules 8, 10, 13, 19). Synchronous; afterwards `end`, `commit` or `abandon` ends it.
+ */
+import { describe } from "../describe.ts"
+import type { Head } from "../frame.ts"
+import { maximumSignalsPerDrain, maximumTimersPerDrain, signalsShare, timersShare } from "../limits.ts"
+import type { Answers } from "./Answers.ts"
+import { type Caller, type Cell, Entry } from "./actors.ts"
+import { assert } from "./assert.ts"
+import { Decider, type DeciderHost, type Fate } from "./Decider.ts"
+import { DecideAgain } from "./Draft.ts"
+import type { SignalQueue } from "./SignalQueue.ts"
+import type { Timer, Timers } from "./timers.ts"
+
+/** Decisions between two looks at the time. */
+const timeStride = 16
+
+/** What a drain needs of its partition. */
+export interface DrainHost extends DeciderHost {
+  readonly signals: SignalQueue
+  /** Whether loads for timers and signals may be asked for now. */
+  readonly mayLoad: () => boolean
+  /** A due timer whose actor cannot be loaded now comes back a little later. */
+  readonly defer: (timer: Timer) => void
+  /** A timer whose time has come stays until this is over: it comes after a page that is being read. */
+  readonly waitsForPage: (timer: Timer) => boolean
+}
+
+/** The bounds of one run. */
+export interface Turn {
+  /** Monotonic milliseconds of its beginning. */
+  readonly monotonic: number
+  /** The part of its time that is over, from 0. */
+  readonly spent: () => number
+}
+
+export class Drain {
+  readonly decider: Decider
+  private readonly host: DrainHost
+  private timers: Timers
+  private turn: Turn = { monotonic: 0, spent: () => 0 }
+
+  constructor(host: DrainHost, timers: Timers) {
+    this.host = host
+    this.timers = timers
+    this.decider = new Decider(host)
+  }
+
+  /** Replies that rest on no fact of this drain. */
+  get immediate(): Answers {
+    return this.decider.immediate
+  }
+
+  /** The timers of a new life. */
+  use(timers: Timers): void {
+    this.timers = timers
+  }
+
+  /**
+   * Decides what is there, within the bounds of one drain. `logRoom`: bytes that the log takes for facts, 0 while it is full; `held` leaves
+   * timers and signals for later.
+   */
+  run(head: Head, now: number, turn: Turn, logRoom: number, held: boolean): void {
+    assert(this.immediate.size === 0, "a drain begins with answers of another one")
+    const { decider } = this
+    let idsGiven = 0
+    this.turn = turn
+    for (let attempt = 0; ; attempt++) {
+      this.host.memory.drain++
+      decider.begin(head, now, turn.monotonic, logRoom)
+      if (attempt === 0) idsGiven = decider.draft.idsGiven
+      else decider.draft.forgetIds(idsGiven)
+      try {
+        this.fill(held)
+        return
+      } catch (error) {
+        for (const entry of decider.takeWaiting().toReversed()) this.putBack(entry)
+        decider.draft.discard()
+        if (!(error instanceof DecideAgain)) throw error
+      }
+    }
+  }
+
+  /** Drafts a frame without any decision. */
+  mark(head: Head, now: number): void {
+    this.decider.begin(head, now, this.turn.monotonic, 0)
+  }
+
+  /** Nothing of it has to be stored: what is left waited for nothing. */
+  end(): void {
+    assert(!this.decider.hasFrame, "a drain with a frame ends without it")
+    this.decider.takeWaiting()
+    this.letGo()
+  }
+
+  /** The frame is stored at `sequence`; answers what waited for it. */
+  commit(sequence: number): Answers {
+    this.decider.draft.commit(sequence, this.host.memory, this.timers)
+    this.letGo()
+    return this.decider.takeAnswers()
+  }
+
+  /** The frame is not stored, or may not be: drafts are void, signals and timers are there again. Answers who has to be told. */
+  abandon(): ReadonlyArray<Caller> {
+    const entries = this.decider.takeWaiting()
+    this.decider.draft.discard()
+    this.letGo()
+    for (const entry of entries.toReversed()) if (entry.caller === undefined) this.putBack(entry)
+    return entries.flatMap(({ caller }) => caller ?? [])
+  }
+
+  /** What it has used may leave memory: an idle partition has no next drain for a long time. */
+  private letGo(): void {
+    this.host.memory.drain++
+  }
+
+  private fill(held: boolean): void {
+    const { decider } = this
+    const { mailbox, signals } = this.host
+    if (!held) {
+      // while others wait, timers and signals leave them the rest of the frame's bytes and of the time
+      const timersMay = signals.isReady || mailbox.hasRunnable ? timersShare : 1
+      this.fireTimers(timersMay)
+      this.takeSignals(mailbox.hasRunnable ? signalsShare : 1)
+    }
+    let sinceLook = 0
+    let measured = decider.draft.measured
+    while (this.decider.hasRoom(1)) {
+      const entry = mailbox.take()
+      if (entry === undefined) break
+      if (this.decider.decide(entry) === "no room") mailbox.putBack(entry)
+      if (++sinceLook < timeStride && decider.draft.measured === measured) continue
+      sinceLook = 0
+      measured = decider.draft.measured
+      if (this.turn.spent() > 1) return
+    }
+  }
+
+  /** Fires due timers in their order. Those of actors that are not in memory are asked for, and hold up no others. */
+  private fireTimers(share: number): void {
+    const { host, timers } = this
+    let taken = 0
+    while (taken < maximumTimersPerDrain && this.decider.hasRoom(share) && this.turn.spent() <= share) {
+      const timer = timers.first
+      if (timer === undefined || timer.wakeAt > this.decider.draft.now || host.waitsForPage(timer)) return
+      const { cell } = timer
+      if (cell === undefined && !host.mayLoad()) {
+        // it steps aside, so that it holds up nobody whose actor is in memory
+        timers.take(timer)
+        host.defer(timer)
+        continue
+      }
+      taken++
+      const fate = cell === undefined ? this.loadForTimer(timer) : this.decider.decide(wakeOf(cell, timer.wakeAt))
+      if (fate === "no room") return
+      // a wake that changed nothing is not tried again at this time
+      if (cell?.timer === timer && timer.wakeAt <= this.decider.draft.now) timers.set(cell, Number.POSITIVE_INFINITY)
+    }
+  }
+
+  /** The actor of a due timer is asked for; its row brings the timer back. */
+  private loadForTimer(timer: Timer): Fate {
+    const { host, timers } = this
+    const { memory } = host
+    const actorIndex = memory.registry.actorIndex(timer.kind)
+    const organization = actorIndex < 0 ? undefined : memory.organization(timer.organization)
+    if (organization === undefined) {
+      timers.take(timer)
+      return "decided"
+    }
+    const known = organization.cell(actorIndex, timer.key)
+    if (known?.unreadable !== undefined) {
+      timers.take(timer)
+      return "decided"
+    }
+    timers.take(timer)
+    if (known === undefined && !memory.admitsActor()) {
+      host.crowded()
+      host.defer(timer)
+      return "waits"
+    }
+    const cell = known ?? memory.cell(organization, actorIndex, timer.key)
+    memory.use(cell, this.turn.monotonic)
+    try {
+      if (!cell.loaded && !host.load(cell)) host.waitFor(cell, wakeOf(cell, timer.wakeAt))
+      else timers.set(cell, cell.wakeAt)
+    } catch (cause) {
+      host.poisoned(cell.actor.kind, describe(cause))
+    }
+    return "waits"
+  }
+
+  private takeSignals(share: number): void {
+    const { memory, signals } = this.host
+    for (let taken = 0; taken < maximumSignalsPerDrain && this.decider.hasRoom(share); taken++) {
+      const entry = signals.first
+      if (entry === undefined || this.turn.spent() > share) return
+      entry.organization = memory.organization(entry.organization.name) ?? entry.organization
+      const cell = entry.organization.cell(entry.actorIndex, entry.key)
+      if (cell?.loaded !== true && !this.host.mayLoad()) return
+      signals.take()
+      if (this.decider.decide(entry) === "decided") continue
+      signals.putBack(entry)
+      return
+    }
+  }
+
+  private putBack(entry: Entry): void {
+    const { mailbox, memory, signals } = this.host
+    // it may have left memory meanwhile
+    entry.organization = memory.organization(entry.organization.name) ?? entry.organization
+    if (entry.signalSequence > 0) signals.putBack(entry)
+    else if (entry.wakeAt === undefined) mailbox.putBack(entry)
+    else this.putBackTimer(entry, entry.wakeAt)
+  }
+
+  private putBackTimer(entry: Entry, wakeAt: number): void {
+    const cell = entry.organization.cell(entry.actorIndex, entry.key)
+    const { key } = entry
+    if (cell?.loaded === true) {
+      cell.suspendedWakeAt = Number.NaN
+      this.timers.set(cell, wakeAt)
+    } else if (cell === undefined) {
+      this.timers.addCold({ organization: entry.organization.name, kind: entry.actor.kind, key, wakeAt })
+    }
+  }
+}
+
+const wakeOf = (cell: Cell, wakeAt: number): Entry => {
+  const entry = new Entry(cell.organization, cell.actor, cell.actorIndex, cell.key, undefined, undefined)
+  entry.wakeAt = wakeAt
+  return entry
+}

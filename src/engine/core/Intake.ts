@@ -1,0 +1,162 @@
+/**
+ * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once (architecture, rules 6, 13, 15). What
+ * waits here is answered one way or the other, whatever becomes of the life.
+ */
+import type { AnyActor } from "../Actor.ts"
+import { CommandInvalid, Overloaded } from "../errors.ts"
+import type { ActorLoader } from "./ActorLoader.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import { type Caller, Entry, type LaneAsk } from "./actors.ts"
+import { peekCommand } from "./Decider.ts"
+import type { LaneAnswer, Lanes } from "./lanes.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import type { CoreOptions } from "./protocol.ts"
+import { estimateBytes } from "./rules.ts"
+import type { SignalQueue } from "./SignalQueue.ts"
+import type { Instant, Moment, PartitionTime } from "./time.ts"
+
+const retryAfterMillis = 1_000
+
+export interface IntakeParts {
+  readonly options: CoreOptions
+  readonly memory: ActorMemory
+  readonly mailbox: Mailbox
+  readonly signals: SignalQueue
+  readonly loader: ActorLoader
+  readonly lanes: Lanes
+  readonly time: PartitionTime
+  readonly now: Moment
+}
+
+export class Intake {
+  private readonly parts: IntakeParts
+  private readonly options: CoreOptions
+  /** Why commands are not taken, while they are not. */
+  private refusal: { readonly error: unknown } | undefined = undefined
+
+  constructor(parts: IntakeParts) {
+    this.parts = parts
+    this.options = parts.options
+  }
+
+  /** From now on commands are refused with an error, or taken. */
+  refuse(error: unknown): void {
+    this.refusal = error === undefined ? undefined : { error }
+  }
+
+  /** Why commands are not taken; undefined while they are. */
+  get refusedWith(): unknown {
+    return this.refusal?.error
+  }
+
+  /** A command of a caller. Answers at once when it cannot be taken. */
+  offer(organizationName: string, actorIndex: number, key: string, command: unknown, caller: Caller): void {
+    const { host, partition, registry } = this.options
+    if (this.refusal !== undefined) {
+      host.reply(caller, false, this.refusal.error)
+      return
+    }
+    const actor = registry.actors[actorIndex]!
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) {
+      const reason = `"${organizationName.slice(0, 64)}" cannot name an organization`
+      host.reply(caller, false, new CommandInvalid({ kind: actor.kind, reason }))
+      return
+    }
+    const entry = new Entry(organization, actor, actorIndex, key, command, caller)
+    entry.bytes = estimateBytes(command)
+    this.parts.memory.noteEmptied(organization)
+    if (this.parts.mailbox.offer(entry)) host.wake()
+    else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
+  }
+
+  /** The durable state of an actor, at once where it is in memory and the ownership is fresh, else through the mailbox. */
+  peek(organization: string, actorIndex: number, key: string, caller: Caller, now: Instant): void {
+    if (this.refusal === undefined && this.parts.time.isFresh(now)) {
+      const cell = this.parts.memory.organizations.get(organization)?.cell(actorIndex, key)
+      if (cell?.loaded === true) {
+        this.parts.memory.use(cell, now.monotonic)
+        this.options.host.reply(caller, true, cell.state)
+        return
+      }
+    }
+    this.offer(organization, actorIndex, key, peekCommand, caller)
+  }
+
+  /** Asks a lane: answers at once where possible, otherwise later through the caller. */
+  askLane(ask: LaneAsk, now: Instant): LaneAnswer {
+    if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }
+    this.parts.now.set(now)
+    const answer = this.parts.lanes.ask(ask, now)
+    if (answer === undefined || this.parts.time.isRenewalDue(now)) {
+      this.parts.time.wantRenewal()
+      this.options.host.wake()
+    }
+    return answer
+  }
+
+  /** An ask of a lane waits no longer: it is tried again, or answered with the error. */
+  laneResumed(ask: LaneAsk, error: unknown): void {
+    const answer =
+      error === undefined ? this.parts.lanes.resumed(ask, this.parts.now) : { accepted: false, value: error }
+    if (error !== undefined) this.parts.lanes.dropped()
+    if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
+  }
+
+  /** The ownership is proved: asks of lanes that waited for it are tried again. */
+  retryUnconfirmed(): void {
+    for (const ask of this.parts.lanes.takeUnconfirmed()) {
+      const answer = this.parts.lanes.ask(ask, this.parts.now)
+      if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
+    }
+  }
+
+  /** An external signal, in its order. False where it means nothing: its place is remembered with the next one that does. */
+  signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
+    const actorIndex = this.options.registry.actorIndex(actor.kind)
+    const organization = this.parts.memory.organization(organizationName)
+    if (actorIndex < 0 || organization === undefined) return false
+    const entry = new Entry(
+      organization,
+      this.options.registry.actors[actorIndex]!,
+      actorIndex,
+      key,
+      command,
+      undefined
+    )
+    entry.signalSequence = sequence
+    this.parts.memory.noteEmptied(organization)
+    this.parts.signals.add(entry)
+    this.parts.loader.prefetch(entry)
+    this.options.host.wake()
+    return true
+  }
+
+  /** Whether more signals may be read; otherwise `onRoom` is called once they may. */
+  admitsSignals(onRoom: () => void): boolean {
+    this.parts.signals.onRoom = this.parts.signals.hasRoom ? undefined : onRoom
+    return this.parts.signals.hasRoom
+  }
+
+  /** Fails everything that waits for its turn. */
+  failWaiting(error: unknown): void {
+    const { host } = this.options
+    this.parts.loader.dropWaiters(error)
+    for (const organization of this.parts.memory.organizations.values()) {
+      for (const entry of this.parts.mailbox.takeAllOf(organization)) host.reply(entry.caller!, false, error)
+      this.parts.memory.noteEmptied(organization)
+    }
+    for (const ask of this.parts.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
+  }
+
+  /** Fails the asks of lanes that wait; commands wait on. */
+  failLanes(error: unknown): void {
+    this.parts.loader.failLanes(error)
+    for (const ask of this.parts.lanes.takeUnconfirmed()) this.options.host.reply(ask.caller, false, error)
+  }
+
+  /** Whether nothing waits to be decided. */
+  get isDone(): boolean {
+    return this.parts.mailbox.size === 0 && this.parts.mailbox.stalled === 0
+  }
+}

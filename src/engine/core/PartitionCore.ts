@@ -1,0 +1,422 @@
+/**
+ * The core of a partition: a synchronous state machine over its actors (architecture, rules 5 to 8, 10, 12, 13, 15, 17, 19). Commands, loads,
+ * acknowledgements and the time go in; frames to append, actors to load, pages of timers to read, snapshots and replies come out. It knows no
+ * Effect, no clock and no store, and nobody else touches its state: the shell around it carries out what it asks for. What it believes of
+ * itself it asserts; a false belief ends the life, and the log decides anew.
+ */
+import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import { OutcomeUnknown, Unavailable } from "../errors.ts"
+import { emptyHead, type Head, headAfter } from "../frame.ts"
+import { ActorLoader } from "./ActorLoader.ts"
+import { ActorMemory } from "./ActorMemory.ts"
+import type { Cell, Entry, LaneAsk } from "./actors.ts"
+import { assert } from "./assert.ts"
+import type { Evictable } from "./bounds.ts"
+import { CheckpointPace } from "./CheckpointPace.ts"
+import { CheckpointSide } from "./CheckpointSide.ts"
+import { Drain } from "./Drain.ts"
+import { Intake } from "./Intake.ts"
+import { type LogFill, LogRoom } from "./LogRoom.ts"
+import { Lanes } from "./lanes.ts"
+import { Mailbox } from "./Mailbox.ts"
+import { Probe } from "./Probe.ts"
+import type { CoreOptions, CoreTurn, Demand, DraftedFrame, NotStored, StoredDraft } from "./protocol.ts"
+import { Replay } from "./replay.ts"
+import { SignalQueue } from "./SignalQueue.ts"
+import { TimerPages } from "./TimerPages.ts"
+import { type Instant, Moment, PartitionTime } from "./time.ts"
+import { Timers } from "./timers.ts"
+
+const retryAfterMillis = 1_000
+
+/** While memory is full of what no checkpoint has yet, timers and signals wait so long. */
+const crowdedHoldMillis = 100
+
+export class PartitionCore implements Evictable {
+  /** Where commands, asks of lanes and signals come in. */
+  readonly intake: Intake
+  /** What is read from the checkpoints, and what goes into them. */
+  readonly checkpoints: CheckpointSide
+  private readonly options: CoreOptions
+  private readonly memory: ActorMemory
+  private readonly mailbox: Mailbox
+  private readonly signals = new SignalQueue()
+  private readonly lanes: Lanes
+  private readonly loader: ActorLoader
+  private readonly pages = new TimerPages()
+  private readonly room = new LogRoom()
+  private readonly pace: CheckpointPace
+  private readonly drain: Drain
+  private readonly time = new PartitionTime()
+  /** What the shell has told last. */
+  private readonly now = new Moment()
+  private timers = new Timers(false)
+  /** The frame that is on its way. */
+  private underWay: DraftedFrame | undefined = undefined
+  private headNow: Head = emptyHead
+  /** A leader that was deposed may still answer: only a stored frame proves the log to be ours. */
+  private provesByFrames = false
+  private isMarkWanted = false
+  private isCheckpointDue = false
+  private crowdedUntil = 0
+
+  constructor(options: CoreOptions) {
+    const { bounds, host, partition, registry, wantsRecords } = options
+    this.options = options
+    const { now, pages, signals, time } = this
+    const memory = new ActorMemory(registry, bounds)
+    const mailbox = new Mailbox(options.mailboxCapacity, bounds)
+    const pace = new CheckpointPace(options)
+    memory.onEvicted = (cell) => this.timers.evicted(cell)
+    const laneResumed = (ask: LaneAsk, error: unknown) => this.intake.laneResumed(ask, error)
+    const loader = new ActorLoader({ partition, memory, mailbox, host, laneResumed }, this.timers)
+    const load = (cell: Cell) => loader.load(cell)
+    const waitFor = (cell: Cell, waiter: Entry | LaneAsk) => loader.waitFor(cell, waiter)
+    const common = { partition, memory, load, waitFor, poisoned: host.poisoned }
+    const lanes = new Lanes({ ...common, told: () => this.tellLane(), isFresh: (at) => time.isFresh(at) })
+    const mayLoad = () => loader.mayLoad
+    const waitsForPage = (timer: Parameters<TimerPages["holds"]>[0]) => pages.holds(timer, this.timers, now.monotonic)
+    const crowded = () => this.crowded()
+    const defer = (timer: TimerRow) => loader.defer(timer)
+    const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
+    this.drain = new Drain(drainHost, this.timers)
+    this.memory = memory
+    this.mailbox = mailbox
+    this.pace = pace
+    this.loader = loader
+    this.lanes = lanes
+    this.intake = new Intake({ options, memory, mailbox, signals, loader, lanes, time, now })
+    const atHand = { timers: () => this.timers, head: () => this.headNow }
+    this.checkpoints = new CheckpointSide({ options, memory, loader, pages, pace, now, ...atHand })
+    bounds.join(this)
+  }
+
+  /** What it holds, for operators, tests and the simulator. */
+  readonly probe = new Probe(() => {
+    const { headNow: head, loader, mailbox, memory, signals, timers } = this
+    return { memory, mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
+  })
+
+  get head(): Head {
+    return this.headNow
+  }
+
+  get newestCheckpoint(): CheckpointRecord | undefined {
+    return this.loader.newestCheckpoint
+  }
+
+  // lives
+
+  /** Drops everything but waiting commands, before a recovery. */
+  beginLife(): void {
+    // those that wait for an actor go back to their queues: the next life asks for it anew
+    this.loader.dropWaiters(this.intake.refusedWith)
+    this.memory.dropActors()
+    this.lanes.clear()
+    this.signals.clear()
+    this.pages.begin()
+    this.time.begin()
+    this.setTimers(new Timers(false))
+    this.underWay = undefined
+    this.headNow = emptyHead
+    this.pace.begin(0, 0, Number.POSITIVE_INFINITY)
+    this.isMarkWanted = false
+    this.isCheckpointDue = false
+    this.crowdedUntil = 0
+  }
+
+  private setTimers(timers: Timers): void {
+    this.timers = timers
+    this.drain.use(timers)
+    this.loader.begin(timers)
+  }
+
+  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations whose states must not be changed in place. */
+  beginReplay(base: CheckpointRecord | undefined, head: Head, careful: ReadonlySet<string>): Replay {
+    this.headNow = head
+    this.setTimers(new Timers(base !== undefined))
+    this.loader.useBase(base, false)
+    return this.continueReplay(careful)
+  }
+
+  /** Folds further frames over what is in memory. */
+  continueReplay(careful: ReadonlySet<string>): Replay {
+    this.memory.isReplaying = true
+    const { quarantined } = this.options.host
+    const fillAll = (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) =>
+      this.loader.fillAll(cells, rows, true)
+    return new Replay({ memory: this.memory, quarantined, fillAll }, this.headNow, careful)
+  }
+
+  /** The tail is folded; so many bytes of it were read, and the log is so full. */
+  endReplay(replay: Replay, bytes: number, log: LogFill): void {
+    this.memory.isReplaying = false
+    replay.finish(this.timers)
+    this.headNow = replay.head
+    this.room.begin(log)
+    const frames = this.headNow.sequence - (this.newestCheckpoint?.sequence ?? 0)
+    this.pace.begin(frames, this.pace.bytesSince + bytes, log.maximumBytes)
+  }
+
+  /** A claim is stored as the new head. */
+  claimed(head: Head, bytes: number, provenAt: Instant | undefined, provesByFrames: boolean): void {
+    this.headNow = head
+    this.provesByFrames = provesByFrames
+    if (provenAt !== undefined) this.time.proven(provenAt)
+    this.room.stored(bytes)
+    this.pace.stored(bytes, 0)
+  }
+
+  /**
+   * Ends the running drain without its frame. What is in a frame on its way may be stored: it is told so, unless `ofFrame` says more.
+   */
+  failDrain(error: unknown, ofFrame?: unknown): void {
+    const { partition } = this.options
+    const { reply } = this.options.host
+    const unknown = this.underWay === undefined ? error : new OutcomeUnknown({ partition })
+    this.underWay = undefined
+    for (const caller of this.drain.abandon()) reply(caller, false, ofFrame ?? unknown)
+    this.drain.immediate.fail(reply, error)
+  }
+
+  /** Fails everything. */
+  failAll(error: unknown): void {
+    this.failDrain(error)
+    this.intake.failWaiting(error)
+  }
+
+  /** Whether the clock is too far behind the last frame. */
+  isClockBehind({ wall }: Instant): boolean {
+    return this.time.tell(this.headNow.now, wall) === "behind the log"
+  }
+
+  /** Whether the log was seen to be ours since then. */
+  wasSeenSince(then: Instant): boolean {
+    return this.time.wasSeenSince(then)
+  }
+
+  private tellLane(): number | { readonly error: unknown } {
+    const told = this.time.tell(this.headNow.now, this.now.wall)
+    if (typeof told === "number") return told
+    this.options.host.wake()
+    const { partition } = this.options
+    return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
+  }
+
+  // the loop
+
+  /** Decides until something has to be done outside. */
+  next(turn: CoreTurn): Demand {
+    assert(this.underWay === undefined, "a drain begins while the frame of another one is on its way")
+    let now: Instant = turn
+    while (true) {
+      this.now.set(now)
+      this.loader.at(now.monotonic)
+      this.memory.releaseEmptied()
+      const told = this.time.tell(this.headNow.now, now.wall)
+      if (told === "behind the log") return { _tag: "ClockBehind", millis: this.headNow.now - now.wall }
+      if (told === "set back") return { _tag: "Restart", reason: "the clock was set back by more than a minute" }
+      this.notice(told)
+      if (this.isMarkWanted || this.needsProof(now)) return this.prove(told)
+      if (this.room.wantsLook || this.time.isLookDue(now)) return { _tag: "Confirm" }
+      const held = this.room.isHeld(now.monotonic) || now.monotonic < this.crowdedUntil
+      if (!this.hasWork(told, held)) return this.waitDemand(told, now)
+      this.drain.run(this.headNow, told, turn, this.room.forFacts(now.monotonic), held)
+      if (this.drain.decider.metFullLog) this.logIsFull(false)
+      if (this.drain.decider.hasFrame) return { _tag: "Append", frame: this.send() }
+      this.drain.end()
+      now = turn.read()
+      this.now.set(now)
+      if (this.time.isFresh(now)) this.drain.immediate.give(this.options.host.reply)
+      if (turn.spent() > 1) return { _tag: "Yield" }
+      if (this.drain.decider.decidedCount === 0) return this.waitDemand(told, now)
+    }
+  }
+
+  /** What can be done beside the loop. */
+  private notice(told: number): void {
+    const { host } = this.options
+    if (this.isCheckpointDue) host.checkpointWanted()
+    this.isCheckpointDue = false
+    if (this.pages.isWanted(this.timers, told, this.now.monotonic)) host.readsWanted()
+  }
+
+  private hasWork(now: number, held: boolean): boolean {
+    if (this.mailbox.hasRunnable) return true
+    if (held) return false
+    if (this.signals.isReady) return true
+    const timer = this.timers.first
+    if (timer === undefined || timer.wakeAt > now) return false
+    return !this.pages.holds(timer, this.timers, this.now.monotonic)
+  }
+
+  /** How long the shell may wait for news. */
+  private waitDemand(told: number, { monotonic }: Instant): Demand {
+    const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
+    const untilHold = Math.min(until(this.room.heldTo), until(this.crowdedUntil), until(this.loader.heldTo))
+    const untilTimer = this.pages.waitMillis(this.timers, told, monotonic)
+    // a timer that is due and was not fired waits for the end of a hold
+    const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
+    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, this.time.untilLook(this.now))) }
+  }
+
+  /** Whether something waits for a proof of the ownership, or will soon. */
+  private needsProof(now: Instant): boolean {
+    // answers that were no longer fresh wait whatever has failed before: they are answered one way or the other
+    if (this.drain.immediate.size > 0) return true
+    if (this.lanes.needsConfirmation && this.time.mayAsk(now)) return true
+    return this.time.takeRenewal(now)
+  }
+
+  /** Asks the leader for a proof, or stores an empty frame where its word is none. */
+  private prove(told: number): Demand {
+    const isMark = this.isMarkWanted
+    this.isMarkWanted = false
+    if (!isMark && (!this.provesByFrames || this.room.isFull)) return { _tag: "Confirm" }
+    this.drain.mark(this.headNow, told)
+    return { _tag: "Append", frame: this.send() }
+  }
+
+  private send(): DraftedFrame {
+    const { decidedCount, draft, signalSequence } = this.drain.decider
+    const { epoch, hash, number, sequence } = this.headNow
+    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
+    const fenceHeader = { ...header, signalSequence: this.headNow.signalSequence }
+    this.underWay = {
+      header,
+      bytes: draft.builder.encode(header),
+      fence: () => draft.fence(fenceHeader),
+      expectedLast: sequence,
+      decided: decidedCount,
+      records: draft.builder.count
+    }
+    // these rest on nothing of this frame; stale ones wait for it, because it proves the ownership
+    if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
+    return this.underWay
+  }
+
+  /** The frame is stored: states advance and replies go. Answers what followers of the log are to see. */
+  appended(provenAt: Instant | undefined, now: Instant): StoredDraft {
+    const { bytes, header } = this.endAppend(now)
+    const { records } = this.drain.decider.draft
+    this.advance(header, bytes, provenAt)
+    const answers = this.drain.commit(this.headNow.sequence)
+    if (this.pace.stored(bytes.length, this.memory.dirty.size)) this.isCheckpointDue = true
+    const stored = { head: this.headNow, bytes: bytes.length, records }
+    answers.give(this.options.host.reply)
+    if (this.time.isFresh(now)) {
+      this.drain.immediate.give(this.options.host.reply)
+      this.intake.retryUnconfirmed()
+    }
+    return stored
+  }
+
+  /** The frame is not stored: callers get the error, timers and signals are there again. Answers the fence that is stored instead. */
+  notAppended(outcome: NotStored, error: unknown, now: Instant): StoredDraft | undefined {
+    const { header } = this.endAppend(now)
+    const { reply } = this.options.host
+    const callers = this.drain.abandon()
+    if (outcome._tag === "Fenced off") {
+      this.advance({ ...header, signalSequence: this.headNow.signalSequence }, outcome.fence, outcome.provenAt)
+      this.pace.stored(outcome.fence.length, this.memory.dirty.size)
+    }
+    if (outcome._tag !== "Not sent") this.logIsFull(true)
+    for (const caller of callers) reply(caller, false, error)
+    // facts cannot be stored, but what needs none is still answered from the durable state
+    if (this.time.isFresh(now)) this.drain.immediate.give(reply)
+    else this.drain.immediate.fail(reply, error)
+    return outcome._tag === "Fenced off" ? { head: this.headNow, bytes: outcome.fence.length, records: [] } : undefined
+  }
+
+  private endAppend(now: Instant): DraftedFrame {
+    const frame = this.underWay
+    assert(frame !== undefined, "an append ends that did not begin")
+    assert(frame.expectedLast === this.headNow.sequence, "the head has moved under a frame on its way")
+    this.underWay = undefined
+    this.now.set(now)
+    return frame
+  }
+
+  private advance(header: DraftedFrame["header"], bytes: Uint8Array, provenAt: Instant | undefined): void {
+    this.headNow = headAfter(this.headNow.sequence + 1, bytes, header)
+    this.room.stored(bytes.length)
+    if (provenAt !== undefined) this.time.proven(provenAt)
+  }
+
+  /** What the leader said of the log, asked for at `begunAt`; undefined when it did not answer. False when the log has another end than ours. */
+  confirmed(log: (LogFill & { readonly lastSequence: number }) | undefined, begunAt: Instant, now: Instant): boolean {
+    this.now.set(now)
+    const isOurs = log?.lastSequence === this.headNow.sequence
+    if (log !== undefined && isOurs) {
+      this.room.note(log)
+      if (this.provesByFrames && !this.room.isFull) this.time.seen(begunAt)
+      else this.time.proven(begunAt)
+    } else {
+      this.room.lookFailed()
+      this.time.failed(now)
+    }
+    // a leader that was deposed may not know our last frames
+    if (log !== undefined && !isOurs && !(this.provesByFrames && log.lastSequence < this.headNow.sequence)) return false
+    const { host, partition } = this.options
+    if (this.time.isFresh(now)) {
+      this.drain.immediate.give(host.reply)
+      this.intake.retryUnconfirmed()
+      return true
+    }
+    const error = new Unavailable({ partition, reason: "its log does not answer", retryAfterMillis })
+    this.drain.immediate.fail(host.reply, error)
+    for (const ask of this.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
+    return true
+  }
+
+  /** The log has no room for facts: a checkpoint may free some, and where its newest frame is in one already, a mark lets the next one. */
+  private logIsFull(isRefused: boolean): void {
+    const { monotonic } = this.now
+    if (isRefused) this.room.refused(monotonic)
+    else this.room.missed(monotonic)
+    if (this.newestCheckpoint?.sequence === this.headNow.sequence && this.room.wantsMark) {
+      this.room.marked()
+      this.isMarkWanted = true
+    }
+    this.isCheckpointDue = true
+  }
+
+  private crowded(): void {
+    this.crowdedUntil = this.now.monotonic + crowdedHoldMillis
+    this.isCheckpointDue = true
+  }
+
+  // beside the loop
+
+  /** Asks for a checkpoint with the next turn, if there is anything new. */
+  wantCheckpoint(): void {
+    if (this.headNow.sequence <= (this.newestCheckpoint?.sequence ?? 0)) return
+    this.isCheckpointDue = true
+    this.options.host.wake()
+  }
+
+  /** The log itself has told how full it is. */
+  noteFill(fill: LogFill): void {
+    this.room.note(fill)
+    if (!this.room.isFull) this.options.host.wake()
+  }
+
+  evict(count: number): number {
+    return this.memory.evict(count)
+  }
+
+  /** Lets actors go that were not used for so long, and lanes that have ended. */
+  sweep(idleMillis: number, now: Instant): void {
+    this.memory.evictUnusedSince(now.monotonic - idleMillis)
+    const told = this.time.tell(this.headNow.now, now.wall)
+    // a state that has ended by a time that was told stays ended, also when the clock steps back
+    if (typeof told === "number") this.lanes.sweep(told)
+    this.memory.releaseEmptied()
+  }
+
+  /** The partition is no more. */
+  leave(): void {
+    this.memory.dropActors()
+    this.options.bounds.leave(this)
+  }
+}

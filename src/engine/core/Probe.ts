@@ -1,0 +1,93 @@
+/** What a partition's core holds, read-only: for operators' tools, tests and the simulator's checkers. */
+import type { CheckpointRecord } from "../Checkpoints.ts"
+import type { Head } from "../frame.ts"
+import type { ActorMemory } from "./ActorMemory.ts"
+import type { Cell } from "./actors.ts"
+import type { Mailbox } from "./Mailbox.ts"
+import type { SignalQueue } from "./SignalQueue.ts"
+import type { Timers } from "./timers.ts"
+
+interface Probed {
+  readonly memory: ActorMemory
+  readonly mailbox: Mailbox
+  readonly timers: Timers
+  readonly signals: SignalQueue
+  readonly head: Head
+  readonly newestCheckpoint: CheckpointRecord | undefined
+}
+
+/** An actor in memory, as it is stored. */
+export interface ProbedActor {
+  /** The same for as long as the actor stays in memory. */
+  readonly token: object
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  readonly isLoaded: boolean
+  /** Must not be changed. */
+  readonly state: unknown
+  readonly changedAt: number
+  /** Infinity for never. */
+  readonly wakeAt: number
+}
+
+export class Probe {
+  private readonly look: () => Probed
+
+  constructor(look: () => Probed) {
+    this.look = look
+  }
+
+  get head(): Head {
+    return this.look().head
+  }
+
+  get newestCheckpoint(): CheckpointRecord | undefined {
+    return this.look().newestCheckpoint
+  }
+
+  /** How many of everything there are, each of which has a bound. */
+  get counts() {
+    const { mailbox, memory, signals, timers } = this.look()
+    let largestShare = 0
+    for (const { stalled, waiting } of memory.organizations.values())
+      largestShare = Math.max(largestShare, waiting + stalled)
+    return {
+      organizations: memory.organizations.size,
+      actors: memory.cellCount,
+      /** Those that stay until a checkpoint has them; while the log is replayed, all. */
+      changedActors: memory.isReplaying ? memory.cellCount : memory.dirty.size,
+      laneActors: memory.laneCount,
+      timers: timers.size,
+      signals: signals.size,
+      commands: mailbox.size,
+      stalledCommands: mailbox.stalled,
+      /** The most commands that one organization has waiting. */
+      largestShare,
+      maximumShare: mailbox.share
+    }
+  }
+
+  *actors(): Generator<ProbedActor> {
+    for (const organization of this.look().memory.organizations.values()) {
+      for (const cells of organization.cells) {
+        if (cells === undefined) continue
+        for (const cell of cells.values()) yield probed(cell)
+      }
+    }
+  }
+
+  actor(organization: string, actorIndex: number, key: string): ProbedActor | undefined {
+    const cell = this.look().memory.organizations.get(organization)?.cell(actorIndex, key)
+    return cell === undefined ? undefined : probed(cell)
+  }
+}
+
+const probed = (cell: Cell): ProbedActor => ({
+  token: cell,
+  ...cell.address,
+  isLoaded: cell.loaded,
+  state: cell.state,
+  changedAt: cell.changedAt,
+  wakeAt: cell.wakeAt
+})

@@ -1,0 +1,208 @@
+/**
+ * What a partition holds in memory: organizations with their waiting commands, actors with their durable and their draft state, lanes. Plain
+ * mutable objects, touched only by the core's synchronous code.
+ */
+import type { AnyActor } from "../Actor.ts"
+import type { ActorAddress } from "../address.ts"
+import type { AnyLane } from "../Lane.ts"
+import type { Timer } from "./timers.ts"
+
+/** The actors and lanes an engine knows, by kind. */
+export class Registry {
+  readonly actors: ReadonlyArray<AnyActor>
+  readonly lanes: ReadonlyArray<AnyLane>
+  private readonly actorIndexes = new Map<string, number>()
+  private readonly laneIndexes = new Map<string, number>()
+
+  /** Throws when a kind is defined twice. */
+  constructor(actors: ReadonlyArray<AnyActor>, lanes: ReadonlyArray<AnyLane>) {
+    this.actors = actors
+    this.lanes = lanes
+    for (const [index, actor] of actors.entries()) {
+      if (this.actorIndexes.has(actor.kind)) throw new Error(`two actors are of kind ${actor.kind}`)
+      this.actorIndexes.set(actor.kind, index)
+    }
+    for (const [index, lane] of lanes.entries()) {
+      if (this.laneIndexes.has(lane.kind)) throw new Error(`two lanes are of kind ${lane.kind}`)
+      this.laneIndexes.set(lane.kind, index)
+    }
+  }
+
+  /** The index of a kind, or -1. */
+  actorIndex(kind: string): number {
+    return this.actorIndexes.get(kind) ?? -1
+  }
+
+  laneIndex(kind: string): number {
+    return this.laneIndexes.get(kind) ?? -1
+  }
+}
+
+/** Whoever asked; opaque to the core, which hands it back with the answer. */
+export type Caller = object
+
+/** Something to be decided: a command of a caller, an external signal, or a timer. */
+export class Entry {
+  organization: Organization
+  readonly actor: AnyActor
+  readonly actorIndex: number
+  readonly key: string
+  readonly command: unknown
+  /** Undefined for signals and timers. */
+  readonly caller: Caller | undefined
+  /** Estimated size of the command, counted while it waits. */
+  bytes = 0
+  /** Position of a signal, 0 for others. */
+  signalSequence = 0
+  /** Of a timer, the time it was set to; undefined for others. */
+  wakeAt: number | undefined = undefined
+  /** Set when it must not be decided again: the error to answer instead. */
+  refusal: unknown = undefined
+  next: Entry | undefined = undefined
+
+  constructor(
+    organization: Organization,
+    actor: AnyActor,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    caller: Caller | undefined
+  ) {
+    this.organization = organization
+    this.actor = actor
+    this.actorIndex = actorIndex
+    this.key = key
+    this.command = command
+    this.caller = caller
+  }
+}
+
+/** An ask of a lane that waits: for an actor that it reads, or for the ownership to be confirmed. */
+export interface LaneAsk {
+  readonly organization: string
+  readonly laneIndex: number
+  readonly key: string
+  readonly command: unknown
+  readonly caller: Caller
+}
+
+/** What cannot be folded into an actor, kept until a program comes that can (architecture, rule 17). */
+export interface Unreadable {
+  /** Why, for people. */
+  readonly reason: string
+  /** The row to be written instead of a state, or undefined where the stored one stays as it is. */
+  readonly row: string | undefined
+}
+
+/** An actor in memory. */
+export class Cell {
+  readonly organization: Organization
+  readonly actor: AnyActor
+  readonly actorIndex: number
+  readonly key: string
+  /** Whether `state` is known. */
+  loaded = false
+  /** Its checkpoint row is being read. */
+  requested = false
+  unreadable: Unreadable | undefined = undefined
+  /** There is no row of it: it begins with its initial state. */
+  isNew = false
+  /** The durable state: everything in it is in the log. Never changed in place. */
+  state: unknown = undefined
+  /** While the log is replayed: nobody else holds the state, so that it may be changed in place. */
+  ownsState = false
+  /** The state as the running drain has changed it; only meaningful while `draftOf` is that drain's number. */
+  draft: unknown = undefined
+  draftOf = -1
+  /** Index in the table of the frame being built, while `frameOf` is that frame's number. */
+  frameIndex = -1
+  frameOf = -1
+  /** The drain that used it last: it stays in memory until that one is over. */
+  usedBy = -1
+  /** Sequence of the frame that changed it last, 0 for never. */
+  changedAt = 0
+  /** Upper bound of the encoded size, corrected by measuring. */
+  bytes = 0
+  /** When it wants to be woken; infinity for never. */
+  wakeAt = Number.POSITIVE_INFINITY
+  draftWakeAt = Number.POSITIVE_INFINITY
+  /** A wake that failed or did nothing: not tried again at this time. */
+  suspendedWakeAt = Number.NaN
+  /** Its entry among the timers in memory. */
+  timer: Timer | undefined = undefined
+  /** What waits for its state, in order. */
+  waiters: Array<Entry | LaneAsk> | undefined = undefined
+  /** Monotonic time of its last use, milliseconds; meaningful in the list of idle actors. */
+  usedAt = 0
+  isIdle = false
+  older: Cell | undefined = undefined
+  newer: Cell | undefined = undefined
+
+  constructor(organization: Organization, actor: AnyActor, actorIndex: number, key: string) {
+    this.organization = organization
+    this.actor = actor
+    this.actorIndex = actorIndex
+    this.key = key
+  }
+
+  get address(): ActorAddress {
+    return { organization: this.organization.name, kind: this.actor.kind, key: this.key }
+  }
+}
+
+/** A lane actor in memory. */
+export class LaneCell {
+  readonly organization: Organization
+  readonly laneIndex: number
+  readonly key: string
+  readonly state: unknown
+  /** Names of the actors it reads, once. */
+  readonly touched: ReadonlyArray<{ readonly actorIndex: number; readonly key: string }>
+
+  constructor(
+    organization: Organization,
+    laneIndex: number,
+    key: string,
+    state: unknown,
+    touched: ReadonlyArray<{ readonly actorIndex: number; readonly key: string }>
+  ) {
+    this.organization = organization
+    this.laneIndex = laneIndex
+    this.key = key
+    this.state = state
+    this.touched = touched
+  }
+}
+
+/** An organization that has commands waiting or actors in memory. */
+export class Organization {
+  readonly name: string
+  /** By actor index, then key. */
+  readonly cells: Array<Map<string, Cell> | undefined> = []
+  /** By lane index, then key. */
+  readonly lanes: Array<Map<string, LaneCell> | undefined> = []
+  cellCount = 0
+  laneCount = 0
+  head: Entry | undefined = undefined
+  tail: Entry | undefined = undefined
+  /** Commands in its queue. */
+  waiting = 0
+  /** Commands that wait for an actor's state. */
+  stalled = 0
+  /** Bytes of both. */
+  bytes = 0
+  inRing = false
+  nextInRing: Organization | undefined = undefined
+  /** A fact of it could not be applied to a state that is changed in place: from now on every decision of it works on a copy. */
+  isCareful = false
+  /** Why nothing of it is decided: one of its actors cannot be read. */
+  quarantine: string | undefined = undefined
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  cell(actorIndex: number, key: string): Cell | undefined {
+    return this.cells[actorIndex]?.get(key)
+  }
+}

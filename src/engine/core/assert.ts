@@ -1,0 +1,11 @@
+/** Assertions that stay on in production: what they say is true, or the partition must not go on from memory. */
+
+/** A sentence about the engine's own state is false. The partition drops its memory and recovers from the log. */
+export class Broken extends Error {
+  override readonly name = "Broken"
+}
+
+/** Throws `Broken` with the sentence unless it holds. */
+export function assert(holds: boolean, sentence: string): asserts holds {
+  if (!holds) throw new Broken(sentence)
+}

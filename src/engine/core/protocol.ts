@@ -1,0 +1,96 @@
+/** What goes into a partition's core and what comes out of it, as plain values. */
+import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
+import type { FrameHeader, Head } from "../frame.ts"
+import type { LogRecord } from "../records.ts"
+import type { Caller, Registry } from "./actors.ts"
+import type { ProcessBounds } from "./bounds.ts"
+import type { PaceOptions } from "./CheckpointPace.ts"
+import type { LoadBatch } from "./loads.ts"
+import type { PageRequest } from "./TimerPages.ts"
+import type { Instant } from "./time.ts"
+
+/** What the shell must do next. */
+export type Demand =
+  | { readonly _tag: "Append"; readonly frame: DraftedFrame }
+  /** Ask the leader where the log ends. */
+  | { readonly _tag: "Confirm" }
+  | { readonly _tag: "Wait"; readonly millis: number }
+  | { readonly _tag: "Yield" }
+  /** The clock is so far behind the last frame, milliseconds. */
+  | { readonly _tag: "ClockBehind"; readonly millis: number }
+  | { readonly _tag: "Restart"; readonly reason: string }
+
+/** A frame to be appended after the head. */
+export interface DraftedFrame {
+  readonly header: FrameHeader
+  readonly bytes: Uint8Array
+  /** An empty frame for the same place, for when the log refuses this one: once it is stored, no copy of the refused one can be. */
+  readonly fence: () => Uint8Array
+  readonly expectedLast: number
+  readonly decided: number
+  readonly records: number
+}
+
+/** A frame that was stored, for whoever follows the log from memory. */
+export interface StoredDraft {
+  readonly head: Head
+  readonly bytes: number
+  readonly records: ReadonlyArray<LogRecord>
+}
+
+/** Why a frame was not stored. */
+export type NotStored =
+  /** It never will be: the fence stands at its place. */
+  | { readonly _tag: "Fenced off"; readonly fence: Uint8Array; readonly provenAt: Instant | undefined }
+  /** The log refused it, but a copy may still arrive. */
+  | { readonly _tag: "Refused" }
+  /** It was never sent. */
+  | { readonly _tag: "Not sent" }
+
+/** Something to be read from the checkpoints, beside the loop. */
+export type ReadRequest =
+  | { readonly _tag: "Actors"; readonly batch: LoadBatch }
+  | { readonly _tag: "Timers"; readonly page: PageRequest }
+
+/** The actors' states at a frame boundary. */
+export interface Snapshot {
+  readonly record: CheckpointRecord
+  /** Encoded while they are read, so that a large checkpoint is never in memory as text. */
+  readonly rows: Iterable<ActorRow>
+  readonly count: number
+  /** Bytes of frames that it covers and the checkpoint before did not. */
+  readonly bytes: number
+}
+
+/** What the core tells the shell between its demands. Called synchronously; must not throw. */
+export interface CoreHost {
+  /** Answers a caller. */
+  readonly reply: (caller: Caller, accepted: boolean, value: unknown) => void
+  /** There is something to do: ask for the next demand. */
+  readonly wake: () => void
+  /** There are actors to be loaded, or a page of timers to be read: take them. */
+  readonly readsWanted: () => void
+  readonly checkpointWanted: () => void
+  /** A rule threw, or answered what cannot be stored. */
+  readonly poisoned: (kind: string, reason: string) => void
+  /** An organization was taken out of service, because something of it cannot be read. */
+  readonly quarantined: (organization: string, reason: string) => void
+}
+
+export interface CoreOptions extends PaceOptions {
+  readonly partition: number
+  readonly registry: Registry
+  readonly mailboxCapacity: number
+  readonly bounds: ProcessBounds
+  /** Whether anybody follows the log from memory. */
+  readonly wantsRecords: boolean
+  readonly host: CoreHost
+}
+
+/** One turn of the core: when it began, and how much of its time is over. */
+export interface CoreTurn extends Instant {
+  /** The part of its time that is over, from 0. */
+  readonly spent: () => number
+  /** Both clocks now. */
+  readonly read: () => Instant
+}

@@ -1,0 +1,121 @@
+/**
+ * Actors' states in the checkpoints' rows: encoded, read back, and the form in which facts that cannot be folded are kept until a program comes
+ * that can (architecture, rule 17).
+ */
+import type { AnyActor } from "../Actor.ts"
+import { formatAddress } from "../address.ts"
+import type { ActorRow } from "../Checkpoints.ts"
+import { describe } from "../describe.ts"
+import type { Cell } from "./actors.ts"
+import { checkState, isOver, wakeAtOf } from "./rules.ts"
+
+/** The version of rows that hold what could not be folded; definitions begin at 1. */
+export const unreadableVersion = 0
+
+/** What such a row holds: the state before, with its version, and the facts since. Without a state it is the initial one. */
+interface Kept {
+  readonly v: number
+  readonly s?: unknown
+  readonly f: ReadonlyArray<readonly [version: number, fact: unknown]>
+}
+
+/** A fact as it stands in the log. */
+export interface StoredFact {
+  readonly version: number
+  readonly fact: unknown
+}
+
+/** A state that was folded can be encoded; one that cannot is an initial one that its schema refuses, and is made anew. */
+const encoded = (actor: AnyActor, state: unknown): { readonly s?: unknown } => {
+  try {
+    return { s: actor.encodeState(state) }
+  } catch {
+    return {}
+  }
+}
+
+/** The row's text for an actor whose facts from `facts` on cannot be folded into `state`. */
+export const keep = (actor: AnyActor, state: unknown, facts: ReadonlyArray<StoredFact>): string => {
+  const f = facts.map(({ fact, version }) => [version, fact] as const)
+  const kept: Kept = { v: actor.version, ...encoded(actor, state), f }
+  return JSON.stringify(kept)
+}
+
+/** One more fact behind those that are kept. */
+export const keepAlso = (row: string, { fact, version }: StoredFact): string => {
+  const kept = JSON.parse(row) as Kept
+  return JSON.stringify({ ...kept, f: [...kept.f, [version, fact]] })
+}
+
+/**
+ * Puts a row into its actor, or its initial state where there is none. Marks what cannot be read; an initial state that cannot be made only
+ * where facts depend on it (`hasFacts`).
+ */
+export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): void => {
+  const { actor } = cell
+  try {
+    if (row === undefined || row.state === null) {
+      cell.state = actor.options.initial(cell.key)
+    } else {
+      cell.state = row.version === unreadableVersion ? readKept(cell, row.state) : readState(actor, row)
+      cell.bytes = Buffer.byteLength(row.state)
+      cell.ownsState = true
+      cell.changedAt = row.sequence
+      cell.wakeAt =
+        row.version === unreadableVersion ? wakeAtOf(actor, cell.state) : (row.wakeAt ?? Number.POSITIVE_INFINITY)
+    }
+    cell.loaded = true
+  } catch (cause) {
+    const hasState = row !== undefined && row.state !== null
+    cell.isNew = !hasState && !hasFacts
+    if (cell.isNew) return
+    cell.unreadable = {
+      reason: `what is stored of ${formatAddress(cell.address)} cannot be read: ${describe(cause)}`,
+      row: hasState ? keptRow(row.version, row.state!) : JSON.stringify({ v: actor.version, f: [] } satisfies Kept)
+    }
+  }
+}
+
+/** A row that cannot be read, in the form in which it is kept; undefined where it is no JSON at all. */
+const keptRow = (version: number, text: string): string | undefined => {
+  if (version === unreadableVersion) return text
+  try {
+    const kept: Kept = { v: version, s: JSON.parse(text), f: [] }
+    return JSON.stringify(kept)
+  } catch {
+    return undefined
+  }
+}
+
+const readState = (actor: AnyActor, row: ActorRow): unknown => actor.decodeState(JSON.parse(row.state!), row.version)
+
+const readKept = ({ actor, key }: Cell, text: string): unknown => {
+  const kept = JSON.parse(text) as Kept
+  let state: unknown = kept.s === undefined ? actor.options.initial(key) : actor.decodeState(kept.s, kept.v)
+  for (const [version, fact] of kept.f) state = actor.options.evolve(state, actor.decodeFact(fact, version))
+  checkState(actor, state)
+  return state
+}
+
+/** An actor's state at a checkpoint, by reference. */
+export interface SnapshotActor {
+  readonly cell: Cell
+  readonly state: unknown
+  readonly wakeAt: number
+  /** Of an actor that cannot be read: the row to be written. */
+  readonly kept: string | undefined
+}
+
+/** The row of an actor at a checkpoint. */
+export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number): ActorRow => {
+  const { actor } = cell
+  if (kept !== undefined) return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null }
+  const never = wakeAt === Number.POSITIVE_INFINITY
+  return {
+    ...cell.address,
+    sequence,
+    version: actor.version,
+    state: never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state)),
+    wakeAt: never ? null : wakeAt
+  }
+}

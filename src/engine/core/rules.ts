@@ -1,0 +1,103 @@
+/**
+ * What the engine checks of a rule's answers before anything is appended (architecture, rule 17): rules are users' code and are not trusted. What
+ * passes here can be stored, folded again and checkpointed. Each function throws an error that names the rule and what is wrong with it.
+ */
+import { type AnyActor, Decision } from "../Actor.ts"
+import { maximumNameLength } from "../address.ts"
+import { Quarantined } from "../errors.ts"
+
+/** A rule answered what the engine cannot store. */
+export class RuleBroken extends Error {
+  override readonly name = "RuleBroken"
+}
+
+/** A key is no key. */
+export class KeyInvalid extends RangeError {
+  override readonly name = "KeyInvalid"
+}
+
+/** What names an actor must survive a database and a log: bounded, without a zero byte, whole characters. */
+export const checkKey = (key: unknown): void => {
+  if (typeof key !== "string") throw new KeyInvalid("the key of an actor is a string")
+  if (key.length > maximumNameLength)
+    throw new KeyInvalid(`the key of an actor has at most ${maximumNameLength} characters`)
+  if (!key.isWellFormed()) throw new KeyInvalid("the key of an actor has half a surrogate pair in it")
+  if (key.includes("\0")) throw new KeyInvalid("the key of an actor has a zero byte in it")
+}
+
+const nameOf = (value: unknown): string =>
+  value instanceof Promise ? "a Promise: rules are synchronous" : value === undefined ? "nothing" : typeof value
+
+/** What `decide` or `wake` answered is a decision. */
+export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: unknown): void => {
+  if (!(answer instanceof Decision))
+    throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
+  if (!Array.isArray(answer.facts) || !Array.isArray(answer.others) || !Array.isArray(answer.events))
+    throw new RuleBroken(`${rule} of ${actor.kind}: facts, others and events are arrays`)
+}
+
+/** A list of touched actors is one. */
+export const checkTouches = (actor: AnyActor, answer: unknown): void => {
+  if (!Array.isArray(answer)) throw new RuleBroken(`touches of ${actor.kind} answered ${nameOf(answer)}, not an array`)
+}
+
+/** The time an actor wants to be woken at; infinity for never. */
+export const wakeAtOf = (actor: AnyActor, state: unknown): number => {
+  const { wakeAt } = actor.options
+  if (wakeAt === undefined) return Number.POSITIVE_INFINITY
+  const at: unknown = wakeAt(state)
+  if (at === undefined) return Number.POSITIVE_INFINITY
+  if (typeof at !== "number" || Number.isNaN(at) || at === Number.NEGATIVE_INFINITY)
+    throw new RuleBroken(
+      `wakeAt of ${actor.kind} answered ${typeof at === "number" ? at : nameOf(at)}, not a time in milliseconds`
+    )
+  return at
+}
+
+/** A state is one that its schema can write and read again. */
+export const checkState = (actor: AnyActor, state: unknown): void => {
+  const problem = actor.stateProblem(state)
+  if (problem !== undefined)
+    throw new RuleBroken(`evolve of ${actor.kind} answered a state that its schema refuses: ${problem}`)
+}
+
+/** Whether the state of an actor says no more than its initial one. A rule that throws here says no. */
+export const isOver = (actor: AnyActor, state: unknown): boolean => {
+  try {
+    return actor.options.isOver?.(state) === true
+  } catch {
+    return false
+  }
+}
+
+export const quarantined = (organization: string, reason: string): Quarantined =>
+  new Quarantined({ organization, reason })
+
+/** The most parts of a command that are looked at to estimate its size, and what each further list or object counts. */
+const estimatedParts = 256
+const partBytes = 8
+
+/** About how many bytes a command holds in memory; bounded work. */
+export const estimateBytes = (command: unknown): number => {
+  if (typeof command === "string") return command.length
+  if (typeof command !== "object" || command === null) return partBytes
+  let bytes = 0
+  const open: Array<unknown> = [command]
+  for (let parts = 0; open.length > 0; parts++) {
+    const value = open.pop()
+    bytes += partBytes
+    if (typeof value === "string") bytes += value.length
+    if (typeof value !== "object" || value === null) continue
+    if (ArrayBuffer.isView(value)) {
+      bytes += value.byteLength
+      continue
+    }
+    if (parts > estimatedParts) {
+      bytes += partBytes * (Array.isArray(value) ? value.length : 16)
+      continue
+    }
+    for (const part of Array.isArray(value) ? value.slice(0, estimatedParts) : Object.values(value)) open.push(part)
+    if (Array.isArray(value) && value.length > estimatedParts) bytes += (value.length - estimatedParts) * partBytes * 4
+  }
+  return bytes
+}

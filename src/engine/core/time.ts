@@ -1,0 +1,120 @@
+/**
+ * A partition's time and what it knows of being the owner. Time (architecture, rule 7) is what the clock says, never earlier than the last frame or
+ * than what was told before in this life; a clock that was set back by more than a minute ends the life, because what was told (a lane's
+ * windows) must not be told again within it. Ownership (rule 6) counts by both clocks: the monotonic one stands still while a machine is
+ * suspended, and the wall's may be set back.
+ */
+import { clockBehindMillis, freshnessMillis, idleConfirmMillis } from "../limits.ts"
+
+/** Both clocks, in milliseconds: the wall's since the Unix epoch, the monotonic one's since any moment, with a fraction. */
+export interface Instant {
+  readonly wall: number
+  readonly monotonic: number
+}
+
+/** The latest instant that was told. */
+export class Moment implements Instant {
+  wall = 0
+  monotonic = 0
+
+  set({ monotonic, wall }: Instant): void {
+    this.wall = wall
+    this.monotonic = monotonic
+  }
+}
+
+/** What the time is: a number, or why there is none. */
+export type Told = number | "behind the log" | "set back"
+
+/** A proof older than this is renewed before it is needed, half of what is allowed. */
+const renewMillis = freshnessMillis / 2
+
+/** How long a failed exchange waits for its next try, milliseconds. */
+const retryMillis = 500
+
+const between = (from: Instant | undefined, now: Instant): number =>
+  from === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.max(now.monotonic - from.monotonic, Math.abs(now.wall - from.wall))
+
+export class PartitionTime {
+  /** The latest time that was told in this life. */
+  private latest = 0
+  /** When an exchange began that proved the log to be ours, and one that only showed its end with our head. */
+  private provenAt: Instant | undefined = undefined
+  private seenAt: Instant | undefined = undefined
+  private notBefore = 0
+  private isRenewalWanted = false
+
+  /** Forgets everything, before a recovery. */
+  begin(): void {
+    this.latest = 0
+    this.provenAt = undefined
+    this.seenAt = undefined
+    this.notBefore = 0
+    this.isRenewalWanted = false
+  }
+
+  /** The time after a frame of `headNow`, milliseconds since the Unix epoch. */
+  tell(headNow: number, wall: number): Told {
+    if (headNow - wall > clockBehindMillis) return "behind the log"
+    if (this.latest - wall > clockBehindMillis) return "set back"
+    this.latest = Math.max(wall, headNow, this.latest)
+    return this.latest
+  }
+
+  /** An exchange that began then has proved that the log ends with our head and is ours. */
+  proven(begunAt: Instant): void {
+    this.provenAt = begunAt
+    this.seenAt = begunAt
+  }
+
+  /** The log was seen to end with our head, by a leader that may be none any more. */
+  seen(begunAt: Instant): void {
+    this.seenAt = begunAt
+  }
+
+  wasSeenSince(then: Instant): boolean {
+    return this.seenAt !== undefined && this.seenAt.monotonic >= then.monotonic
+  }
+
+  /** The leader did not answer. */
+  failed(now: Instant): void {
+    this.notBefore = now.monotonic + retryMillis
+  }
+
+  /** Whether answers may be given that rest on no frame of their own. */
+  isFresh(now: Instant): boolean {
+    return between(this.provenAt, now) < freshnessMillis
+  }
+
+  /** Whether a proof should be renewed before it is needed. */
+  isRenewalDue(now: Instant): boolean {
+    return between(this.provenAt, now) > renewMillis && now.monotonic >= this.notBefore
+  }
+
+  /** Somebody asks steadily for what needs a proof. */
+  wantRenewal(): void {
+    this.isRenewalWanted = true
+  }
+
+  takeRenewal(now: Instant): boolean {
+    const isWanted = this.isRenewalWanted && this.isRenewalDue(now)
+    this.isRenewalWanted = false
+    return isWanted
+  }
+
+  /** Whether an exchange may be tried. */
+  mayAsk(now: Instant): boolean {
+    return now.monotonic >= this.notBefore
+  }
+
+  /** Whether nobody has looked at the log for so long that another owner might have come unnoticed. */
+  isLookDue(now: Instant): boolean {
+    return between(this.seenAt, now) >= idleConfirmMillis && this.mayAsk(now)
+  }
+
+  untilLook(now: Instant): number {
+    return Math.max(idleConfirmMillis - between(this.seenAt, now), this.notBefore - now.monotonic)
+  }
+}

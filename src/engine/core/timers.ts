@@ -1,0 +1,214 @@
+/**
+ * The timers of a partition (architecture, rule 10): at most one for each actor in memory, and the earliest of the actors that left it, in (time,
+ * name) order. Later timers of actors that left stay in the checkpoints' index; `horizon` says from where on. A timer moves with its
+ * actor, so that their number is bounded by the actors and some pages.
+ */
+import { type ActorAddress, compareAddresses } from "../address.ts"
+import type { TimerRow } from "../Checkpoints.ts"
+import { maximumTimerPage } from "../limits.ts"
+import type { Cell } from "./actors.ts"
+import { assert } from "./assert.ts"
+
+/** Timers of actors that left memory which are held at most; the later ones are read again from the checkpoints. */
+export const maximumColdTimers = 4 * maximumTimerPage
+
+/** A timer in memory. */
+export class Timer implements TimerRow {
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  wakeAt: number
+  /** Undefined for an actor that is not in memory. */
+  cell: Cell | undefined
+  /** Its place in the heap. */
+  index = 0
+
+  constructor(address: ActorAddress, wakeAt: number, cell: Cell | undefined) {
+    this.organization = address.organization
+    this.kind = address.kind
+    this.key = address.key
+    this.wakeAt = wakeAt
+    this.cell = cell
+  }
+}
+
+const compareTimers = (left: TimerRow, right: TimerRow): number =>
+  left.wakeAt - right.wakeAt || compareAddresses(left, right)
+
+const nameOf = ({ key, kind, organization }: ActorAddress): string => `${organization}\n${kind}\n${key}`
+
+export class Timers {
+  private heap: Array<Timer> = []
+  /** Timers of actors that are not in memory, by name. */
+  private cold = new Map<string, Timer>()
+  /** The last timer that was read from the checkpoints; undefined when none was. */
+  private horizon: TimerRow | undefined = undefined
+  /** Whether the checkpoints may hold timers after the horizon. */
+  private more: boolean
+
+  /** `more`: whether the checkpoints may hold timers at all. */
+  constructor(more: boolean) {
+    this.more = more
+  }
+
+  get size(): number {
+    return this.heap.length
+  }
+
+  /** The earliest one. */
+  get first(): Timer | undefined {
+    return this.heap[0]
+  }
+
+  /** Sets an actor's timer to a time, or takes it away with infinity. */
+  set(cell: Cell, wakeAt: number): void {
+    const timer = cell.timer
+    if (wakeAt === Number.POSITIVE_INFINITY) {
+      if (timer !== undefined) this.remove(timer)
+      return
+    }
+    if (timer === undefined) {
+      this.dropCold(cell.address)
+      this.push(new Timer(cell.address, wakeAt, cell))
+    } else if (timer.wakeAt !== wakeAt) {
+      timer.wakeAt = wakeAt
+      this.moveUp(timer.index)
+      this.moveDown(timer.index)
+    }
+  }
+
+  /** An actor has left memory. Its timer stays where the next page would not bring it. */
+  evicted(cell: Cell): void {
+    const { timer } = cell
+    if (timer === undefined) return
+    cell.timer = undefined
+    timer.cell = undefined
+    this.cold.set(nameOf(timer), timer)
+    if (this.more && timer.wakeAt > this.horizonAt) this.remove(timer)
+    else if (this.cold.size > maximumColdTimers) this.forgetLateCold()
+  }
+
+  /** Takes a timer of an actor that is not in memory, so that it can be loaded. */
+  take(timer: Timer): void {
+    this.remove(timer)
+  }
+
+  /** Puts back the timer of an actor that is not in memory: it could not be loaded, or what it did was not stored. */
+  addCold(row: TimerRow): void {
+    this.dropCold(row)
+    const timer = new Timer(row, row.wakeAt, undefined)
+    this.cold.set(nameOf(row), timer)
+    this.push(timer)
+  }
+
+  /** When to look next: the earliest timer or, where the checkpoints hold later ones, the place up to which they were read. */
+  nextAt(): number {
+    const first = this.heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY
+    return this.hasRoomForPage ? Math.min(first, this.horizonAt) : first
+  }
+
+  /** Whether a page must be read from the checkpoints before the timers due at `now` can be fired in order. */
+  needsPage(now: number): boolean {
+    return this.hasRoomForPage && this.horizonAt <= now
+  }
+
+  /** Whether a timer may come after one that is still in the checkpoints. */
+  isBeyondHorizon(timer: TimerRow): boolean {
+    return this.more && timer.wakeAt >= this.horizonAt
+  }
+
+  private get hasRoomForPage(): boolean {
+    return this.more && this.cold.size <= maximumColdTimers - 2 * maximumTimerPage
+  }
+
+  /** Where the next page begins. */
+  get pageAfter(): TimerRow | undefined {
+    return this.horizon
+  }
+
+  /** Takes in a page; `isInMemory` leaves out actors whose own timers count, `full` says that there may be more behind it. */
+  addPage(rows: ReadonlyArray<TimerRow>, full: boolean, isInMemory: (row: TimerRow) => boolean): void {
+    for (const row of rows) if (!isInMemory(row)) this.addCold(row)
+    // the last one in the store's order, which sorts names in its own way
+    this.horizon = rows[rows.length - 1] ?? this.horizon
+    this.more = full
+  }
+
+  private get horizonAt(): number {
+    return this.horizon?.wakeAt ?? Number.NEGATIVE_INFINITY
+  }
+
+  /** Keeps a page of the earliest cold timers; the checkpoints are read again from there on. */
+  private forgetLateCold(): void {
+    const cold = [...this.cold.values()].sort(compareTimers)
+    const { wakeAt } = cold[maximumTimerPage]!
+    for (const timer of cold.slice(maximumTimerPage)) this.remove(timer)
+    // before all of that time, since the store may order their names in another way; who comes twice counts once
+    this.horizon = { organization: "", kind: "", key: "", wakeAt }
+    this.more = true
+  }
+
+  private dropCold(address: ActorAddress): void {
+    if (this.cold.size === 0) return
+    const timer = this.cold.get(nameOf(address))
+    if (timer !== undefined) this.remove(timer)
+  }
+
+  /** The actor of a cold timer is in memory now and has its own. */
+  loaded(cell: Cell): void {
+    this.dropCold(cell.address)
+  }
+
+  private push(timer: Timer): void {
+    timer.index = this.heap.push(timer) - 1
+    if (timer.cell !== undefined) timer.cell.timer = timer
+    this.moveUp(timer.index)
+  }
+
+  private remove(timer: Timer): void {
+    const { heap } = this
+    assert(heap[timer.index] === timer, "a timer is not where it is kept")
+    if (timer.cell !== undefined) timer.cell.timer = undefined
+    else this.cold.delete(nameOf(timer))
+    const last = heap.pop()!
+    if (last === timer) return
+    heap[timer.index] = last
+    last.index = timer.index
+    this.moveUp(last.index)
+    this.moveDown(last.index)
+  }
+
+  private moveUp(from: number): void {
+    const { heap } = this
+    const timer = heap[from]!
+    let index = from
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      const other = heap[parent]!
+      if (compareTimers(other, timer) <= 0) break
+      heap[index] = other
+      other.index = index
+      index = parent
+    }
+    heap[index] = timer
+    timer.index = index
+  }
+
+  private moveDown(from: number): void {
+    const { heap } = this
+    const timer = heap[from]!
+    let index = from
+    while (true) {
+      let child = 2 * index + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && compareTimers(heap[child + 1]!, heap[child]!) < 0) child++
+      const other = heap[child]!
+      if (compareTimers(timer, other) <= 0) break
+      heap[index] = other
+      other.index = index
+      index = child
+    }
+    heap[index] = timer
+    timer.index = index
+  }
+}

@@ -1,0 +1,8 @@
+/** The text of whatever was thrown, bounded. Never throws: what a rule throws may itself throw when it is looked at. */
+export const describe = (cause: unknown): string => {
+  try {
+    return (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)).slice(0, 500)
+  } catch {
+    return "what was thrown has no text"
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Cursors in memory. A transaction stages what `onCommit` was told and runs it when the cursor's compare-and-set succeeds, so effects on
+ * a store in memory are exactly once when they are done there. Shared by everything built from one `makeStore`. Needs no service.
+ */
+import { Effect, Layer } from "effect"
+import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
+import {
+  type Cursor,
+  type CursorMove,
+  CursorMoved,
+  Cursors,
+  type ParkedRecord,
+  ReactorTransaction
+} from "../Cursors.ts"
+
+/** What a deployment's cursors hold. Tests and simulations may change it. */
+export interface CursorsStore {
+  cursors: Map<string, Cursor>
+  parked: Array<ParkedRecord>
+}
+
+export const makeStore = (): CursorsStore => ({ cursors: new Map(), parked: [] })
+
+const keyOf = (partition: number, reactor: string): string => `${partition}/${reactor}`
+
+const samePlace = (left: LogPosition, right: LogPosition): boolean =>
+  left.sequence === right.sequence && left.hash === right.hash
+
+const sameRecord = (left: ParkedRecord, right: ParkedRecord): boolean =>
+  left.partition === right.partition &&
+  left.reactor === right.reactor &&
+  left.sequence === right.sequence &&
+  left.index === right.index
+
+/** Runs effects with a transaction of their own; what they staged goes to `onCommit` when they succeed. */
+const runStaged = <A, E, R>(
+  effects: Effect.Effect<A, E, R>,
+  onCommit: (action: () => void) => void,
+  move?: CursorMove
+) =>
+  Effect.suspend(() => {
+    const staged: Array<() => void> = []
+    return Effect.map(
+      Effect.provideService(
+        effects,
+        ReactorTransaction,
+        ReactorTransaction.of({ move, onCommit: (action) => void staged.push(action) })
+      ),
+      (value) => {
+        for (const action of staged) onCommit(action)
+        return value
+      }
+    )
+  })
+
+/** The port over a store. */
+export const make = (store: CursorsStore): Cursors["Service"] => {
+  const read = (partition: number, reactor: string): Cursor =>
+    store.cursors.get(keyOf(partition, reactor)) ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
+  return Cursors.of({
+    list: (partition) => Effect.sync(() => [...store.cursors.values()].filter((c) => c.partition === partition)),
+    read: (partition, reactor) => Effect.sync(() => read(partition, reactor)),
+    transact: (move, effects) =>
+      Effect.suspend(() => {
+        const actions: Array<() => void> = []
+        return Effect.flatMap(
+          runStaged(effects, (action) => actions.push(action), move),
+          (value) =>
+            Effect.suspend(() => {
+              const found = read(move.partition, move.reactor)
+              if (!samePlace(found, move.from)) {
+                return Effect.fail(
+                  new CursorMoved({ partition: move.partition, reactor: move.reactor, expected: move.from, found })
+                )
+              }
+              store.cursors.set(keyOf(move.partition, move.reactor), {
+                partition: move.partition,
+                reactor: move.reactor,
+                ...move.to
+              })
+              for (const action of actions) action()
+              return Effect.succeed(value)
+            })
+        )
+      }),
+    attempt: (effects) =>
+      Effect.flatMap(Effect.service(ReactorTransaction), (outer) => runStaged(effects, outer.onCommit)),
+    park: (records) =>
+      Effect.map(ReactorTransaction, (transaction) =>
+        transaction.onCommit(() => {
+          for (const record of records) {
+            if (!store.parked.some((other) => sameRecord(other, record))) store.parked.push(record)
+          }
+        })
+      ),
+    parkedCount: (partition, reactor, organization) =>
+      Effect.sync(
+        () =>
+          store.parked.filter(
+            (record) =>
+              record.partition === partition &&
+              record.reactor === reactor &&
+              (organization === undefined || record.organization === organization)
+          ).length
+      ),
+    parkedOrganizations: (partition, reactor, page) =>
+      Effect.sync(() => {
+        const counts = new Map<string, number>()
+        for (const record of store.parked) {
+          if (record.partition === partition && record.reactor === reactor)
+            counts.set(record.organization, (counts.get(record.organization) ?? 0) + 1)
+        }
+        const found = [...counts].map(([organization, count]) => ({ organization, count }))
+        if (page === undefined) return found
+        return found
+          .filter(({ organization }) => page.after === undefined || organization > page.after)
+          .sort((left, right) => (left.organization < right.organization ? -1 : 1))
+          .slice(0, page.limit)
+      }),
+    parked: (partition, reactor, organization, limit) =>
+      Effect.sync(() =>
+        store.parked
+          .filter((r) => r.partition === partition && r.reactor === reactor && r.organization === organization)
+          .sort((left, right) => left.sequence - right.sequence || left.index - right.index)
+          .slice(0, limit)
+      ),
+    unpark: (records, effects) =>
+      Effect.suspend(() => {
+        const actions: Array<() => void> = []
+        return Effect.map(
+          runStaged(effects, (action) => actions.push(action)),
+          (value) => {
+            store.parked = store.parked.filter((held) => !records.some((record) => sameRecord(held, record)))
+            for (const action of actions) action()
+            return value
+          }
+        )
+      }),
+    parkedAmong: (partition, reactor, organizations) =>
+      Effect.map(ReactorTransaction, () => {
+        const parked = store.parked.filter((record) => record.partition === partition && record.reactor === reactor)
+        return new Set(organizations.filter((name) => parked.some(({ organization }) => organization === name)))
+      }),
+    forget: (partition, reactor) => Effect.sync(() => void store.cursors.delete(keyOf(partition, reactor))),
+    reset: (cursor) => Effect.sync(() => void store.cursors.set(keyOf(cursor.partition, cursor.reactor), cursor))
+  })
+}
+
+export const layerOf = (store: CursorsStore): Layer.Layer<Cursors> => Layer.succeed(Cursors, make(store))
+
+/** Cursors of their own, gone with the process. */
+export const layer: Layer.Layer<Cursors> = Layer.suspend(() => layerOf(makeStore()))

@@ -1,0 +1,68 @@
+/**
+ * External signals in memory, per partition. Shared by everything built from one `makeStore`. Needs no service.
+ */
+import { Effect, Layer, Stream } from "effect"
+import { partitionOf } from "../address.ts"
+import { type Signal, Signals } from "../Signals.ts"
+
+/** Signals in one piece of a subscription. */
+const batchSize = 64
+
+export interface SignalsStore {
+  readonly partitions: number
+  readonly lists: Array<Array<Signal>>
+  readonly ids: Set<string>
+  /** Subscribers that wait for the next signal. */
+  readonly waiting: Set<() => void>
+}
+
+export const makeStore = (partitions: number): SignalsStore => ({
+  partitions,
+  lists: Array.from({ length: partitions }, () => []),
+  ids: new Set(),
+  waiting: new Set()
+})
+
+/** The port over a store. Publishers' ids are kept for as long as the store is, which a test may and a server may not. */
+export const make = (store: SignalsStore): Signals["Service"] =>
+  Signals.of({
+    publish: (signal) =>
+      Effect.sync(() => {
+        if (signal.id !== undefined) {
+          if (store.ids.has(signal.id)) return
+          store.ids.add(signal.id)
+        }
+        const list = store.lists[partitionOf(signal.organization, store.partitions)]!
+        list.push({
+          sequence: list.length + 1,
+          organization: signal.organization,
+          kind: signal.kind,
+          data: signal.data
+        })
+        for (const wake of [...store.waiting]) wake()
+      }),
+    subscribe: (partition, after) =>
+      Stream.flattenIterable(
+        Stream.unfold(after, (at) =>
+          Effect.map(waitFor(store, partition, at), (batch) => [batch, batch[batch.length - 1]!.sequence] as const)
+        )
+      )
+  })
+
+const waitFor = (store: SignalsStore, partition: number, after: number): Effect.Effect<ReadonlyArray<Signal>> =>
+  Effect.callback<ReadonlyArray<Signal>>((resume) => {
+    const look = () => {
+      const list = store.lists[partition]!
+      if (list.length <= after) return
+      store.waiting.delete(look)
+      resume(Effect.succeed(list.slice(after, after + batchSize)))
+    }
+    store.waiting.add(look)
+    look()
+    return Effect.sync(() => void store.waiting.delete(look))
+  })
+
+export const layerOf = (store: SignalsStore): Layer.Layer<Signals> => Layer.succeed(Signals, make(store))
+
+/** Signals of their own, gone with the process. */
+export const layer = (partitions: number): Layer.Layer<Signals> => Layer.suspend(() => layerOf(makeStore(partitions)))

@@ -1,0 +1,165 @@
+/** What operators see of a partition and of an actor: state, sequence, checkpoint, timers and the last facts, as plain values. */
+import { Effect, Stream } from "effect"
+import type { ActorAddress } from "../address.ts"
+import type { CheckpointRecord } from "../Checkpoints.ts"
+import type { Cursor } from "../Cursors.ts"
+import type { ProbedActor } from "../core/Probe.ts"
+import { describe } from "../describe.ts"
+import { decodeFrame, type Head } from "../frame.ts"
+import type { LogState } from "../Journal.ts"
+import { lookupDeadlineMillis } from "../limits.ts"
+import type { Status } from "../parts.ts"
+import { deadline } from "../shell/deadline.ts"
+import type { Partition } from "../shell/Partition.ts"
+
+/** Frames at the log's end that are searched for facts. */
+export const inspectedFrames = 500
+
+/** Facts shown. */
+export const inspectedFacts = 20
+
+/** A record as it stands in the log. */
+export interface InspectedRecord extends ActorAddress {
+  readonly sequence: number
+  readonly index: number
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number
+  /** The fact's JSON, or the event's. */
+  readonly record: unknown
+  readonly isEvent: boolean
+}
+
+export interface PartitionInspection {
+  readonly partition: number
+  readonly status: Status
+  readonly head: Head
+  /** Undefined when the log does not answer. */
+  readonly log: LogState | undefined
+  readonly checkpoint: CheckpointRecord | undefined
+  readonly cursors: ReadonlyArray<Cursor>
+  readonly mailboxDepth: number
+  readonly actorsInMemory: number
+  readonly changedSinceCheckpoint: number
+  readonly timersInMemory: number
+  /** Organizations out of service because something stored of them cannot be read (rule 17). */
+  readonly quarantined: ReadonlyArray<{ readonly organization: string; readonly reason: string }>
+  readonly lastRecords: ReadonlyArray<InspectedRecord>
+}
+
+export interface ActorInspection extends ActorAddress {
+  readonly partition: number
+  readonly status: Status
+  /** The state as JSON; undefined when it is neither in memory nor in a checkpoint. */
+  readonly state: unknown
+  readonly inMemory: boolean
+  /** The frame that changed it last, or the one of its checkpoint row; 0 for never. */
+  readonly sequence: number
+  readonly wakeAt: number | undefined
+  readonly checkpoint: CheckpointRecord | undefined
+  readonly lastRecords: ReadonlyArray<InspectedRecord>
+}
+
+const lookup = <A, E>(effect: Effect.Effect<A, E>) => deadline(effect, lookupDeadlineMillis, () => "late" as const)
+
+/** Never fails: what cannot be read is left out. */
+export const inspectPartition = Effect.fnUntraced(function* (
+  partition: Partition
+): Effect.fn.Return<PartitionInspection> {
+  const log = partition.log === undefined ? undefined : yield* Effect.option(partition.log.state)
+  const { core } = partition
+  const cursors = yield* Effect.option(lookup(partition.parts.cursors.list(partition.id)))
+  const { actors, changedActors, commands, stalledCommands, timers } = core.probe.counts
+  return {
+    partition: partition.id,
+    status: partition.status,
+    head: core.head,
+    log: log?._tag === "Some" ? log.value : undefined,
+    checkpoint: core.newestCheckpoint,
+    cursors: cursors._tag === "Some" ? cursors.value : [],
+    mailboxDepth: commands + stalledCommands,
+    actorsInMemory: actors,
+    changedSinceCheckpoint: changedActors,
+    timersInMemory: timers,
+    quarantined: [...partition.quarantine].map(([organization, reason]) => ({ organization, reason })),
+    lastRecords: yield* lastRecords(partition, () => true)
+  }
+})
+
+/** Never fails: what cannot be read is left out. */
+export const inspectActor = Effect.fnUntraced(function* (
+  partition: Partition,
+  address: ActorAddress
+): Effect.fn.Return<ActorInspection> {
+  const index = partition.parts.registry.actorIndex(address.kind)
+  const found = yield* stateOf(partition, address, partition.core.probe.actor(address.organization, index, address.key))
+  return {
+    ...address,
+    partition: partition.id,
+    status: partition.status,
+    ...found,
+    checkpoint: partition.core.newestCheckpoint,
+    lastRecords: yield* lastRecords(
+      partition,
+      (record) =>
+        record.organization === address.organization && record.kind === address.kind && record.key === address.key
+    )
+  }
+})
+
+const stateOf = Effect.fnUntraced(function* (
+  partition: Partition,
+  address: ActorAddress,
+  inMemory: ProbedActor | undefined
+) {
+  const { registry } = partition.parts
+  if (inMemory?.isLoaded === true) {
+    let state: unknown
+    try {
+      state = registry.actors[registry.actorIndex(address.kind)]!.encodeState(inMemory.state)
+    } catch (cause) {
+      state = `the state cannot be encoded: ${describe(cause)}`
+    }
+    const wakeAt = inMemory.wakeAt === Number.POSITIVE_INFINITY ? undefined : inMemory.wakeAt
+    return { state, inMemory: true, sequence: inMemory.changedAt, wakeAt }
+  }
+  const through = partition.core.newestCheckpoint?.sequence
+  const rows =
+    through === undefined
+      ? undefined
+      : yield* Effect.option(lookup(partition.parts.checkpoints.load(partition.id, [address], through)))
+  const row = rows?._tag === "Some" ? rows.value[0] : undefined
+  return {
+    state: row === undefined || row.state === null ? undefined : (JSON.parse(row.state) as unknown),
+    inMemory: false,
+    sequence: row?.sequence ?? 0,
+    wakeAt: row?.wakeAt ?? undefined
+  }
+})
+
+const lastRecords = (
+  partition: Partition,
+  wanted: (record: InspectedRecord) => boolean
+): Effect.Effect<ReadonlyArray<InspectedRecord>> =>
+  Effect.gen(function* () {
+    const { log } = partition
+    if (log === undefined) return []
+    const state = yield* log.state
+    const found: Array<InspectedRecord> = []
+    const from = Math.max(state.firstSequence, state.lastSequence - inspectedFrames + 1)
+    yield* Stream.runForEach(log.read(from, state.lastSequence), (batch) =>
+      Effect.sync(() => {
+        for (const stored of batch) {
+          const frame = decodeFrame(stored.bytes)
+          for (const [index, { actor, event, fact }] of frame.records.entries()) {
+            const { key, kind, organization } = actor
+            const place = { organization, kind, key, sequence: stored.sequence, index, now: frame.now }
+            const record = { ...place, record: event ?? fact, isEvent: event !== undefined }
+            if (!wanted(record)) continue
+            found.push(record)
+            if (found.length > inspectedFacts) found.shift()
+          }
+        }
+      })
+    )
+    return found
+  }).pipe(Effect.catchCause(() => Effect.succeed<ReadonlyArray<InspectedRecord>>([])))

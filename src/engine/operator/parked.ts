@@ -1,0 +1,198 @@
+/**
+ * What an operator can do about records that a reactor has parked (architecture, rule 11): see whose they are and why, try them again in order, or
+ * dismiss the first. What is to be recorded about an act goes with its transaction.
+ */
+import { Cause, Effect } from "effect"
+import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
+import { describe } from "../describe.ts"
+import { type Engine, EngineRefused } from "../Engine.ts"
+import type { Reactor } from "../Reactor.ts"
+import { decodeRecord } from "../records.ts"
+import { internals } from "../shell/internals.ts"
+import { showParked } from "../shell/reacting.ts"
+
+type AnyEngine = Engine["Service"]
+
+/** Parked records that one transaction takes. */
+const batchRecords = 100
+
+/** Records of one organization, as a list of organizations shows them. */
+export interface ParkedEntry {
+  readonly partition: number
+  readonly reactor: string
+  readonly organization: string
+  readonly records: number
+}
+
+export interface ParkedList {
+  readonly reactor: string
+  /** All records that are parked at the reactor, over all partitions. */
+  readonly records: number
+  /** In the order of partition and organization. */
+  readonly organizations: ReadonlyArray<ParkedEntry>
+  readonly hasMore: boolean
+}
+
+export interface RetriedParked {
+  readonly retried: number
+  /** Records still parked: the first of them failed again, or the limit was reached. */
+  readonly left: number
+  /** Why the first that is left failed again; undefined when nothing has. */
+  readonly error?: string
+}
+
+/** What goes with an act: done in its transaction, for the records that it takes off. */
+type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
+const nothing: Alongside = () => Effect.void
+
+export interface RetryOptions {
+  /** Takes no more records than this, in whole batches; default: all of them. */
+  readonly limit?: number
+  readonly alongside?: Alongside
+}
+
+export interface DismissOptions {
+  /** The record that is meant. Where another one is the first by now, nothing is done. */
+  readonly record?: { readonly sequence: number; readonly index: number } | undefined
+  readonly alongside?: Alongside
+}
+
+/** The reactor that is meant: where an engine has but one, it need not be named. */
+export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
+  const names = internals(engine).parts.reactors.map((reactor) => reactor.name)
+  const found = name === undefined && names.length === 1 ? names[0] : names.find((known) => known === name)
+  return found !== undefined
+    ? Effect.succeed(found)
+    : Effect.fail(new EngineRefused({ message: `no reactor is named ${name ?? "here"}; known: ${names.join(", ")}` }))
+}
+
+/** Whose records are parked at a reactor, in pages. Costs what it answers, not what is parked. */
+export const listParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  reactor: string,
+  page: { readonly after?: string | undefined; readonly limit: number }
+): Effect.fn.Return<ParkedList, CursorsUnavailable> {
+  const { cursors } = internals(engine).parts
+  let records = 0
+  const organizations: Array<ParkedEntry> = []
+  const first = page.after === undefined ? 0 : engine.partitionOf(page.after)
+  for (let partition = 0; partition < engine.partitions; partition++) {
+    const parked = yield* cursors.parkedCount(partition, reactor)
+    records += parked
+    const wanted = page.limit + 1 - organizations.length
+    if (parked === 0 || partition < first || wanted <= 0) continue
+    const after = partition === first ? page.after : undefined
+    for (const { count, organization } of yield* cursors.parkedOrganizations(partition, reactor, {
+      after,
+      limit: wanted
+    }))
+      organizations.push({ partition, reactor, organization, records: count })
+  }
+  return {
+    reactor,
+    records,
+    organizations: organizations.slice(0, page.limit),
+    hasMore: organizations.length > page.limit
+  }
+})
+
+/** The first parked records of an organization, in log order. */
+export const showParkedRecords = (
+  engine: AnyEngine,
+  reactor: string,
+  organization: string,
+  limit: number
+): Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable> =>
+  internals(engine).parts.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
+
+/** How many records of an organization are parked at a reactor. */
+export const countParkedRecords = (
+  engine: AnyEngine,
+  reactor: string,
+  organization: string
+): Effect.Effect<number, CursorsUnavailable> =>
+  internals(engine).parts.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
+
+/** Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit is reached. */
+export const retryParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  partitionId: number,
+  reactorName: string,
+  organization: string,
+  { alongside = nothing, limit = Number.POSITIVE_INFINITY }: RetryOptions = {}
+): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
+  const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
+  let retried = 0
+  let error: string | undefined
+  /** Answers why they failed again, with nothing of it done. */
+  const attempt = Effect.fnUntraced(function* (records: ReadonlyArray<ParkedRecord>) {
+    const decoded = yield* Effect.result(
+      Effect.try({ try: () => records.map(({ record }) => decodeRecord(registry, record)), catch: describe })
+    )
+    if (decoded._tag === "Failure") return `it cannot be read: ${decoded.failure}`
+    const exit = yield* Effect.exit(
+      cursors.unpark(records, Effect.andThen(reactor.handle(decoded.success), alongside(records)))
+    )
+    if (exit._tag === "Success") {
+      retried += records.length
+      return undefined
+    }
+    const failure = Cause.squash(exit.cause)
+    if (Cause.hasInterrupts(exit.cause) || failure instanceof CursorsUnavailable)
+      return yield* Effect.failCause(exit.cause as Cause.Cause<CursorsUnavailable>)
+    return describe(failure)
+  })
+  while (error === undefined && retried < limit) {
+    const records = yield* cursors.parked(
+      partitionId,
+      reactorName,
+      organization,
+      Math.min(batchRecords, limit - retried)
+    )
+    if (records.length === 0) break
+    error = yield* attempt(records)
+    // one of them is broken: those before it are let go
+    if (error === undefined || records.length === 1) continue
+    error = undefined
+    for (const record of records) {
+      error = yield* attempt([record])
+      if (error !== undefined) break
+    }
+  }
+  yield* showParked(partition, reactorName)
+  const left = yield* cursors.parkedCount(partitionId, reactorName, organization)
+  return { retried, left, ...(error === undefined ? {} : { error }) }
+})
+
+/** Takes an organization's first parked record away without its effects; the later ones can be retried then. False where nothing was taken. */
+export const dismissParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  partitionId: number,
+  reactorName: string,
+  organization: string,
+  { alongside = nothing, record }: DismissOptions = {}
+): Effect.fn.Return<boolean, EngineRefused | CursorsUnavailable> {
+  const { cursors, partition } = yield* placeOf(engine, partitionId, reactorName)
+  const records = yield* cursors.parked(partitionId, reactorName, organization, 1)
+  const [first] = records
+  if (first === undefined) return false
+  if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) return false
+  yield* Effect.catch(cursors.unpark(records, alongside(records)), (error) =>
+    error instanceof CursorsUnavailable
+      ? Effect.fail(error)
+      : Effect.fail(
+          new CursorsUnavailable({ message: `the act could not be recorded: ${describe(error)}`, cause: error })
+        )
+  )
+  yield* showParked(partition, reactorName)
+  return true
+})
+
+const placeOf = (engine: AnyEngine, partitionId: number, reactorName: string) => {
+  const { parts, partitions } = internals(engine)
+  const partition = partitions.get(partitionId)
+  const reactor: Reactor<never> | undefined = parts.reactors.find(({ name }) => name === reactorName)
+  return partition === undefined || reactor === undefined
+    ? Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
+    : Effect.succeed({ cursors: parts.cursors, registry: parts.registry, partition, reactor })
+}

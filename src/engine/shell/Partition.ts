@@ -1,0 +1,200 @@
+/**
+ * One partition of this process: its core, and what the fibers around it share (architecture, "One picture"). `serving.ts` carries out what the core
+ * asks for; `recovering.ts`, `claiming.ts`, `reading.ts`, `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
+ */
+import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
+import type { LogPosition } from "../Checkpoints.ts"
+import type { Caller, LaneAsk } from "../core/actors.ts"
+import type { LaneAnswer } from "../core/lanes.ts"
+import { PartitionCore } from "../core/PartitionCore.ts"
+import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
+import type { Instant } from "../core/time.ts"
+import { type AskError, PartitionStopped, Unavailable } from "../errors.ts"
+import type { Log } from "../Journal.ts"
+import { maximumDrainMillis } from "../limits.ts"
+import type { EngineParts, Status } from "../parts.ts"
+import { Wakeup } from "../Wakeup.ts"
+import { Feed } from "./Feed.ts"
+import type { PartitionMetrics } from "./metrics.ts"
+
+const retryAfterMillis = 1_000
+
+/** How an ask is answered. */
+export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
+
+/** Both clocks. */
+export const readClocks = (clock: Clock.Clock): Instant => ({
+  wall: clock.currentTimeMillisUnsafe(),
+  monotonic: Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+})
+
+export class Partition {
+  readonly id: number
+  readonly parts: EngineParts
+  readonly metrics: PartitionMetrics
+  readonly core: PartitionCore
+  readonly wakeup = new Wakeup()
+  readonly readsWakeup = new Wakeup()
+  readonly checkpointWakeup = new Wakeup()
+  /** Checkpoints are written one after the other. */
+  readonly checkpointTurn = Semaphore.makeUnsafe(1)
+  /** Organizations whose facts are folded on copies, since one has thrown half-way. */
+  readonly careful = new Set<string>()
+  /** Organizations taken out of service by this life, with the reason. */
+  readonly quarantine = new Map<string, string>()
+  /** No new commands; what was accepted is finished. */
+  isClosing = false
+  /** Set from outside the loop: it ends at the next boundary with this reason. */
+  restartWanted: string | undefined = undefined
+  /** Where the log was last seen to stand by any life of this process: one more witness for the next recovery. */
+  witness: LogPosition | undefined = undefined
+  /** Reactors should store how far they have come, although nothing that they want has happened: the log needs room. */
+  wantsPositions = false
+  private openLog: Log | undefined = undefined
+  private currentFeed: Feed
+  private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
+  private readonly listeners = new Set<(status: Status) => void>()
+
+  constructor(id: number, parts: EngineParts, metrics: PartitionMetrics) {
+    this.id = id
+    this.parts = parts
+    this.metrics = metrics
+    this.currentFeed = this.makeFeed()
+    this.core = new PartitionCore({
+      ...parts.config,
+      partition: id,
+      registry: parts.registry,
+      bounds: parts.bounds,
+      wantsRecords: parts.reactors.length > 0,
+      host: {
+        reply: (caller, accepted, value) => (caller as Resume)(accepted ? Exit.succeed(value) : Exit.fail(value)),
+        wake: () => this.wakeup.notify(),
+        readsWanted: () => this.readsWakeup.notify(),
+        checkpointWanted: () => this.checkpointWakeup.notify(),
+        poisoned: () => metrics.poison(),
+        quarantined: (organization, reason) => {
+          this.quarantine.set(organization, reason)
+          metrics.quarantined(this.quarantine.size)
+        }
+      }
+    })
+    this.core.intake.refuse(this.notServing())
+  }
+
+  now = (): Instant => readClocks(this.parts.clock)
+
+  /** The log of the current life. */
+  get log(): Log | undefined {
+    return this.openLog
+  }
+
+  get feed(): Feed {
+    return this.currentFeed
+  }
+
+  get status(): Status {
+    return this.currentStatus
+  }
+
+  /** One turn of the core. */
+  turn(): CoreTurn {
+    const begun = this.now()
+    const spent = () =>
+      (Number(this.parts.clock.monotonicTimeNanosUnsafe()) / 1e6 - begun.monotonic) / maximumDrainMillis
+    return { ...begun, spent, read: this.now }
+  }
+
+  /** A pause that ends early when there is news, such as that the partition is closing. News from before it does not end it, or who tries again and again would do so without one. */
+  pause(millis: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.isClosing) return Effect.void
+      this.wakeup.clear()
+      return Effect.raceFirst(this.wakeup.wait, Effect.sleep(Duration.millis(millis)))
+    })
+  }
+
+  /** Drops everything but waiting commands, before a recovery. */
+  beginLife(): void {
+    this.core.beginLife()
+    this.openLog = undefined
+    this.currentFeed = this.makeFeed()
+    this.restartWanted = undefined
+    this.wantsPositions = false
+    this.quarantine.clear()
+    this.metrics.quarantined(0)
+  }
+
+  opened(log: Log): void {
+    this.openLog = log
+  }
+
+  /** Ends the life at its next boundary. */
+  restart(reason: string): void {
+    this.restartWanted = reason
+    this.wakeup.notify()
+  }
+
+  /** No more commands; what was accepted is finished. */
+  close(): void {
+    this.isClosing = true
+    this.core.intake.refuse(this.notServing())
+    this.wakeup.notify()
+  }
+
+  setStatus(status: Status): void {
+    this.currentStatus = status
+    this.metrics.serving(status._tag === "Serving")
+    this.core.intake.refuse(status._tag === "Serving" && !this.isClosing ? undefined : this.notServing())
+    for (const listener of [...this.listeners]) listener(status)
+  }
+
+  /** Tells the status now and at each change, until the returned function is called. */
+  watch(listener: (status: Status) => void): () => void {
+    this.listeners.add(listener)
+    listener(this.currentStatus)
+    return () => void this.listeners.delete(listener)
+  }
+
+  offer(organization: string, actorIndex: number, key: string, command: unknown, resume: Resume): void {
+    this.core.intake.offer(organization, actorIndex, key, command, resume)
+  }
+
+  peek(organization: string, actorIndex: number, key: string, resume: Resume): void {
+    this.core.intake.peek(organization, actorIndex, key, resume, this.now())
+  }
+
+  askLane(ask: LaneAsk): LaneAnswer {
+    return this.core.intake.askLane(ask, this.now())
+  }
+
+  /** Why asks are not taken now. */
+  notServing(): AskError {
+    const { id: partition, status } = this
+    if (status._tag === "Stopped") return new PartitionStopped({ partition, reason: status.reason })
+    const isEnding = this.isClosing || status._tag === "Closed"
+    const reason = isEnding ? "it is shutting down" : status._tag === "Serving" ? "it restarts" : status.reason
+    return new Unavailable({ partition, reason, retryAfterMillis })
+  }
+
+  /** Answers everything that waits before the memory is dropped: what is in flight may be stored, the rest is not. */
+  failAll(error: AskError): void {
+    this.core.failAll(error)
+  }
+
+  /** A frame is stored: the witness moves, and followers see it. */
+  followed({ bytes, head, records }: StoredDraft): void {
+    this.witness = { sequence: head.sequence, hash: head.hash }
+    if (this.parts.reactors.length > 0) this.currentFeed.push({ ...head, bytes, records })
+  }
+
+  private makeFeed(): Feed {
+    const { config, reactors } = this.parts
+    return new Feed(
+      config.feedFrames,
+      config.feedBytes,
+      reactors.map(({ name }) => name)
+    )
+  }
+}
+
+export type { Caller }

@@ -1,0 +1,136 @@
+/**
+ * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and frames go (architecture, rules 9
+ * and 10). Few of a process are written at once, and none of the calls is without a deadline.
+ */
+import { Duration, Effect } from "effect"
+import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
+import { type Cursor, CursorsUnavailable } from "../Cursors.ts"
+import type { Snapshot } from "../core/protocol.ts"
+import { describe } from "../describe.ts"
+import { hashOf } from "../frame.ts"
+import type { Log } from "../Journal.ts"
+import { lookupDeadlineMillis, minimumLogReserveBytes, saveDeadlineMillis } from "../limits.ts"
+import { deadline } from "./deadline.ts"
+import type { Partition } from "./Partition.ts"
+import { purge, purgeableBelow } from "./purge.ts"
+
+/** The part of a log's bytes from which on operators are warned (rule 14), and reactors store how far they have come. */
+const fillAlarm = 0.7
+
+/** Pause after a checkpoint that could not be written or cleaned up behind, doubled from the first to the last. */
+const firstRetryMillis = 1_000
+const lastRetryMillis = 30_000
+
+const late = () => new CheckpointsUnavailable({ message: "the checkpoints do not answer" })
+
+/** Writes the partition's checkpoints for as long as the life lasts. */
+export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partition) {
+  let pauseMillis = firstRetryMillis
+  while (true) {
+    yield* partition.checkpointWakeup.wait
+    // what failed is tried again, also when nobody asks any more, but not at once
+    while (!(yield* checkpoint(partition))) {
+      yield* Effect.sleep(Duration.millis(pauseMillis))
+      pauseMillis = Math.min(pauseMillis * 2, lastRetryMillis)
+    }
+    pauseMillis = firstRetryMillis
+  }
+})
+
+/** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
+export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
+  // the one of a shutdown would conflict with one that is still being written, and be left out
+  partition.checkpointTurn.withPermit(partition.parts.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
+
+const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
+  const taken = partition.core.checkpoints.snapshot()
+  if (taken !== undefined) {
+    const written = yield* Effect.exit(write(partition, taken))
+    if (written._tag === "Failure") {
+      yield* Effect.logWarning(`partition ${partition.id}: a checkpoint was not written`, written.cause)
+      return false
+    }
+  }
+  const cleaned = yield* Effect.exit(cleanUp(partition, isStuck))
+  if (cleaned._tag === "Success") return true
+  yield* Effect.logWarning(`partition ${partition.id}: cleaning up behind a checkpoint failed`, cleaned.cause)
+  return false
+})
+
+const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot) {
+  const { checkpoints } = partition.parts
+  const { record, rows } = taken
+  const previous = partition.core.newestCheckpoint?.sequence ?? 0
+  const saved = yield* Effect.result(
+    // an encoder that throws while the store reads is the actor's defect, not a reason to restart
+    Effect.catchDefect(deadline(checkpoints.save({ record, previous, rows }), saveDeadlineMillis, late), (defect) =>
+      Effect.fail(new Error(describe(defect)))
+    )
+  )
+  if (saved._tag === "Success") return partition.core.checkpoints.saved(record, taken.count, taken.bytes)
+  // the answer may have been lost after the commit, or somebody else wrote: what is there decides
+  const [newest] = yield* deadline(checkpoints.list(partition.id), lookupDeadlineMillis, late)
+  if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
+  if (!(yield* isOurs(partition, newest))) {
+    partition.restart(`a checkpoint at frame ${newest.sequence} was written by somebody else`)
+    return yield* Effect.fail(saved.failure)
+  }
+  const isThisOne = newest.sequence === record.sequence
+  // one that was given up and has been written after all covers what was new when it was taken
+  partition.core.checkpoints.saved(
+    newest,
+    isThisOne ? taken.count : Number.POSITIVE_INFINITY,
+    isThisOne ? taken.bytes : 0
+  )
+  if (!isThisOne && saved.failure instanceof CheckpointConflict) partition.core.wantCheckpoint()
+})
+
+/** Whether a checkpoint is of frames that we have: one above our head is a later owner's, of frames that we have not seen. */
+const isOurs = Effect.fnUntraced(function* (partition: Partition, { hash, sequence }: CheckpointRecord) {
+  const frame = yield* partition.log!.frameAt(sequence)
+  return frame !== undefined && hashOf(frame.bytes) === hash && sequence <= partition.core.head.sequence
+})
+
+const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
+  const { checkpoints, cursors, reactors } = partition.parts
+  const { id } = partition
+  const log = partition.log!
+  yield* deadline(checkpoints.prune(id), saveDeadlineMillis, late)
+  const known = new Set(reactors.map(({ name }) => name))
+  const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+  const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
+  const own = all.filter(({ reactor }) => known.has(reactor))
+  const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
+  // a reactor that has not moved yet needs the log from its beginning
+  const isTooFull = isStuck && (yield* hasNoRoom(log))
+  const below = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
+  if (below !== undefined && (yield* purge(log, below))) {
+    const gone = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
+    yield* Effect.forEach(gone, (cursor) => forget(partition, cursor), { discard: true })
+  }
+  const state = yield* log.state
+  partition.core.noteFill(state)
+  partition.metrics.fill(state.bytes, state.maximumBytes)
+  partition.wantsPositions = state.bytes >= state.maximumBytes * fillAlarm
+  if (!partition.wantsPositions) return
+  // reactors store how far they have come also where nothing of it was for them
+  partition.feed.wake()
+  const percent = Math.floor((state.bytes / state.maximumBytes) * 100)
+  yield* Effect.logWarning(
+    `the log of partition ${id} is ${percent} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
+  )
+})
+
+/** Whether not even a claim may fit. */
+const hasNoRoom = (log: Log) =>
+  Effect.map(log.state, ({ bytes, maximumBytes }) => bytes + minimumLogReserveBytes > maximumBytes)
+
+/** What a reactor that is not configured any more has not read is gone; were it to come back, it would begin like a new one. */
+const forget = Effect.fnUntraced(function* (partition: Partition, { reactor, sequence }: Cursor) {
+  const { cursors } = partition.parts
+  const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+  yield* deadline(cursors.forget(partition.id, reactor), lookupDeadlineMillis, lateCursors)
+  yield* Effect.logWarning(
+    `reactor ${reactor} of partition ${partition.id} is not configured any more: its place, frame ${sequence}, is given up with the frames behind it`
+  )
+})

@@ -1,0 +1,47 @@
+/**
+ * The claim at the start of a life (architecture, rule 4), also into a log that is full: what keeps it full goes first. Nothing of that needs
+ * the ownership that the claim gives. The checkpoint is one of stored frames, a reactor moves its cursor by compare-and-set, and the
+ * purge takes only what checkpoints and all cursors cover, so an owner that was replaced meanwhile does no harm with it.
+ */
+import { Effect } from "effect"
+import { checkpoint } from "./checkpointing.ts"
+import type { Partition } from "./Partition.ts"
+import { react } from "./reacting.ts"
+import { claim } from "./recovering.ts"
+import type { LifeEnd } from "./serving.ts"
+import { ownsNow } from "./supervising.ts"
+
+/** How often a claim into a full log is tried again. */
+const fullLogPauseMillis = 1_000
+
+/** Lets the reactors follow the log, until the life ends. */
+const startReactors = (partition: Partition) =>
+  Effect.forEach(partition.parts.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), { discard: true })
+
+/**
+ * Claims a recovered partition and starts its reactors; while the log is full, reactors and checkpoints make room first. Answers why the life
+ * ends, if it does.
+ */
+export const claimAndReact = Effect.fnUntraced(function* (partition: Partition) {
+  if (yield* claim(partition)) {
+    yield* startReactors(partition)
+    return undefined
+  }
+  const reason = "its log is full; it serves when reactors and checkpoints have made room, or when max_bytes is raised"
+  partition.setStatus({ _tag: "Starting", reason })
+  // who waited for this life would wait for as long as the log is full
+  partition.core.intake.failWaiting(partition.notServing())
+  yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
+  yield* startReactors(partition)
+  for (let attempt = 0; !partition.isClosing; attempt++) {
+    // where two checkpoints and the cursors cover too little of it, one has to be enough
+    yield* checkpoint(partition, attempt > 0)
+    if (partition.restartWanted !== undefined) {
+      return { _tag: "Restart", reason: partition.restartWanted } as LifeEnd
+    }
+    if (yield* claim(partition)) return undefined
+    yield* partition.pause(fullLogPauseMillis)
+    if ((yield* ownsNow(partition)) !== true) return { _tag: "Restart", reason } as LifeEnd
+  }
+  return { _tag: "Closed" } as LifeEnd
+})

@@ -1,0 +1,30 @@
+/**
+ * No call to a store is without a deadline (architecture, rule 16). One that passes it is given up and told to end, but not waited for: a statement
+ * that hangs also hangs where it is rolled back. What it still does is harmless, because checkpoints and cursors are compare-and-set.
+ */
+import { Duration, Effect, type Exit, Fiber } from "effect"
+
+/** Fails with `onTimeout` when the effect takes longer. */
+export const deadline = <A, E, R, F>(
+  effect: Effect.Effect<A, E, R>,
+  millis: number,
+  onTimeout: () => F
+): Effect.Effect<A, E | F, R> =>
+  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) => {
+    const done = fiber.pollUnsafe()
+    if (done !== undefined) return done as Exit.Exit<A, E>
+    const ended = Effect.raceFirst(
+      Effect.map(Fiber.await(fiber), (exit) => exit as Exit.Exit<A, E | F>),
+      Effect.as(Effect.sleep(Duration.millis(millis)), undefined)
+    )
+    const abandon = Effect.sync(() => fiber.interruptUnsafe())
+    return Effect.flatMap(
+      Effect.onInterrupt(ended, () => abandon),
+      (exit) =>
+        exit ??
+        Effect.andThen(
+          abandon,
+          Effect.suspend(() => Effect.fail(onTimeout()))
+        )
+    )
+  })

@@ -1,0 +1,21 @@
+/** What an engine consists of, for its own tools, tests and the simulator; users of an engine do not see it. */
+import type { Engine } from "../Engine.ts"
+import type { EngineParts } from "../parts.ts"
+import type { Partition } from "./Partition.ts"
+
+export interface Internals {
+  readonly parts: EngineParts
+  /** The partitions placed in this process. */
+  readonly partitions: ReadonlyMap<number, Partition>
+}
+
+const known = new WeakMap<object, Internals>()
+
+export const register = (engine: Engine["Service"], internals: Internals): void => void known.set(engine, internals)
+
+/** Throws for what is no engine of this process. */
+export const internals = (engine: Engine["Service"]): Internals => {
+  const found = known.get(engine)
+  if (found === undefined) throw new Error("this engine has no partitions in this process")
+  return found
+}

@@ -1,0 +1,299 @@
+/**
+ * Runs a reactor over one partition (architecture, rule 11): batches from memory or, when it lags, from the log; effects and the cursor's
+ * move in one transaction; what cannot be processed is parked with its organization's later records.
+ */
+import { Cause, Duration, Effect, Exit, Stream } from "effect"
+import type { LogPosition } from "../Checkpoints.ts"
+import { type Cursor, CursorMoved, CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
+import { describe } from "../describe.ts"
+import { decodeFrame, hashOf } from "../frame.ts"
+import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../limits.ts"
+import { maximumBatchFrames, maximumBatchRecords, type Reactor } from "../Reactor.ts"
+import { type CommittedFrame, encodeRecord, type LogRecord, recordsOf, type UnreadableRecord } from "../records.ts"
+import { deadline } from "./deadline.ts"
+import type { Partition } from "./Partition.ts"
+import { hashAt } from "./witnesses.ts"
+
+/** Attempts of a batch before its records are tried one organization at a time. */
+const batchAttempts = 3
+
+/** A cursor moves over frames without anything for the reactor after so many of them. */
+const silentFrames = 256
+
+const firstPauseMillis = 50
+const lastPauseMillis = 5_000
+
+const behindText = "behind a parked record of its organization"
+
+/** A record that the reactor is to deal with; `problem` where it cannot even be asked. */
+interface Wanted {
+  readonly record: LogRecord | UnreadableRecord
+  readonly problem: string | undefined
+}
+
+/** Records of whole frames, up to the last one of them. */
+interface Batch {
+  readonly wanted: ReadonlyArray<Wanted>
+  readonly to: LogPosition
+}
+
+/** Follows the log for as long as the life lasts. Never fails: what goes wrong is logged and tried again. */
+export const react = Effect.fnUntraced(function* (partition: Partition, reactor: Reactor<never>) {
+  let pauseMillis = firstPauseMillis
+  while (true) {
+    const follower = new Follower(partition, reactor, () => (pauseMillis = firstPauseMillis))
+    const exit = yield* Effect.exit(follower.follow)
+    if (Exit.isFailure(exit)) {
+      if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
+      yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} starts over`, exit.cause)
+    }
+    yield* Effect.sleep(Duration.millis(pauseMillis))
+    pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
+  }
+})
+
+const lookup = <A, R>(effect: Effect.Effect<A, CursorsUnavailable, R>) =>
+  deadline(effect, lookupDeadlineMillis, () => new CursorsUnavailable({ message: "the cursors do not answer" }))
+
+/** Shows how many records wait for an operator. What cannot be counted now is shown with the next change. */
+export const showParked = (partition: Partition, reactor: string): Effect.Effect<void> =>
+  Effect.ignore(
+    Effect.map(lookup(partition.parts.cursors.parkedCount(partition.id, reactor)), (count) =>
+      partition.metrics.parkedNow(reactor, count)
+    )
+  )
+
+class Follower {
+  private readonly partition: Partition
+  private readonly reactor: Reactor<never>
+  private readonly onProgress: () => void
+  /** Where the cursor stands, and up to where the log has been read; silent frames lie between. */
+  private durable: LogPosition = { sequence: 0, hash: "" }
+  private position: LogPosition = this.durable
+  /** Organizations that may have parked records; the transaction looks again. */
+  private readonly parked = new Set<string>()
+  /** There are too many of them to be remembered: any may have. */
+  private isAnyParked = false
+  private failures = 0
+  /** Up to here frames are taken one by one: one of them holds what cannot be processed. */
+  private isolateThrough = 0
+
+  constructor(partition: Partition, reactor: Reactor<never>, onProgress: () => void) {
+    this.partition = partition
+    this.reactor = reactor
+    this.onProgress = onProgress
+  }
+
+  readonly follow = Effect.suspend(() => this.run())
+
+  private readonly run = Effect.fnUntraced(function* (this: Follower) {
+    const { partition, reactor } = this
+    this.durable = yield* this.start()
+    this.position = this.durable
+    const page = { limit: maximumParkedNames + 1 }
+    const parked = yield* lookup(partition.parts.cursors.parkedOrganizations(partition.id, reactor.name, page))
+    for (const { organization } of parked) this.suspect(organization)
+    yield* showParked(partition, reactor.name)
+    while (true) {
+      const { head } = partition.core
+      partition.feed.done(reactor.name, this.position.sequence)
+      partition.metrics.cursorLag(reactor.name, head.sequence - this.durable.sequence)
+      const silent = this.position.sequence - this.durable.sequence
+      if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
+        yield* this.commit({ wanted: [], to: this.position }, false)
+        continue
+      }
+      if (head.sequence <= this.position.sequence) {
+        yield* this.nextFrame
+        continue
+      }
+      const isIsolating = this.position.sequence < this.isolateThrough
+      const batch = this.batchOf(yield* this.framesAfter(isIsolating ? 1 : maximumBatchFrames))
+      if (batch.wanted.length === 0) this.position = batch.to
+      else yield* this.commit(batch, isIsolating || batch.wanted.some(({ problem }) => problem !== undefined))
+    }
+  })
+
+  private suspect(organization: string): void {
+    if (this.parked.size < maximumParkedNames) this.parked.add(organization)
+    else this.isAnyParked = true
+  }
+
+  /** Where the reactor stands. One that has never moved begins with what is left of the log. */
+  private readonly start = Effect.fnUntraced(function* (this: Follower) {
+    const { id, log, parts } = this.partition
+    const cursor = yield* lookup(parts.cursors.read(id, this.reactor.name))
+    if (cursor.sequence > 0) return cursor
+    const state = yield* log!.state
+    if (state.firstSequence === 1) return cursor
+    const hash = (yield* hashAt(log!, state, state.firstSequence - 1)) ?? cursor.hash
+    const beginning: Cursor = { ...cursor, sequence: state.firstSequence - 1, hash }
+    yield* Effect.logWarning(
+      `reactor ${this.reactor.name} is new and begins at frame ${state.firstSequence} of partition ${id}; earlier ones are purged`
+    )
+    // compared, because another owner may have moved it since it was read
+    const move = { partition: id, reactor: this.reactor.name, from: cursor, to: beginning }
+    const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+    yield* deadline(parts.cursors.transact(move, Effect.void), lookupDeadlineMillis, late)
+    return beginning
+  })
+
+  private readonly nextFrame: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    const { core, feed, wantsPositions } = this.partition
+    const hasSilent = this.position.sequence > this.durable.sequence
+    if (core.head.sequence > this.position.sequence || (wantsPositions && hasSilent)) {
+      resume(Effect.void)
+      return
+    }
+    const stop = feed.listen(() => {
+      stop()
+      resume(Effect.yieldNow)
+    })
+    return Effect.sync(stop)
+  })
+
+  private readonly framesAfter = Effect.fnUntraced(function* (this: Follower, limit: number) {
+    const { core, feed, id, log, parts } = this.partition
+    const after = this.position.sequence
+    const fed = feed.after(after, limit)
+    if (fed !== undefined && fed.length > 0) return fed
+    const frames: Array<CommittedFrame> = []
+    yield* Stream.runForEach(log!.read(after + 1, Math.min(core.head.sequence, after + limit)), (batch) =>
+      Effect.try({
+        try: () => {
+          for (const { bytes, sequence } of batch) {
+            const frame = decodeFrame(bytes)
+            const { epoch, now, number } = frame
+            const records = recordsOf(parts.registry, id, sequence, frame)
+            frames.push({ sequence, hash: hashOf(bytes), number, epoch, now, bytes: bytes.length, records })
+          }
+        },
+        catch: (cause) => cause
+      })
+    )
+    return frames as ReadonlyArray<CommittedFrame>
+  })
+
+  /** The wanted records of as many frames as fit a batch; whole frames, at least one. */
+  private batchOf(frames: ReadonlyArray<CommittedFrame>): Batch {
+    const wanted: Array<Wanted> = []
+    let last = frames[0]!
+    for (const frame of frames) {
+      const ofFrame: Array<Wanted> = []
+      for (const record of frame.records) {
+        const problem = this.problemOf(record)
+        if (problem !== "unwanted") ofFrame.push({ record, problem })
+      }
+      if (wanted.length > 0 && wanted.length + ofFrame.length > maximumBatchRecords) break
+      for (const one of ofFrame) wanted.push(one)
+      last = frame
+    }
+    return { wanted, to: { sequence: last.sequence, hash: last.hash } }
+  }
+
+  /** Why the reactor cannot be given a record, if it cannot; or that it does not want it. */
+  private problemOf(record: LogRecord | UnreadableRecord): string | "unwanted" | undefined {
+    if (record._tag === "Unreadable") return record.error
+    try {
+      return this.reactor.wants === undefined || this.reactor.wants(record) ? undefined : "unwanted"
+    } catch (cause) {
+      return `wants: ${describe(cause)}`
+    }
+  }
+
+  /** Deals with a batch in one transaction. What fails is tried again, from some attempts on one organization at a time. */
+  private readonly commit = Effect.fnUntraced(function* (this: Follower, batch: Batch, isIsolating: boolean) {
+    const { partition, reactor } = this
+    const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to }
+    const transaction = deadline(
+      partition.parts.cursors.transact(move, this.effects(batch, isIsolating)),
+      transactionDeadlineMillis,
+      () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
+    )
+    const exit = yield* Effect.exit(transaction)
+    if (Exit.isSuccess(exit)) {
+      this.durable = batch.to
+      this.position = batch.to
+      this.failures = 0
+      for (const organization of exit.value.parked) this.suspect(organization)
+      for (const organization of exit.value.free) this.parked.delete(organization)
+      if (exit.value.hasParked) yield* showParked(partition, reactor.name)
+      return this.onProgress()
+    }
+    const error = Cause.squash(exit.cause)
+    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorMoved || error instanceof CursorsUnavailable)
+      return yield* Effect.failCause(exit.cause)
+    this.failures++
+    if (this.failures >= batchAttempts) this.isolateThrough = Math.max(this.isolateThrough, batch.to.sequence)
+    yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} failed on a batch`, exit.cause)
+    yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
+  })
+
+  /** The effects of a batch. Answers the organizations that are parked by it, and those that are parked no more. */
+  private readonly effects = Effect.fnUntraced(function* (this: Follower, { wanted }: Batch, isIsolating: boolean) {
+    const { cursors } = this.partition.parts
+    const { id } = this.partition
+    const suspected = [...new Set(wanted.map(({ record }) => record.organization))].filter(
+      (name) => this.isAnyParked || this.parked.has(name)
+    )
+    const still =
+      suspected.length === 0 ? new Set<string>() : yield* cursors.parkedAmong(id, this.reactor.name, suspected)
+    const behind = wanted.filter(({ record }) => still.has(record.organization))
+    const free = behind.length === 0 ? wanted : wanted.filter(({ record }) => !still.has(record.organization))
+    if (behind.length > 0) yield* cursors.park(behind.map(({ record }) => this.parkedOf(record, behindText)))
+    let parked: ReadonlyArray<string> = []
+    if (isIsolating) parked = yield* this.isolate(free)
+    else if (free.length > 0) yield* this.reactor.handle(free.map(({ record }) => record as LogRecord))
+    const hasParked = parked.length > 0 || behind.length > 0
+    return { parked, hasParked, free: suspected.filter((name) => !still.has(name)) }
+  })
+
+  /** Tries each organization's records alone, then one by one; parks from the first that fails. */
+  private readonly isolate = Effect.fnUntraced(function* (this: Follower, wanted: ReadonlyArray<Wanted>) {
+    const groups = Map.groupBy(wanted, ({ record }) => record.organization)
+    const parked: Array<string> = []
+    for (const [organization, group] of groups) {
+      if (group.every(({ problem }) => problem === undefined)) {
+        const whole = yield* this.attempt(group)
+        if (whole === undefined) continue
+      }
+      for (const [index, one] of group.entries()) {
+        const error = one.problem ?? (yield* this.attempt([one]))
+        if (error === undefined) continue
+        yield* this.park(group.slice(index), error)
+        parked.push(organization)
+        break
+      }
+    }
+    return parked
+  })
+
+  /** Deals with some records inside the transaction; answers the error, with nothing of it done. */
+  private readonly attempt = Effect.fnUntraced(function* (this: Follower, wanted: ReadonlyArray<Wanted>) {
+    const handled = this.reactor.handle(wanted.map(({ record }) => record as LogRecord))
+    const exit = yield* Effect.exit(this.partition.parts.cursors.attempt(handled))
+    if (Exit.isSuccess(exit)) return undefined
+    const error = Cause.squash(exit.cause)
+    // what is no fault of a record goes on failing: an interruption, the store away
+    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable)
+      return yield* Effect.failCause(exit.cause)
+    return describe(error)
+  })
+
+  private readonly park = Effect.fnUntraced(function* (this: Follower, group: ReadonlyArray<Wanted>, error: string) {
+    const { metrics, parts } = this.partition
+    const [first] = group
+    yield* parts.cursors.park(group.map(({ record }, index) => this.parkedOf(record, index === 0 ? error : behindText)))
+    metrics.parked(this.reactor.name, group.length)
+    const { index, organization, sequence } = first!.record
+    yield* Effect.logError(
+      `reactor ${this.reactor.name} parked ${organization} at frame ${sequence}, record ${index}: ${error}`
+    )
+  })
+
+  private parkedOf(record: LogRecord | UnreadableRecord, error: string): ParkedRecord {
+    const { index, organization, sequence } = record
+    const place = { partition: this.partition.id, reactor: this.reactor.name, organization, sequence, index }
+    return { ...place, record: encodeRecord(this.partition.parts.registry, record), error }
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Asks that cross processes: how a command, its reply and its errors are written, and which replies count. A reply bears the epoch of who gave it; one
+ * of a lower epoch than seen before comes from an owner that was replaced, and is ignored (architecture, "Placement").
+ */
+import { Cause, Effect, Exit, Schema } from "effect"
+import type { Actor, AnyActor } from "../Actor.ts"
+import { describe } from "../describe.ts"
+import { AskError, CommandInvalid, OutcomeUnknown, Unavailable } from "../errors.ts"
+import type { Remote } from "../Remote.ts"
+import type { Partition } from "./Partition.ts"
+
+/** How long a remote ask waits: longer than an owner takes to say that an outcome is not known. */
+export const remoteTimeoutMillis = 12_000
+
+const retryAfterMillis = 500
+
+interface Payload {
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  readonly command: unknown
+}
+
+/** Exactly one of the last three. */
+interface Answer {
+  readonly epoch: number
+  readonly reply?: unknown
+  readonly rejection?: unknown
+  readonly error?: unknown
+}
+
+const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(AskError))
+const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(AskError))
+const isAskError = Schema.is(AskError)
+
+const jsonCodec = (actor: AnyActor, what: "command" | "reply" | "rejection") => {
+  const schema = actor.options[what]
+  return schema === undefined ? undefined : Schema.toCodecJson(schema)
+}
+
+const encodeWith = (actor: AnyActor, what: "command" | "reply" | "rejection", value: unknown): unknown => {
+  const codec = jsonCodec(actor, what)
+  if (codec !== undefined) return Schema.encodeUnknownSync(codec)(value)
+  if (value === undefined) return undefined
+  throw new Error(`${actor.kind} has no schema of its ${what}, so it cannot be asked from another process`)
+}
+
+const decodeWith = (actor: AnyActor, what: "command" | "reply" | "rejection", value: unknown): unknown => {
+  const codec = jsonCodec(actor, what)
+  return codec === undefined ? undefined : Schema.decodeUnknownSync(codec)(value)
+}
+
+const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString("utf8"))
+
+/** Asks the owner in another process. `epochs` remembers the highest epoch seen of each partition. */
+export const askRemote = <Command, Fact, State, Reply, Rejection>(
+  remote: Remote["Service"],
+  epochs: Map<number, number>,
+  partition: number,
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  target: { readonly organization: string; readonly key?: string },
+  command: Command
+): Effect.Effect<Reply, Rejection | AskError> =>
+  Effect.gen(function* () {
+    const payload = yield* Effect.try({
+      try: () => {
+        const encoded: Payload = {
+          organization: target.organization,
+          kind: actor.kind,
+          key: target.key ?? "",
+          command: encodeWith(actor, "command", command)
+        }
+        return Buffer.from(JSON.stringify(encoded))
+      },
+      catch: (cause) => new CommandInvalid({ kind: actor.kind, reason: describe(cause) })
+    })
+    const bytes = yield* Effect.mapError(
+      remote.request(partition, payload, {
+        timeoutMillis: remoteTimeoutMillis,
+        accept: (reply) => accepts(epochs, partition, reply)
+      }),
+      (error) =>
+        error.sent
+          ? new OutcomeUnknown({ partition })
+          : new Unavailable({ partition, reason: error.message, retryAfterMillis })
+    )
+    const answer = yield* Effect.try({
+      try: () => {
+        const read = parse(bytes) as Answer
+        if (read.error !== undefined) return Exit.fail(decodeError(read.error))
+        return "rejection" in read
+          ? Exit.fail(decodeWith(actor, "rejection", read.rejection) as Rejection)
+          : Exit.succeed(decodeWith(actor, "reply", read.reply) as Reply)
+      },
+      catch: () => new OutcomeUnknown({ partition })
+    })
+    return yield* answer
+  })
+
+const accepts = (epochs: Map<number, number>, partition: number, reply: Uint8Array): boolean => {
+  try {
+    const { epoch } = parse(reply) as Answer
+    if (typeof epoch !== "number" || epoch < (epochs.get(partition) ?? 0)) return false
+    epochs.set(partition, epoch)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Answers other processes' asks for a partition until the scope ends. A store that is away when it subscribes is logged: local asks go on. */
+export const serveRemote = (remote: Remote["Service"], partition: Partition) =>
+  Effect.ignore(
+    remote.serve(partition.id, (bytes) => handle(partition, bytes)),
+    { log: "Warn", message: `partition ${partition.id} cannot be asked from other processes` }
+  )
+
+const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Array> =>
+  Effect.suspend(() => {
+    let actor: AnyActor | undefined
+    let payload: Payload
+    let command: unknown
+    try {
+      payload = parse(bytes) as Payload
+      actor = partition.parts.registry.actors[partition.parts.registry.actorIndex(payload.kind)]
+      if (actor === undefined) throw new Error("it is not among the engine's actors")
+      command = decodeWith(actor, "command", payload.command)
+    } catch (cause) {
+      return Effect.succeed(
+        write({
+          epoch: partition.core.head.epoch,
+          error: encodeError(new CommandInvalid({ kind: actor?.kind ?? "?", reason: describe(cause) }))
+        })
+      )
+    }
+    const index = partition.parts.registry.actorIndex(actor.kind)
+    const ask = Effect.callback<unknown, unknown>((resume) =>
+      partition.offer(payload.organization, index, payload.key, command, resume)
+    )
+    return Effect.map(Effect.exit(ask), (exit) => write(answerOf(partition, actor, exit)))
+  })
+
+const answerOf = (partition: Partition, actor: AnyActor, exit: Exit.Exit<unknown, unknown>): Answer => {
+  const { epoch } = partition.core.head
+  try {
+    if (Exit.isSuccess(exit)) return { epoch, reply: encodeWith(actor, "reply", exit.value) }
+    const error = Cause.squash(exit.cause)
+    return isAskError(error)
+      ? { epoch, error: encodeError(error) }
+      : { epoch, rejection: encodeWith(actor, "rejection", error) ?? null }
+  } catch {
+    // decided, but the reply has no JSON form: the caller must not believe it was not
+    return { epoch, error: encodeError(new OutcomeUnknown({ partition: partition.id })) }
+  }
+}
+
+const write = (answer: Answer): Uint8Array => Buffer.from(JSON.stringify(answer))

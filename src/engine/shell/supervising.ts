@@ -1,0 +1,222 @@
+/**
+ * Keeps a partition alive (architecture, rules 3, 4, 7, 12): recover, claim, serve, and begin anew after a fence or a fault, with a growing pause;
+ * stop and say why when an operator is needed.
+ */
+import { Cause, Duration, Effect, Exit, Option, Random } from "effect"
+import { describe } from "../describe.ts"
+import { PartitionMoved } from "../errors.ts"
+import { JournalRefused } from "../Journal.ts"
+import { fenceWindowMillis, lookupDeadlineMillis, maximumFences } from "../limits.ts"
+import { PlacementUnavailable } from "../Placement.ts"
+import { checkpoint, writeCheckpoints } from "./checkpointing.ts"
+import { claimAndReact } from "./claiming.ts"
+import { deadline } from "./deadline.ts"
+import type { Partition } from "./Partition.ts"
+import { readCheckpoints } from "./reading.ts"
+import { RecoveryRefused, recover } from "./recovering.ts"
+import { type LifeEnd, serve } from "./serving.ts"
+import { feedSignals } from "./signalFeed.ts"
+
+/** The pause before a new life, doubled from the first to the last while lives keep failing. */
+const firstPauseMillis = 50
+const lastPauseMillis = 10_000
+
+/** A life that served so long has succeeded: the pause starts from the first again. */
+const settledMillis = 30_000
+
+/** A log that does not fit its witnesses is looked at so often, in case a server answered from an old state. */
+const refusalsUntilStop = 3
+const refusalPauseMillis = 1_000
+
+/** How often placement is asked while the partition is not owned, and a clock that is behind is looked at. */
+const pollMillis = 500
+
+/** Runs a partition until it is closed or interrupted. Never ends otherwise, also when it has stopped. */
+export const supervise = (partition: Partition): Effect.Effect<void> =>
+  Effect.onExit(run(partition), () =>
+    Effect.sync(() => {
+      partition.setStatus({ _tag: "Closed" })
+      partition.failAll(partition.notServing())
+      partition.core.leave()
+    })
+  )
+
+/** Times of fences within the window. */
+class Fences {
+  private times: ReadonlyArray<number> = []
+
+  /** Notes one; answers how many there were within the window. */
+  add(monotonic: number): number {
+    this.times = [...this.times, monotonic].filter((at) => monotonic - at < fenceWindowMillis)
+    return this.times.length
+  }
+}
+
+const run = Effect.fnUntraced(function* (partition: Partition) {
+  let pauseMillis = firstPauseMillis
+  let refusals = 0
+  const fences = new Fences()
+  for (let lives = 0; ; lives++) {
+    if (lives > 0) yield* awaitOwnership(partition)
+    if (partition.isClosing) return
+    const begunAt = partition.now().monotonic
+    const exit = yield* Effect.exit(life(partition))
+    if (partition.now().monotonic - begunAt > settledMillis) pauseMillis = firstPauseMillis
+    partition.metrics.restart()
+    if (Exit.isSuccess(exit)) {
+      refusals = 0
+      if (exit.value._tag === "Closed") return
+      const isOver = yield* afterEnd(partition, exit.value, fences)
+      if (isOver) return
+      if (exit.value._tag === "Fenced") continue
+    } else {
+      const next = yield* afterFailure(partition, exit.cause, refusals)
+      if (next === "stopped") return
+      refusals = next
+      if (refusals > 0) continue
+    }
+    yield* partition.pause(yield* Random.nextIntBetween(Math.ceil(pauseMillis / 2), pauseMillis))
+    pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
+  }
+})
+
+/** A life has ended by itself. Answers whether the partition has stopped for good, which an operator has to see to. */
+const afterEnd = Effect.fnUntraced(function* (
+  partition: Partition,
+  end: Exclude<LifeEnd, { readonly _tag: "Closed" }>,
+  fences: Fences
+) {
+  partition.setStatus({ _tag: "Starting", reason: end.reason })
+  if (end._tag === "Restart") {
+    // commands wait for the next life; what asks a lane wants to know now
+    partition.core.failDrain(partition.notServing())
+    partition.core.intake.failLanes(partition.notServing())
+    yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
+    return false
+  }
+  partition.metrics.fence()
+  partition.core.intake.failWaiting(new PartitionMoved({ partition: partition.id }))
+  const count = fences.add(partition.now().monotonic)
+  yield* Effect.logWarning(`partition ${partition.id} was fenced (${end.reason}), ${count} times in a minute`)
+  if (count < maximumFences) return false
+  yield* stop(
+    partition,
+    `it was fenced ${count} times within a minute: two processes own it. Find the second one before you restart this one`
+  )
+  return true
+})
+
+/** A life has failed. Answers how many recoveries in a row were refused, or that the partition has stopped for good. */
+const afterFailure = Effect.fnUntraced(function* (partition: Partition, cause: Cause.Cause<unknown>, refusals: number) {
+  if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
+  const error = Cause.squash(cause)
+  partition.setStatus({ _tag: "Starting", reason: describe(error) })
+  partition.failAll(partition.notServing())
+  const isRefusal = error instanceof RecoveryRefused
+  if (error instanceof JournalRefused || (isRefusal && refusals + 1 >= refusalsUntilStop)) {
+    yield* stop(partition, error.message)
+    return "stopped" as const
+  }
+  if (!isRefusal) {
+    yield* Effect.logWarning(`partition ${partition.id} could not go on and recovers`, cause)
+    return 0
+  }
+  yield* partition.pause(refusalPauseMillis)
+  return refusals + 1
+})
+
+/** One life: from recovery until `serve` ends. The fibers around the loop end with it. */
+const life = (partition: Partition) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      partition.setStatus({ _tag: "Starting", reason: "it is recovering" })
+      yield* recover(partition)
+      while (partition.core.isClockBehind(partition.now())) {
+        const advice = `set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
+        const reason = `the clock is more than a minute behind the last frame; ${advice}`
+        partition.setStatus({ _tag: "ClockBehind", reason })
+        partition.core.intake.failWaiting(partition.notServing())
+        if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
+        yield* partition.pause(pollMillis)
+      }
+      const end = yield* claimAndReact(partition)
+      if (end !== undefined) return end
+      // without a witness a young log that loses its frames would look like a new one at the next start
+      if (partition.core.newestCheckpoint === undefined) partition.core.wantCheckpoint()
+      yield* Effect.forkScoped(essential(partition, "reading", readCheckpoints(partition)))
+      yield* Effect.forkScoped(essential(partition, "checkpointing", writeCheckpoints(partition)))
+      yield* Effect.forkScoped(essential(partition, "signals", feedSignals(partition)))
+      yield* Effect.forkScoped(essential(partition, "maintenance", maintain(partition)))
+      partition.setStatus({ _tag: "Serving" })
+      const served = yield* serve(partition)
+      if (served._tag === "Closed") yield* checkpoint(partition)
+      return served
+    })
+  )
+
+/** A fiber without which the partition is not whole: when it dies the partition restarts. */
+const essential = (partition: Partition, what: string, effect: Effect.Effect<void, unknown>): Effect.Effect<void> =>
+  Effect.catchCause(effect, (cause) =>
+    Effect.sync(() => {
+      if (!Cause.hasInterruptsOnly(cause)) partition.restart(`${what}: ${describe(Cause.squash(cause))}`)
+    })
+  )
+
+/** Checkpoints by time are up to so much earlier, so that partitions started together do not write them together. */
+const checkpointJitter = 0.25
+
+/** Sees to checkpoints by time, and to idle actors. */
+const maintain = Effect.fnUntraced(function* (partition: Partition) {
+  const { checkpointMillis, idleMillis } = partition.parts.config
+  let checkpointAt = partition.now().monotonic
+  let sweepAt = checkpointAt + idleMillis
+  while (true) {
+    const early = checkpointJitter * (yield* Random.next)
+    checkpointAt = partition.now().monotonic + checkpointMillis * (1 - early)
+    while (partition.now().monotonic < checkpointAt) {
+      const wake = Math.min(checkpointAt, sweepAt)
+      yield* Effect.sleep(Duration.millis(Math.max(1, Math.ceil(wake - partition.now().monotonic))))
+      const now = partition.now()
+      if (now.monotonic < sweepAt) continue
+      partition.core.sweep(idleMillis, now)
+      partition.metrics.actorCount(partition.core.probe.counts.actors)
+      sweepAt = now.monotonic + idleMillis
+    }
+    partition.core.wantCheckpoint()
+    const now = partition.now().wall
+    partition.metrics.checkpointAge(now - (partition.core.newestCheckpoint?.now ?? now))
+  }
+})
+
+/** Whether placement says that the partition is ours; undefined when it cannot say in time. */
+export const ownsNow = (partition: Partition): Effect.Effect<boolean | undefined> =>
+  Effect.map(
+    Effect.option(
+      deadline(
+        partition.parts.placement.owns(partition.id),
+        lookupDeadlineMillis,
+        () => new PlacementUnavailable({ message: "placement does not answer" })
+      )
+    ),
+    Option.getOrUndefined
+  )
+
+const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
+  while (!partition.isClosing) {
+    const owns = yield* ownsNow(partition)
+    if (owns === true) return
+    const reason = owns === false ? "another process owns it" : "whether it is owned here cannot be said now"
+    partition.setStatus({ _tag: "NotOwned", reason })
+    // who waited for the next life would wait for as long as the other process has the partition
+    partition.core.intake.failWaiting(partition.notServing())
+    yield* partition.pause(pollMillis)
+  }
+})
+
+/** Stops for good: who asks is told why. */
+const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) {
+  partition.setStatus({ _tag: "Stopped", reason })
+  partition.core.intake.failWaiting(partition.notServing())
+  yield* Effect.logError(`partition ${partition.id} has stopped: ${reason}`)
+  while (!partition.isClosing) yield* partition.pause(pollMillis)
+})

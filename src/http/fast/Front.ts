@@ -1,0 +1,46 @@
+/**
+ * Node's server with a place before its listeners: what stands there sees every request first and either answers it or
+ * leaves it. Requests come to it in the order in which Node emits them, and Node puts the answers of one connection in order.
+ */
+import { type IncomingMessage, type RequestListener, Server, type ServerOptions, type ServerResponse } from "node:http"
+
+/** Answers a request or, with false, leaves it untouched. */
+export type Answering = (request: IncomingMessage, response: ServerResponse) => boolean
+
+export class FrontedServer extends Server {
+  /** What stands before the listeners. */
+  front: Answering | undefined
+  /** Whether each answer is the last one on its connection, whoever gives it. */
+  isClosing = false
+  private readonly ordinary: Array<RequestListener> = []
+
+  constructor(options: ServerOptions) {
+    super(options)
+    this.on("newListener", (event: string, listener: RequestListener) => {
+      if (event === "request") this.ordinary.push(listener)
+    })
+  }
+
+  /** Gives a request that the front had begun to the listeners, also to those that have gone since. */
+  handOver(request: IncomingMessage, response: ServerResponse): void {
+    for (const listener of this.ordinary) listener.call(this, request, response)
+  }
+
+  override emit(event: string | symbol, ...given: Array<unknown>): boolean {
+    if (event === "request") {
+      const [request, response] = given as [IncomingMessage, ServerResponse]
+      if (this.isClosing) response.shouldKeepAlive = false
+      if (this.isAnswered(request, response)) return true
+    }
+    return super.emit(event as string, ...given)
+  }
+
+  private isAnswered(request: IncomingMessage, response: ServerResponse): boolean {
+    try {
+      return this.front?.(request, response) === true
+    } catch {
+      // A defect is met again by the listeners, which tell of it; here it would end the process.
+      return response.headersSent
+    }
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * One POST on the fast lane: counted when it comes, as on the ordinary way, then its body is read and decoded, its handler runs in
+ * one fiber, and a success is written. From the count on, whatever else it comes to is handed over with what was done.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
+import { ClientAbort } from "effect/http/HttpServerError"
+import { HttpApiSchema } from "effect/http-api"
+import { rateLimitFields } from "../../limits/headers.ts"
+import { CurrentPrincipal } from "../../platform/access.ts"
+import type { Principal } from "../../platform/model.ts"
+import { handOver, makeRequestState, RequestState, type RequestStateShape, type Taken } from "../RequestState.ts"
+import { announcedLength, giveBack, readBody } from "./body.ts"
+import { passes, secondsSince } from "./passing.ts"
+import type { PostRoute } from "./routes.ts"
+import type { Target } from "./Targets.ts"
+
+/** What POSTs need of their server. */
+export interface PostMeans {
+  /** What handlers run with, beside the principal and the request's state. */
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  readonly maxBodyBytes: number
+  /** Gives a request to the ordinary way. */
+  readonly handOver: (request: IncomingMessage, response: ServerResponse) => void
+  /** POSTs that are not answered yet. */
+  readonly pending: Set<Post>
+}
+
+/** The forms of JSON's content type that need no closer look. */
+const jsonContentType = /^application\/json(?:; ?charset=utf-8)?$/i
+
+/** What a decoder puts for bytes that are no UTF-8. */
+const replacement = "\ufffd"
+
+/** Nginx' status for a client that did not wait for its answer, in metrics only. */
+const clientGone = 499
+
+interface Encoded {
+  readonly text: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/** What a handler answers, with the headers that it may have given. */
+const partsOf = (value: unknown): { readonly body: unknown; readonly headers?: unknown } =>
+  Predicate.hasProperty(value, HttpApiSchema.WithHeadersValueTypeId)
+    ? (value as unknown as { readonly body: unknown; readonly headers: unknown })
+    : { body: value }
+
+/** JSON of an encoded answer; undefined where it has none. */
+const textOf = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}
+
+export class Post {
+  private readonly request: IncomingMessage
+  private readonly response: ServerResponse
+  private readonly target: Target<PostRoute>
+  private readonly means: PostMeans
+  private readonly state: RequestStateShape
+  private readonly startedNanos: bigint
+  private readonly principal: Principal
+  private readonly taken: Taken
+  private isGone = false
+  private fiber: Fiber.Fiber<unknown, unknown> | undefined
+
+  private constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target<PostRoute>,
+    means: PostMeans,
+    principal: Principal
+  ) {
+    this.request = request
+    this.response = response
+    this.target = target
+    this.means = means
+    this.principal = principal
+    this.startedNanos = means.clock.monotonicTimeNanosUnsafe()
+    this.state = makeRequestState(request.headers["x-request-id"])
+    this.taken = target.route.take(principal)
+    if (this.taken !== undefined && !Effect.isEffect(this.taken))
+      this.state.responseHeaders = rateLimitFields(this.taken)
+  }
+
+  /** Takes a request on; false where it is left to the ordinary way. */
+  static begin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: Target<PostRoute>,
+    means: PostMeans
+  ): boolean {
+    const { headers } = request
+    const { route } = target
+    const length = announcedLength(request)
+    const takesBody = route.decodePayload !== undefined
+    if (length === undefined || length > means.maxBodyBytes || takesBody !== length > 0) return false
+    if (takesBody && !jsonContentType.test(headers["content-type"] ?? "application/json")) return false
+    const principal = route.principalOf(headers, means.clock.currentTimeMillisUnsafe())
+    if (principal === undefined) return false
+    const post = new Post(request, response, target, means, principal)
+    const input = takesBody ? undefined : post.inputOf(undefined)
+    if (!passes(post.taken) || (!takesBody && input === undefined)) {
+      post.leave()
+      return false
+    }
+    means.pending.add(post)
+    response.on("close", post.onClose)
+    if (input !== undefined) {
+      post.run(input)
+      return true
+    }
+    // A response that is still behind another one on its connection does not hear of the connection's end.
+    request.once("close", post.onRequestClose)
+    readBody(request, length, post.onBody)
+    return true
+  }
+
+  /** Ends it where the server does not wait any longer. */
+  stop(): void {
+    if (this.fiber !== undefined) this.fiber.interruptUnsafe()
+    else this.handOver(Exit.interrupt())
+  }
+
+  private readonly onBody = (body: Buffer): void => {
+    if (!this.means.pending.has(this)) return
+    const input = this.inputOf(body)
+    if (input !== undefined) {
+      this.run(input)
+      return
+    }
+    giveBack(this.request, body)
+    this.handOver(undefined)
+  }
+
+  private readonly onClose = (): void => {
+    if (this.response.writableEnded || !this.means.pending.has(this)) return
+    this.isGone = true
+    if (this.fiber === undefined) this.endUnanswered()
+    else this.fiber.interruptUnsafe(undefined, ClientAbort.annotation)
+  }
+
+  private readonly onRequestClose = (): void => {
+    if (this.fiber === undefined && this.means.pending.has(this)) this.endUnanswered()
+  }
+
+  /** The handler's request; undefined where a part of it does not decode. */
+  private inputOf(body: Buffer | undefined): object | undefined {
+    const { input, route } = this.target
+    const { decodeHeaders, decodePayload } = route
+    const decoded: typeof input & { headers?: unknown; payload?: unknown } = { ...input }
+    if (decodeHeaders !== undefined) {
+      const headers = decodeHeaders(this.request.headers)
+      if (Exit.isFailure(headers)) return undefined
+      decoded.headers = headers.value
+    }
+    if (decodePayload !== undefined && body !== undefined) {
+      const text = body.toString("utf8")
+      if (text.includes(replacement)) return undefined
+      try {
+        const payload = decodePayload(JSON.parse(text))
+        if (Exit.isFailure(payload)) return undefined
+        decoded.payload = payload.value
+      } catch {
+        return undefined
+      }
+    }
+    return decoded
+  }
+
+  private run(input: object): void {
+    const { context } = this.means
+    const services = Context.add(Context.add(context, CurrentPrincipal, this.principal), RequestState, this.state)
+    const fiber = Effect.runForkWith(services)(this.target.route.run(input))
+    this.fiber = fiber
+    // Which is at once where the fiber is over already.
+    fiber.addObserver((exit) => this.finish(exit))
+  }
+
+  private finish(exit: Exit.Exit<unknown, unknown>): void {
+    const answer = Exit.isSuccess(exit) ? this.encode(exit.value) : exit
+    if (Exit.isSuccess(answer)) {
+      const { status } = this.target.route
+      this.settle()
+      this.write(status, answer.value.text, answer.value.headers)
+      this.count(status)
+    } else if (this.isGone) this.endUnanswered()
+    else this.handOver(answer)
+  }
+
+  /** The answer's parts. A handler that answers what its endpoint does not describe has failed, after what it has done. */
+  private encode(value: unknown): Exit.Exit<Encoded> {
+    const { encodeBody, encodeHeaders } = this.target.route
+    const given = partsOf(value)
+    const body = encodeBody(given.body)
+    if (Exit.isFailure(body)) return Exit.die(body.cause)
+    const text = textOf(body.value)
+    if (text === undefined) return Exit.die(new Error("the answer is no JSON"))
+    if (given.headers === undefined || encodeHeaders === undefined) return Exit.succeed({ text, headers: {} })
+    const headers = encodeHeaders(given.headers)
+    if (Exit.isFailure(headers)) return Exit.die(headers.cause)
+    return Exit.succeed({ text, headers: headers.value as Encoded["headers"] })
+  }
+
+  private endUnanswered(): void {
+    this.settle()
+    this.count(clientGone)
+  }
+
+  private write(status: number, text: string, headers: Encoded["headers"]): void {
+    const fields: Record<string, string | number> = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text)
+    }
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) fields[name.toLowerCase()] = value
+    Object.assign(fields, this.state.responseHeaders)
+    fields["x-request-id"] = this.state.requestId
+    this.response.writeHead(status, fields)
+    this.response.end(text)
+  }
+
+  private count(status: number): void {
+    this.target.route.series.add(status, secondsSince(this.startedNanos, this.means.clock))
+  }
+
+  private settle(): void {
+    this.means.pending.delete(this)
+    this.response.off("close", this.onClose)
+  }
+
+  /** Leaves what was done for the ordinary way. */
+  private leave(outcome?: Exit.Exit<unknown, unknown>): void {
+    const { principal, startedNanos, state, taken } = this
+    state.begun = { startedNanos, principal, taken, outcome }
+    handOver(this.request, state)
+  }
+
+  private handOver(outcome: Exit.Exit<unknown, unknown> | undefined): void {
+    this.settle()
+    this.leave(outcome)
+    this.means.handOver(this.request, this.response)
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Finds what a request target asks for: the endpoint, with path and query decoded by its own schemas. What was decoded
+ * once is kept while it is asked for, within a bound. A target with a parameter that its endpoint does not describe is
+ * nothing for the fast lane, so no key in a query (`?apiKey=`, however it is spelled) is ever kept.
+ */
+import { Exit, Schema, SchemaAST } from "effect"
+import { FindMyWay } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { RecentlyUsed } from "../../RecentlyUsed.ts"
+
+/** Most memory for decoded targets, in bytes. */
+const maximumBytes = 4 * 1024 * 1024
+/** What a decoded target costs beside its text, about. */
+const overheadBytes = 512
+/** Longest target of the fast lane. */
+const maximumLength = 256
+
+/** Percent escapes, and what the router takes for a query's begin besides `?`, are for the ordinary way. */
+const plainTarget = /^\/[^%;#]*$/
+
+/** A decoded target of an endpoint of the fast lane. */
+export interface Target<Route> {
+  readonly route: Route
+  /** Fields `params` and `query` of the handler's request. */
+  readonly input: { readonly params?: unknown; readonly query?: unknown }
+}
+
+interface Found<Route> {
+  readonly route: Route
+  readonly queryNames: ReadonlySet<string>
+  readonly decodeParams: ((params: unknown) => Exit.Exit<unknown, unknown>) | undefined
+  readonly decodeQuery: ((query: unknown) => Exit.Exit<unknown, unknown>) | undefined
+}
+
+/** The names that a query's schema describes. */
+const namesOf = (schema: Schema.Top | undefined): ReadonlySet<string> => {
+  if (schema === undefined) return new Set()
+  const encoded = SchemaAST.toEncoded(schema.ast)
+  return new Set(SchemaAST.isObjects(encoded) ? encoded.propertySignatures.map(({ name }) => String(name)) : [])
+}
+
+/** Targets of one method. Every route of the server is given, so that the same one is found as on the ordinary way. */
+export class Targets<Route> {
+  private readonly method: string
+  private readonly router: FindMyWay.Router<Found<Route> | null>
+  private readonly kept = new RecentlyUsed<Target<Route>>(maximumBytes)
+
+  constructor(method: string, config: Partial<FindMyWay.RouterConfig>) {
+    this.method = method
+    this.router = FindMyWay.make(config)
+  }
+
+  /** A path that is found and left to the ordinary way. */
+  addUnknown(path: FindMyWay.PathInput): void {
+    this.router.on(this.method, path, null)
+  }
+
+  /** An endpoint's path, which without a route is left too. */
+  add(
+    path: FindMyWay.PathInput,
+    { params, query }: HttpApiEndpoint.Top,
+    route: Route | undefined,
+    options: { readonly params: SchemaAST.ParseOptions | undefined; readonly query: SchemaAST.ParseOptions | undefined }
+  ): void {
+    if (route === undefined) {
+      this.addUnknown(path)
+      return
+    }
+    this.router.on(this.method, path, {
+      route,
+      queryNames: namesOf(query),
+      decodeParams: params === undefined ? undefined : decoderOf(params, options.params),
+      decodeQuery: query === undefined ? undefined : decoderOf(Schema.toCodecArrayFromSingle(query), options.query)
+    })
+  }
+
+  find(target: string): Target<Route> | undefined {
+    const kept = this.kept.get(target)
+    if (kept !== undefined) return kept
+    if (target.length > maximumLength || !plainTarget.test(target)) return undefined
+    const decoded = this.decode(target)
+    if (decoded !== undefined) this.kept.set(target, decoded, 2 * target.length + overheadBytes)
+    return decoded
+  }
+
+  private decode(target: string): Target<Route> | undefined {
+    const found = this.router.find(this.method, target)
+    if (found === undefined || found.handler === null) return undefined
+    const { decodeParams, decodeQuery, queryNames, route } = found.handler
+    for (const name in found.searchParams) if (!queryNames.has(name)) return undefined
+    const input: { params?: unknown; query?: unknown } = {}
+    if (decodeParams !== undefined) {
+      const params = decodeParams(found.params)
+      if (Exit.isFailure(params)) return undefined
+      input.params = params.value
+    }
+    if (decodeQuery !== undefined) {
+      const query = decodeQuery(found.searchParams)
+      if (Exit.isFailure(query)) return undefined
+      input.query = query.value
+    }
+    return { route, input }
+  }
+}
+
+/** The endpoint's own decoder. One that is not synchronous fails here, and its requests go the ordinary way. */
+const decoderOf = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined) =>
+  Schema.decodeUnknownExit(schema as Schema.Top & { readonly DecodingServices: never }, options)

@@ -1,0 +1,50 @@
+/**
+ * Puts the fast lane before a server's listeners for as long as a scope lasts. Not while something is to be seen of each request
+ * that only the ordinary way shows: an access log, or spans that somebody collects.
+ */
+import { Clock, Context, Effect, Layer, References, Tracer } from "effect"
+import type { FindMyWay } from "effect/http"
+import type { HttpApi } from "effect/http-api"
+import { settingsOf } from "../lean.ts"
+import { RequestMeter } from "../RequestMeter.ts"
+import { makeFastLane } from "./FastLane.ts"
+import type { FrontedServer } from "./Front.ts"
+import type { Post } from "./Post.ts"
+import { compileRoutes } from "./routes.ts"
+
+export interface FastLaneOptions {
+  readonly server: FrontedServer
+  readonly routerConfig: Partial<FindMyWay.RouterConfig>
+  readonly extraRoutes: ReadonlyArray<readonly [method: string, path: string]>
+  readonly maxBodyBytes: number
+}
+
+const isTraced = (context: Context.Context<never>): boolean =>
+  Context.get(context, References.TracerEnabled) && Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
+
+/** The lane of an API whose groups and middlewares are in the context. */
+export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions): Layer.Layer<never> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const context = yield* Effect.context<never>()
+      if (isTraced(context)) return
+      const { extraRoutes, maxBodyBytes, routerConfig, server } = options
+      const meter = RequestMeter.of(context)
+      const routes = compileRoutes(api, { context, routerConfig, extraRoutes, meter })
+      if (routes.isEmpty) return
+      const lane = makeFastLane(routes, {
+        context: settingsOf(context),
+        clock: Context.get(context, Clock.Clock),
+        maxBodyBytes,
+        handOver: (request, response) => server.handOver(request, response),
+        pending: new Set<Post>()
+      })
+      server.front = lane.answer
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          server.front = undefined
+          lane.stop()
+        })
+      )
+    })
+  )

@@ -1,0 +1,179 @@
+/**
+ * Compiles the fast lane's routes from an API and the services that implement it: an endpoint has one where its handler is
+ * marked, every middleware before it is, and one of them is an access. All other routes are known too, so that they are
+ * recognized and left alone.
+ */
+import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } from "effect"
+import type { FindMyWay } from "effect/http"
+import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
+import type { Principal } from "../../platform/model.ts"
+import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
+import type { Taken } from "../RequestState.ts"
+import { type Answer, type MarkedHandler, type MiddlewareMark, markOf, middlewareMarkOf } from "./marks.ts"
+import { Targets } from "./Targets.ts"
+
+type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
+
+/** What every route of the lane has. */
+interface Common {
+  readonly principalOf: ReturnType<Extract<MiddlewareMark, { readonly _tag: "Access" }>["principalOf"]>
+  readonly take: (principal: Principal) => Taken
+  readonly series: RouteSeries
+}
+
+/** A read that is answered at once. */
+export interface ReadRoute extends Common {
+  readonly answer: (input: object) => Result.Result<Answer, unknown>
+}
+
+/** A POST whose handler runs in one fiber. */
+export interface PostRoute extends Common {
+  readonly run: (input: object) => Effect.Effect<unknown, unknown>
+  readonly decodeHeaders: Decoder | undefined
+  /** Undefined for an endpoint without a body. */
+  readonly decodePayload: Decoder | undefined
+  readonly status: number
+  readonly encodeBody: Decoder
+  readonly encodeHeaders: Decoder | undefined
+}
+
+export interface Routes {
+  readonly reads: Targets<ReadRoute>
+  readonly posts: Targets<PostRoute>
+  /** Whether there is any route for the lane. */
+  readonly isEmpty: boolean
+}
+
+export interface RoutesOptions {
+  readonly context: Context.Context<never>
+  readonly routerConfig: Partial<FindMyWay.RouterConfig>
+  /** Routes of the server that the API does not describe. */
+  readonly extraRoutes: ReadonlyArray<readonly [method: string, path: string]>
+  readonly meter: RequestMeter
+}
+
+/** How strictly each part of a request and an answer is read and written, as the API, its group or the endpoint says. */
+export interface PartOptions {
+  readonly params: SchemaAST.ParseOptions | undefined
+  readonly query: SchemaAST.ParseOptions | undefined
+  readonly headers: SchemaAST.ParseOptions | undefined
+  readonly payload: SchemaAST.ParseOptions | undefined
+  readonly success: SchemaAST.ParseOptions | undefined
+}
+
+const optionsOf = (annotations: Context.Context<never>): PartOptions => {
+  const common = Context.getOrUndefined(annotations, HttpApi.ParseOptions)
+  return {
+    params: Context.getOrUndefined(annotations, HttpApi.ParamsParseOptions) ?? common,
+    query: Context.getOrUndefined(annotations, HttpApi.QueryParseOptions) ?? common,
+    headers: Context.getOrUndefined(annotations, HttpApi.HeadersParseOptions) ?? common,
+    payload: Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions) ?? common,
+    success: Context.getOrUndefined(annotations, HttpApi.SuccessParseOptions) ?? common
+  }
+}
+
+/** The part that is used of what a group's layer gives. */
+interface BuiltGroup {
+  readonly handlers: ReadonlyMap<string, { readonly handler: object }>
+}
+
+interface Endpoint {
+  readonly endpoint: HttpApiEndpoint.Top
+  readonly options: PartOptions
+  readonly successes: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+  readonly mark: MarkedHandler
+  readonly common: Common
+}
+
+// Decoders and encoders that need a service fail without it, and their requests go the ordinary way.
+type Plain = Schema.Top & { readonly DecodingServices: never; readonly EncodingServices: never }
+const decoder = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined): Decoder =>
+  Schema.decodeUnknownExit(schema as Plain, options)
+const encoder = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined): Decoder =>
+  Schema.encodeUnknownExit(schema as Plain, options)
+
+const readRoute = ({ common, endpoint, mark }: Endpoint): ReadRoute | undefined =>
+  mark._tag === "Synchronous" && endpoint.headers === undefined && endpoint.payload.size === 0
+    ? { ...common, answer: mark.answer as ReadRoute["answer"] }
+    : undefined
+
+/** The decoder of a body of JSON; null where the endpoint takes something else. */
+const payloadDecoder = ({ endpoint, options }: Endpoint): Decoder | undefined | null => {
+  if (endpoint.payload.size === 0) return undefined
+  const payload = endpoint.payload.get("application/json")
+  if (endpoint.payload.size > 1 || payload?.encoding._tag !== "Json") return null
+  return decoder(Schema.Union(payload.schemas as ReadonlyArray<Schema.Top>), options.payload)
+}
+
+const postRoute = (given: Endpoint): PostRoute | undefined => {
+  const { common, endpoint, mark, options, successes } = given
+  const [success, ...others] = [...successes].flatMap(([status, schemas]) =>
+    schemas.map((schema) => ({ status, schema }))
+  )
+  const decodePayload = payloadDecoder(given)
+  if (mark._tag !== "Effectful" || success === undefined || others.length > 0 || decodePayload === null)
+    return undefined
+  const { schema, status } = success
+  const body = HttpApiSchema.isWithHeaders(schema) ? schema.schema : schema
+  if (HttpApiSchema.isNoContent(body.ast)) return undefined
+  return {
+    ...common,
+    run: mark.run as PostRoute["run"],
+    decodeHeaders: endpoint.headers === undefined ? undefined : decoder(endpoint.headers, options.headers),
+    decodePayload,
+    status,
+    encodeBody: encoder(body, options.success),
+    encodeHeaders: HttpApiSchema.isWithHeaders(schema) ? encoder(schema.headers, options.headers) : undefined
+  }
+}
+
+/** What is common to the routes of an endpoint; undefined where a middleware is none for the lane, or none grants access. */
+const commonOf = (endpoint: HttpApiEndpoint.Top, { context, meter }: RoutesOptions): Common | undefined => {
+  let common: Common | undefined
+  for (const { key } of endpoint.middlewares) {
+    const service = context.mapUnsafe.get(key) as object | undefined
+    const mark = service === undefined ? undefined : middlewareMarkOf(service)
+    if (mark === undefined || (mark._tag === "Access" && common !== undefined)) return undefined
+    if (mark._tag === "FailuresOnly") continue
+    const { principalOf, take } = mark
+    common = { principalOf: principalOf(endpoint), take, series: meter.series(endpoint.method, endpoint.path) }
+  }
+  return common
+}
+
+/** The routes of an API whose groups are in the context. */
+export const compileRoutes = (api: HttpApi.Constraint, options: RoutesOptions): Routes => {
+  const { context, extraRoutes, routerConfig } = options
+  const reads = new Targets<ReadRoute>("GET", routerConfig)
+  const posts = new Targets<PostRoute>("POST", routerConfig)
+  let isEmpty = true
+  HttpApi.reflect(api as HttpApi.Top, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, mergedAnnotations, successes }) => {
+      const path = endpoint.path as FindMyWay.PathInput
+      const service = context.mapUnsafe.get(group.key) as BuiltGroup | undefined
+      const handler = service?.handlers.get(endpoint.identifier)?.handler
+      const mark = handler === undefined ? undefined : markOf(handler)
+      const common = mark === undefined ? undefined : commonOf(endpoint, options)
+      const given =
+        mark === undefined || common === undefined
+          ? undefined
+          : { endpoint, options: optionsOf(mergedAnnotations), successes, mark, common }
+      if (endpoint.method === "GET") {
+        const route = given === undefined ? undefined : readRoute(given)
+        isEmpty &&= route === undefined
+        reads.add(path, endpoint, route, optionsOf(mergedAnnotations))
+      }
+      if (endpoint.method === "POST") {
+        const route = given === undefined ? undefined : postRoute(given)
+        isEmpty &&= route === undefined
+        posts.add(path, endpoint, route, optionsOf(mergedAnnotations))
+      }
+    }
+  })
+  for (const [method, path] of extraRoutes) {
+    if (method === "GET") reads.addUnknown(path as FindMyWay.PathInput)
+    if (method === "POST") posts.addUnknown(path as FindMyWay.PathInput)
+  }
+  return { reads, posts, isEmpty }
+}

@@ -1,0 +1,127 @@
+/**
+ * Whether there is room to write, as far as it can be seen from here: what the log and the database answered last, and
+ * the disk of the data folder. Ports pass their answers by on the way to the engine. Needs no service.
+ */
+import { statfs } from "node:fs/promises"
+import { Cause, Clock, Context, Effect, Layer } from "effect"
+import { SqlError } from "effect/sql"
+import { Cursors } from "../engine/Cursors.ts"
+import { Journal, type Log } from "../engine/Journal.ts"
+import { isOutOfSpace } from "../postgres/transactions.ts"
+import { Health, type HealthCheck } from "./Health.ts"
+
+/** Share of a disk that has to be free. */
+export const freeShareLeast = 0.05
+
+/** How long an answer "full" counts where nothing has been written since. */
+const fullCountsMillis = 5 * 60_000
+
+/** How old a look at the disk may be. */
+const lookMillis = 2_000
+
+export class DiskSpace extends Context.Service<
+  DiskSpace,
+  {
+    /** A store said that it is full. */
+    readonly full: (store: string) => Effect.Effect<void>
+    /** A store has written something. */
+    readonly written: (store: string) => Effect.Effect<void>
+    /** Stores that said so last, and not too long ago. */
+    readonly fullStores: Effect.Effect<ReadonlyArray<string>>
+  }
+>()("sluice/platform/DiskSpace") {
+  static readonly layer = Layer.sync(DiskSpace, () => {
+    const full = new Map<string, number>()
+    return DiskSpace.of({
+      full: (store) => Effect.map(Clock.currentTimeMillis, (now) => void full.set(store, now)),
+      written: (store) => Effect.sync(() => void full.delete(store)),
+      fullStores: Effect.map(Clock.currentTimeMillis, (now) =>
+        [...full].flatMap(([store, at]) => (now - at < fullCountsMillis ? [store] : []))
+      )
+    })
+  })
+}
+
+/** Whether the failure, or what it was caused by, is a database without room. */
+const isOutOfSpaceInside = (failure: unknown): boolean => {
+  for (let at = failure, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if (SqlError.isSqlError(at) && isOutOfSpace(at)) return true
+  }
+  return false
+}
+
+const watchLog = (log: Log, space: DiskSpace["Service"]): Log => {
+  const store = `the log of partition ${log.partition}`
+  return {
+    ...log,
+    publish: (request) =>
+      Effect.tap(log.publish(request), ({ _tag }) =>
+        _tag === "Full" ? space.full(store) : _tag === "Acked" ? space.written(store) : Effect.void
+      )
+  }
+}
+
+/** The log and the reactors' transactions, with what they answer passed by. */
+export const layerWatched = Layer.effectContext(
+  Effect.gen(function* () {
+    const space = yield* DiskSpace
+    const journal = yield* Journal
+    const cursors = yield* Cursors
+    const database = "PostgreSQL"
+    return Context.make(
+      Journal,
+      Journal.of({
+        ...journal,
+        open: (partition) => Effect.map(journal.open(partition), (log) => watchLog(log, space))
+      })
+    ).pipe(
+      Context.add(
+        Cursors,
+        Cursors.of({
+          ...cursors,
+          transact: (move, effects) =>
+            cursors.transact(move, effects).pipe(
+              Effect.tap(() => space.written(database)),
+              Effect.tapCause((cause) => (isOutOfSpaceInside(Cause.squash(cause)) ? space.full(database) : Effect.void))
+            )
+        })
+      )
+    )
+  })
+)
+
+const shareFree = (folder: string): Effect.Effect<number | undefined> =>
+  Effect.promise(() =>
+    statfs(folder).then(
+      ({ bavail, blocks }) => (blocks === 0 ? undefined : bavail / blocks),
+      () => undefined
+    )
+  )
+
+/** What is said of a disk's free share and of stores that are full. */
+export const diskCheck = (full: ReadonlyArray<string>, free: number | undefined, folder: string): HealthCheck => {
+  const faults = [
+    ...(full.length === 0 ? [] : [`no room is left in ${full.join(", ")}`]),
+    ...(free !== undefined && free < freeShareLeast
+      ? [`the disk of ${folder} has ${(free * 100).toFixed(1)} % free`]
+      : [])
+  ]
+  return faults.length === 0 ? { ok: true } : { ok: false, detail: faults.join("; ") }
+}
+
+/** Shows it in `/readyz` and in the health record; what can be read is served on. */
+export const layerDiskHealth = (folder: string) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const health = yield* Health
+      const space = yield* DiskSpace
+      const free = yield* Effect.cachedWithTTL(shareFree(folder), lookMillis)
+      yield* health.register({
+        name: "disk",
+        required: false,
+        check: Effect.gen(function* () {
+          return diskCheck(yield* space.fullStores, yield* free, folder)
+        })
+      })
+    })
+  )

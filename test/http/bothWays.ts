@@ -1,0 +1,325 @@
+/**
+ * The public API in this process on two listeners that share everything but their way: one has the fast lane, the other has
+ * not. Each has an organization of its own with the same keys, limits and endpoints, and a metric registry of its own, so that what
+ * both answered and counted can be compared. A minute of its clock lasts for hours, and a test can let ownership of the partitions grow
+ * stale and the log fall silent.
+ */
+import { randomBytes } from "node:crypto"
+import { Clock, Context, Effect, Layer, Logger, Metric, Redacted, Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { HttpApiEndpoint } from "effect/http-api"
+import { Directory } from "../../src/directory/Directory.ts"
+import { layerDirectory } from "../../src/directory/http.ts"
+import * as Engine from "../../src/engine/Engine.ts"
+import { Journal } from "../../src/engine/Journal.ts"
+import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
+import { layerLocal } from "../../src/engine/Placement.ts"
+import { EventStreams } from "../../src/events/EventStreams.ts"
+import { layerEvents } from "../../src/events/http.ts"
+import { SluiceApi } from "../../src/http/api.ts"
+import { middleware, middlewareMarkOf } from "../../src/http/fast/marks.ts"
+import { layerServer } from "../../src/http/server.ts"
+import { layerSystem } from "../../src/http/system.ts"
+import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
+import { layerMatching } from "../../src/platform/dispatch.ts"
+import { actors, lanes, projections } from "../../src/platform/engine.ts"
+import {
+  layerDirectoryAccess,
+  layerEventsAccess,
+  layerTelcoAccess,
+  layerWebhooksAccess
+} from "../../src/platform/layerAccess.ts"
+import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
+import { Organizations } from "../../src/platform/Organizations.ts"
+import { RequestRate } from "../../src/platform/RequestRate.ts"
+import { layerServices, layerStores } from "../../src/platform.ts"
+import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import { layerTelco } from "../../src/telco/http.ts"
+import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http.ts"
+import { ReplaySignal } from "../../src/webhooks/replaying.ts"
+import { parseSecretsKeys } from "../../src/webhooks/secretsKeys.ts"
+import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
+import { code, listed } from "../directory/records.ts"
+import { makeDatabase } from "../support/database.ts"
+
+/** Largest body of both listeners. */
+export const maxBodyBytes = 20_000
+/** Keys that nobody has used yet. */
+export const coldKeys = 40
+/** Requests per minute of the organization whose limit is reached. */
+const narrowLimit = 30
+
+/** One of the two: its address, what stands for `{name}` in a raw request, and what it has counted. */
+export interface Way {
+  readonly url: string
+  readonly values: Readonly<Record<string, string>>
+  /** Requests by method, route and status; and how many were timed by route. */
+  readonly counted: () => Readonly<Record<string, number>>
+  /** How many requests the fast lane has counted at the limiter. */
+  readonly taken: () => number
+}
+
+/** A fault of the fast lane, planted from outside. */
+export interface Fault {
+  readonly counts?: number
+  readonly forgetsServices?: boolean
+  readonly answersStale?: boolean
+}
+
+export interface BothWays {
+  readonly fast: Way
+  readonly ordinary: Way
+  /** A further listener with the fast lane and this fault, on the organizations of neither. */
+  readonly faulty: (fault: Fault) => Promise<Way>
+  /** A further one without the lane, to compare it with. */
+  readonly another: () => Promise<Way>
+  /** Lets the partitions' last confirmation grow too old. */
+  readonly age: () => void
+  /** Whether the log says nothing. */
+  readonly silence: (silent: boolean) => void
+}
+
+const realClock = Context.get(Context.empty(), Clock.Clock)
+
+/** The system's clock with slow minutes; its monotonic time can be moved on. */
+const makeClock = () => {
+  const startedAt = Date.now()
+  const started = realClock.currentTimeNanosUnsafe()
+  let ahead = 0n
+  const millis = () => startedAt + Math.floor((Date.now() - startedAt) / 1_000)
+  const nanos = () => started + (realClock.currentTimeNanosUnsafe() - started) / 1_000n
+  const monotonic = () => realClock.monotonicTimeNanosUnsafe() + ahead
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: millis,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: monotonic,
+    monotonicTimeNanos: Effect.sync(monotonic),
+    sleep: (duration) => realClock.sleep(duration)
+  }
+  const age = () => {
+    ahead += 6_000_000_000n
+  }
+  return { clock, age }
+}
+
+/** The log in memory, which can fall silent. */
+const makeJournal = () => {
+  let silent = false
+  const heard = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.suspend(() => (silent ? Effect.andThen(Effect.sleep(20), heard(answer)) : answer))
+  const layer = Layer.effect(
+    Journal,
+    Effect.map(Journal, (journal) =>
+      Journal.of({
+        ...journal,
+        open: (partition) =>
+          Effect.map(journal.open(partition), (log) => ({
+            ...log,
+            state: heard(log.state),
+            publish: (request) => heard(log.publish(request))
+          }))
+      })
+    )
+  ).pipe(Layer.provide(JournalMemory.layer))
+  return {
+    layer,
+    silence: (wanted: boolean) => {
+      silent = wanted
+    }
+  }
+}
+
+const directoryRecords = (company: string) => ({
+  codes: [
+    ...Array.from({ length: 120 }, (_, number) => code(`212-${200 + number}`, { company })),
+    code("213-200", { state: "CA", ocn: "0007" }),
+    code("416-200", { country: "CA", state: "ON", ocn: "8051", company: "BELL CANADA É" })
+  ],
+  carrierTypes: [listed("9104", { type: "ILEC", commonName: "Verizon" }), listed("0007")]
+})
+
+const accessMarkOf = (access: object) => {
+  const mark = middlewareMarkOf(access)
+  if (mark?._tag !== "Access") throw new Error("the access is none for the fast lane")
+  return mark
+}
+
+/** Marks an access anew, with what the fault makes of it; the ordinary way is left as it is. */
+const planted = <Access extends object>(
+  access: Access,
+  { counts = 1, forgetsServices = false }: Fault,
+  counter: { taken: number },
+  anyone: ReturnType<ReturnType<typeof accessMarkOf>["principalOf"]>
+) => {
+  const mark = accessMarkOf(access)
+  return middleware(access, {
+    ...mark,
+    principalOf: (endpoint) => (forgetsServices ? anyone : mark.principalOf(endpoint)),
+    take: (principal) => {
+      counter.taken++
+      for (let extra = 1; extra < counts; extra++) mark.take(principal)
+      return mark.take(principal)
+    }
+  })
+}
+
+const countedIn = (registry: Map<string, unknown>): Readonly<Record<string, number>> => {
+  const context = Context.make(Metric.MetricRegistry, registry as typeof Metric.MetricRegistry.Service)
+  const counted: Record<string, number> = {}
+  for (const { attributes, id, state } of Metric.snapshotUnsafe(context)) {
+    if (id.startsWith("sluice_http_request")) {
+      counted[`${id} ${JSON.stringify(attributes)}`] = (state as { readonly count: number }).count
+    }
+  }
+  return counted
+}
+
+/** Everything that both ways share, but for the directory. */
+const buildServices = (journal: Layer.Layer<Journal>) =>
+  Effect.gen(function* () {
+    const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
+      Layer.provide(Layer.mergeAll(journal, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
+      Layer.provide(layerMatching),
+      Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+    )
+    const database = yield* makeDatabase
+    const options = {
+      databaseUrl: database.url,
+      maxConnections: 10,
+      secretsKeys: Redacted.make(parseSecretsKeys(randomBytes(32).toString("hex"))!),
+      webhookTargets: "public" as const
+    }
+    const built = yield* Layer.build(
+      layerServices(options).pipe(
+        Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
+        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer)),
+        Layer.provideMerge(layerEngine),
+        Layer.provideMerge(layerStores(options))
+      )
+    )
+    yield* Context.get(built, Engine.Engine).ready
+    return built
+  })
+
+/** What a way's own parts are made with. */
+interface Shared {
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Scope.Scope>) => Promise<A>
+  readonly services: Effect.Success<ReturnType<typeof buildServices>>
+}
+
+const directoryOf = ({ run }: Pick<Shared, "run">, company: string) =>
+  run(Layer.build(Directory.layerMemory(directoryRecords(company))))
+
+/** The accesses with the fault in them. */
+const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { taken: number }) => {
+  const built = await run(
+    Layer.build(
+      Layer.mergeAll(layerDirectoryAccess, layerWebhooksAccess).pipe(Layer.provide(Layer.succeedContext(services)))
+    )
+  )
+  const webhooksAccess = Context.get(built, WebhooksAccess)
+  // Of an endpoint that asks for nothing.
+  const anyone = accessMarkOf(webhooksAccess).principalOf(
+    HttpApiEndpoint.get("any", "/") as unknown as HttpApiEndpoint.Top
+  )
+  return Layer.mergeAll(
+    layerEventsAccess,
+    layerTelcoAccess,
+    layerWebhookUrlRequired,
+    Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
+    Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
+  )
+}
+
+const listen = async (
+  shared: Shared,
+  directory: Effect.Success<ReturnType<typeof Layer.build<Directory, never, never>>>,
+  fastLane: boolean,
+  fault: Fault
+): Promise<Omit<Way, "values">> => {
+  const { run, services } = shared
+  const counter = { taken: 0 }
+  const registry = new Map<string, never>()
+  const layer = layerServer(SluiceApi, {
+    host: "127.0.0.1",
+    port: 0,
+    maxBodyBytes,
+    accessLog: false,
+    failureLog: false,
+    fastLane
+  }).pipe(
+    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerWebhooks, layerSystem("anybody"))),
+    Layer.provide(await accessesOf(shared, fault, counter)),
+    Layer.provide(EventStreams.layer),
+    Layer.provide(Layer.succeed(Metric.MetricRegistry, registry)),
+    Layer.provide(Layer.succeedContext(Context.merge(services, directory)))
+  )
+  const listener = await run(Layer.build(layer))
+  const url = HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address)
+  return { url, counted: () => countedIn(registry), taken: () => counter.taken }
+}
+
+const makeOrganization = async ({ run, services }: Shared, requestsPerMinute: number) => {
+  const made = { name: "Acme", email: null, plan: "team", sendPlan: "hobby", risk: "standard" } as const
+  const { organization } = await run(Context.get(services, Organizations).create(made))
+  await run(Context.get(services, OrganizationPlans).setLimits(organization.id, { requestsPerMinute }))
+  return organization.id
+}
+
+/** What stands for `{name}` in the requests of a way. */
+const makeValues = async (shared: Shared, url: string): Promise<Record<string, string>> => {
+  const { run, services } = shared
+  const wide = await makeOrganization(shared, 1_000_000)
+  const narrow = await makeOrganization(shared, narrowLimit)
+  const key = async (organization: string, mayAll: boolean) => {
+    const made = {
+      name: null,
+      mode: "live" as const,
+      services: mayAll ? ["directory" as const] : [],
+      scopes: mayAll ? ["platform:webhooks:manage" as const, "platform:webhooks:read" as const] : [],
+      expiresAtMillis: null
+    }
+    return (await run(Context.get(services, ApiKeys).create(organization, made))).key!
+  }
+  const values: Record<string, string> = {
+    host: new URL(url).host,
+    key: await key(wide, true),
+    weak: await key(wide, false),
+    narrow: await key(narrow, true)
+  }
+  for (let at = 0; at < coldKeys; at++) values[`cold${at}`] = await key(wide, true)
+  const answer = await fetch(`${url}/v1/npa/212`, { headers: { "x-api-key": values.key! } })
+  await answer.arrayBuffer()
+  values.tag = answer.headers.get("etag")!
+  return values
+}
+
+/** Builds a platform and its two listeners in the scope. */
+export const makeBothWays = async (scope: Scope.Scope): Promise<BothWays> => {
+  const { age, clock } = makeClock()
+  const journal = makeJournal()
+  const run: Shared["run"] = (effect) =>
+    Effect.runPromise(
+      effect.pipe(Scope.provide(scope), Effect.provideService(Clock.Clock, clock), Effect.provide(Logger.layer([])))
+    )
+  const shared: Shared = { run, services: await run(buildServices(journal.layer)) }
+  const directory = await directoryOf(shared, "VERIZON NEW YORK, INC.")
+  const way = async (fastLane: boolean, fault: Fault): Promise<Way> => {
+    const own = fault.answersStale === true ? await directoryOf(shared, "NEW YORK TELEPHONE CO.") : directory
+    const listener = await listen(shared, own, fastLane, fault)
+    return { ...listener, values: await makeValues(shared, listener.url) }
+  }
+  return {
+    fast: await way(true, {}),
+    ordinary: await way(false, {}),
+    faulty: (fault) => way(true, fault),
+    another: () => way(false, {}),
+    age,
+    silence: journal.silence
+  }
+}

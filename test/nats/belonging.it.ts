@@ -1,0 +1,165 @@
+/** A log on a nats-server and its database belong together: two databases never write into one another's streams, and streams of before are adopted once. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger, type Redacted } from "effect"
+import * as Durable from "../../src/durable.ts"
+import { Engine } from "../../src/engine/Engine.ts"
+import { acceptLoss } from "../../src/engine/operator/recover.ts"
+import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
+import { Counter } from "../engine/support/actors.ts"
+import { makeDatabase } from "../support/database.ts"
+import {
+  databaseWithTables,
+  deployment,
+  note,
+  notes,
+  type ProcessOptions,
+  ports,
+  servingEngine,
+  startEngine
+} from "./engineSupport.ts"
+import { connectTo } from "./jetStreamSupport.ts"
+
+const streamOf = Effect.fnUntraced(function* (natsUrl: string, partition = 0) {
+  const { client } = yield* connectTo(natsUrl)
+  const answer = yield* Effect.promise(() =>
+    client.request(`$JS.API.STREAM.INFO.log-${partition}`, "", { timeout: 5_000 })
+  )
+  return answer.json<StreamInfo>()
+})
+
+/** As a stream is that an earlier version has made. */
+const forgetId = Effect.fnUntraced(function* (natsUrl: string) {
+  const { client } = yield* connectTo(natsUrl)
+  const { config } = yield* streamOf(natsUrl)
+  const body = JSON.stringify({ ...config, metadata: {} })
+  yield* Effect.promise(() => client.request("$JS.API.STREAM.UPDATE.log-0", body, { timeout: 5_000 }))
+  assert.isUndefined((yield* streamOf(natsUrl)).config.metadata?.["sluice.deployment"])
+})
+
+const sameServer = (options: ProcessOptions) =>
+  Effect.map(databaseWithTables, ({ database }): ProcessOptions => ({ ...options, database }))
+
+/** Does not start, and leaves the stream as it was. */
+const refused = Effect.fnUntraced(function* (options: ProcessOptions) {
+  const before = yield* streamOf(options.natsUrl)
+  const error = yield* Effect.flip(Effect.scoped(Effect.flatMap(startEngine(options), ({ engine }) => engine.ready)))
+  const after = yield* streamOf(options.natsUrl)
+  assert.deepStrictEqual([after.config, after.state], [before.config, before.state])
+  return error.message
+})
+
+const giveUp = (options: ProcessOptions, dryRun: boolean) =>
+  Effect.scoped(Effect.provide(acceptLoss(0, { dryRun, reactors: [] }), ports(options)))
+
+describe("deployments on one nats-server", { timeout: 120_000 }, () => {
+  it.live("another database is refused before anything is written, and the first one goes on", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const first = yield* servingEngine(options)
+      yield* note(first.engine, "note 0")
+      const second = yield* sameServer(options)
+      // more room than the stream has would be given to a stream of its own
+      const message = yield* refused({ ...second, maximumBytes: 2 * 64 * 1024 * 1024 })
+      assert.match(
+        message,
+        /the stream log-0 belongs to the deployment [0-9a-f-]{36}, and the database test_\w+ at .* is of the deployment/
+      )
+      assert.include(message, "SLUICE_LOG_NAMESPACE")
+      assert.match((yield* Effect.flip(giveUp(second, false))).message, /belongs to the deployment/)
+      yield* note(first.engine, "note 1")
+      assert.deepStrictEqual(yield* notes(first.engine), ["note 0", "note 1"])
+    })
+  )
+
+  it.live("of two databases that start at the same moment one gets the log", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const other = yield* sameServer(options)
+      const both = yield* Effect.all(
+        [options, other].map((one) =>
+          Effect.result(Effect.flatMap(servingEngine(one), ({ engine }) => note(engine, "mine")))
+        ),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(both.map(({ _tag }) => _tag).sort(), ["Failure", "Success"])
+    })
+  )
+
+  it.live("a stream from before there were ids is adopted by the database that knows it, and by no other", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const first = yield* servingEngine(options)
+      yield* note(first.engine, "note 0")
+      yield* first.stop
+      yield* forgetId(options.natsUrl)
+      const second = yield* sameServer(options)
+      assert.match(
+        yield* refused(second),
+        /the stream log-0 holds frames that the database test_\w+ at .* knows nothing of/
+      )
+      const again = yield* servingEngine(options)
+      assert.deepStrictEqual(yield* notes(again.engine), ["note 0"])
+      assert.match((yield* streamOf(options.natsUrl)).config.metadata?.["sluice.deployment"] ?? "", /^[0-9a-f-]{36}$/)
+      assert.match(yield* refused(second), /belongs to the deployment/)
+    })
+  )
+
+  it.live("a database that has lost everything takes a stream without an id over when it is told to", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const first = yield* servingEngine(options)
+      yield* note(first.engine, "note 0")
+      yield* first.stop
+      yield* forgetId(options.natsUrl)
+      const second = yield* sameServer(options)
+      yield* refused(second)
+      const planned = yield* giveUp(second, true)
+      assert.isFalse(planned.fits)
+      const done = yield* giveUp(second, false)
+      assert.deepStrictEqual(done.lines, planned.lines)
+      assert.match(done.lines.join("\n"), /Taken over: the stream log-0/)
+      const again = yield* servingEngine(second)
+      assert.deepStrictEqual(yield* notes(again.engine), ["note 0"])
+    })
+  )
+
+  it.live("a program that embeds the engine does not reach the logs of a platform on the same server", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const platform = yield* servingEngine(options)
+      yield* note(platform.engine, "note 0")
+      const own = yield* makeDatabase
+      const embedded = (
+        given: { readonly namespace?: string; readonly databaseUrl?: Redacted.Redacted<string> | string } = {}
+      ) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const engine = yield* Engine
+            yield* engine.ready
+            return yield* engine.ask(Counter, { organization: "org_1", key: "a" }, { _tag: "Add", amount: 1 })
+          }).pipe(
+            Effect.provide(
+              Durable.layer(
+                { actors: [Counter], config: { partitions: 1 } },
+                {
+                  natsUrl: options.natsUrl,
+                  databaseUrl: own.url,
+                  ...given
+                }
+              ).pipe(Layer.provide(Logger.layer([])))
+            )
+          )
+        )
+      const before = yield* streamOf(options.natsUrl)
+      assert.match(
+        String(yield* Effect.flip(embedded({ databaseUrl: options.database.url }))),
+        /holds the engine of another program/
+      )
+      const error = yield* Effect.flip(embedded())
+      assert.match(String(error), /belongs to the deployment.*`namespace` of `sluice\/durable`/)
+      assert.deepStrictEqual((yield* streamOf(options.natsUrl)).state, before.state)
+      assert.strictEqual(yield* embedded({ namespace: "mine" }), 1)
+      yield* note(platform.engine, "note 1")
+    })
+  )
+})

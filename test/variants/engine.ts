@@ -1,0 +1,7 @@
+/** Variants of the engine. */
+import { engineLog } from "./engineLog.ts"
+import { engineMemory } from "./engineMemory.ts"
+import { engineReactors } from "./engineReactors.ts"
+import type { Variant } from "./runner/variant.ts"
+
+export const engine: ReadonlyArray<Variant> = [...engineLog, ...engineMemory, ...engineReactors]

@@ -1,0 +1,71 @@
+/** Variants of the engine: reactors, cursors and signals. */
+import { simulation, src, unit } from "./engineFinders.ts"
+import type { Variant } from "./runner/variant.ts"
+
+export const engineReactors: ReadonlyArray<Variant> = [
+  {
+    name: "engine: a frame that does not fit a batch is skipped",
+    file: src("shell/reacting"),
+    find: "> maximumBatchRecords) break",
+    replace: "> maximumBatchRecords) continue",
+    sentence: "a reactor never sees the records of a frame that does not fit beside others",
+    finders: [unit("reactorBatches"), simulation]
+  },
+  {
+    name: "engine: a reactor does not hear of a retry",
+    file: src("shell/reacting"),
+    find: "yield* cursors.parkedAmong(id, this.reactor.name, suspected)",
+    replace: "new Set(suspected)",
+    sentence: "after an operator's retry the organization's next records are parked for ever",
+    finders: [unit("reactorBatches"), simulation]
+  },
+  {
+    name: "engine: parked records hold up none behind them",
+    file: src("shell/reacting"),
+    find: "yield* cursors.parkedAmong(id, this.reactor.name, suspected)",
+    replace: "new Set<string>()",
+    sentence: "records behind a parked one are done out of turn",
+    finders: [unit("reactorBatches", "reactor"), simulation]
+  },
+  {
+    name: "engine: a broken record does not stop those behind it",
+    file: src("shell/reacting"),
+    find: "        parked.push(organization)\n        break\n",
+    replace: "        parked.push(organization)\n",
+    sentence: "records behind one that cannot be worked on are done out of turn, and again by the retry",
+    finders: [unit("reactorBatches"), simulation]
+  },
+  {
+    name: "engine: a cursor moves before its effects",
+    file: src("shell/reacting"),
+    find: "      partition.parts.cursors.transact(move, this.effects(batch, isIsolating)),",
+    replace:
+      "      Effect.flatMap(partition.parts.cursors.transact(move, Effect.void), () =>\n        partition.parts.cursors.transact({ ...move, from: move.to }, this.effects(batch, isIsolating))\n      ),",
+    sentence: "a crash between the two leaves effects out",
+    finders: [unit("reactor"), simulation]
+  },
+  {
+    name: "engine: a new reactor's cursor is set without compare",
+    file: src("shell/reacting"),
+    find: "parts.cursors.transact(move, Effect.void)",
+    replace: "parts.cursors.reset(beginning)",
+    sentence: "an owner that was replaced sets a reactor back to the beginning, and effects are done again",
+    finders: [unit("foundBySeeds"), simulation]
+  },
+  {
+    name: "engine: a log is purged past a cursor",
+    file: src("shell/purge"),
+    find: "for (const cursor of cursors) below = Math.min(below, cursor.sequence)",
+    replace: "",
+    sentence: "a reactor that lags never sees some records",
+    finders: [unit("changesKept"), simulation]
+  },
+  {
+    name: "engine: signals are read again after a restart",
+    file: src("shell/signalFeed"),
+    find: "let after = partition.core.head.signalSequence",
+    replace: "let after = 0",
+    sentence: "a signal counts again after a restart",
+    finders: [unit("reactor"), simulation]
+  }
+]

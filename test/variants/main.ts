@@ -1,0 +1,138 @@
+/**
+ * `npm run test:variants [-- --only name…] [--seeds n]`: shows broken variants of the program to its tests, and prints who noticed each of them
+ * after how long. The exit code tells whether all were noticed. The tests see the program as it is first: what complains about that finds nothing.
+ */
+import { parseArgs } from "node:util"
+import { type Tried, tryFinder } from "./runner/run.ts"
+import { assertFits, type Finder, finderKinds, type Variant } from "./runner/variant.ts"
+import { variants } from "./variants.ts"
+
+const usage = `Usage: npm run test:variants [-- options]
+
+  --only text       variants whose name begins with it; may be repeated
+  --finder kind     tries these only: ${finderKinds.join(", ")}; may be repeated
+  --seeds n         seeds of the simulators, 1 to 1,000,000; default 500
+  --no-control      does not show the program as it is first
+  --list            prints the variants and runs nothing
+  --verbose         prints what the tests write where nobody noticed`
+
+/** Variants at a time: each is a process that keeps a core busy. */
+const atOnce = 2
+
+const readArguments = () => {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", multiple: true, default: [] },
+      finder: { type: "string", multiple: true, default: [...finderKinds] },
+      seeds: { type: "string", default: "500" },
+      "no-control": { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      verbose: { type: "boolean", default: false },
+      help: { type: "boolean", default: false }
+    }
+  })
+  const seeds = Number(values.seeds)
+  if (!(Number.isInteger(seeds) && seeds >= 1 && seeds <= 1_000_000)) throw new Error("--seeds must be 1 to 1000000")
+  const unknown = values.finder.filter((kind) => !finderKinds.some((known) => known === kind))
+  if (unknown.length > 0) throw new Error(`there is no finder ${unknown.join(" and no finder ")}`)
+  const isWanted = ({ name }: Variant) => values.only.length === 0 || values.only.some((text) => name.startsWith(text))
+  const wanted = variants.filter(isWanted)
+  if (wanted.length === 0) throw new Error(`no variant begins with ${values.only.join(" or ")}`)
+  return { ...values, seeds, wanted }
+}
+
+type Arguments = ReturnType<typeof readArguments>
+
+const findersOf = (variant: Variant, { finder: kinds }: Arguments): ReadonlyArray<Finder> =>
+  variant.finders
+    .filter(({ kind }) => kinds.includes(kind))
+    .toSorted((left, right) => finderKinds.indexOf(left.kind) - finderKinds.indexOf(right.kind))
+
+/** Does something with each, a few at a time. */
+const forEach = async <A>(items: ReadonlyArray<A>, effect: (item: A) => Promise<void>): Promise<void> => {
+  const left = [...items]
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await effect(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+const describeFinder = (finder: Finder): string =>
+  finder.kind === "unit" || finder.kind === "servers" ? `${finder.kind} ${finder.files.join(" ")}` : finder.kind
+
+/** Whether every finder is content with the program as it is. */
+const control = async (given: Arguments): Promise<boolean> => {
+  const finders = new Map(
+    given.wanted.flatMap((variant) => findersOf(variant, given)).map((finder) => [describeFinder(finder), finder])
+  )
+  let isContent = true
+  await forEach([...finders], async ([name, finder]) => {
+    const { finding, output, seconds } = await tryFinder(finder, undefined, given.seeds)
+    if (finding._tag === "Unnoticed") {
+      process.stderr.write(`nothing is wrong for ${name} (${seconds.toFixed(0)} s)\n`)
+      return
+    }
+    isContent = false
+    process.stderr.write(`${output.slice(-4_000)}\n${name} complains about the program as it is\n`)
+  })
+  return isContent
+}
+
+/** Shows a variant to its finders until one notices. Answers whether one did, and prints its line of the table. */
+const show = async (variant: Variant, given: Arguments): Promise<boolean> => {
+  const tried: Array<Tried> = []
+  for (const finder of findersOf(variant, given)) {
+    tried.push(await tryFinder(finder, variant, given.seeds))
+    if (tried.at(-1)!.finding._tag !== "Unnoticed") break
+  }
+  const seconds = tried.reduce((sum, one) => sum + one.seconds, 0)
+  const last = tried.at(-1)
+  if (last?.finding._tag === "Noticed") {
+    line(variant.name, `${last.finder.kind}, ${shortened(last.finding.by)}`, seconds)
+    return true
+  }
+  const why =
+    last?.finding._tag === "Unusable"
+      ? `UNUSABLE: ${last.finding.message}`
+      : `NOT NOTICED by ${tried.map(({ finder, isApplied }) => `${finder.kind}${isApplied ? "" : " (does not load it)"}`).join(", ")}: ${variant.sentence}`
+  line(variant.name, why, seconds)
+  if (given.verbose) process.stderr.write(`${tried.map(({ output }) => output.slice(-4_000)).join("\n")}\n`)
+  return false
+}
+
+const shortened = (text: string): string => (text.length <= 140 ? text : `${text.slice(0, 139)}…`)
+
+const line = (name: string, finder: string, seconds: number | string) =>
+  process.stdout.write(
+    `${name.padEnd(62)} ${(typeof seconds === "string" ? seconds : seconds.toFixed(1)).padStart(7)}  ${finder}\n`
+  )
+
+const main = async (): Promise<number> => {
+  const given = readArguments()
+  if (given.help) {
+    process.stdout.write(`${usage}\n`)
+    return 0
+  }
+  for (const variant of given.wanted) assertFits(variant)
+  if (given.list) {
+    for (const { file, name, sentence } of given.wanted) process.stdout.write(`${name}: ${sentence} (${file})\n`)
+    return 0
+  }
+  if (!given["no-control"] && !(await control(given))) return 1
+  line("variant", "noticed by", "seconds")
+  let noticed = 0
+  await forEach(given.wanted, async (variant) => {
+    if (await show(variant, given)) noticed++
+  })
+  process.stdout.write(`${noticed} of ${given.wanted.length} variants noticed\n`)
+  return noticed === given.wanted.length ? 0 : 1
+}
+
+// the children are ended at the exit
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+try {
+  process.exitCode = await main()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`)
+  process.exitCode = 2
+}

@@ -1,0 +1,75 @@
+/**
+ * `node --import …/register.ts …/simulate.ts simulation|deliveries seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * complains. Its last line of output is the finding.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import { readdirSync, readFileSync } from "node:fs"
+import { type Finding, findingMark } from "./finding.ts"
+import { root } from "./variant.ts"
+
+interface Played {
+  readonly violation: { readonly checker: string } | undefined
+  readonly marks: { readonly counts: ReadonlyMap<string, number> }
+}
+
+interface Simulator {
+  readonly corpus: string
+  /** Plays a scenario of the corpus, from its text. */
+  readonly saved: (text: string) => Played
+  readonly seed: (seed: number) => Played
+  /** What seeds must have reached, and how many of them it takes. */
+  readonly required: ReadonlyArray<string>
+  readonly requiredSeeds: number
+}
+
+const engine = async (): Promise<Simulator> => {
+  const { bank, fromJson, generate, play, requiredMarks } = await import("../../../src/simulation/index.ts")
+  return {
+    corpus: "test/simulation/corpus",
+    saved: (text) => play(fromJson(text), bank),
+    seed: (seed) => play(generate(bank, seed), bank),
+    required: requiredMarks,
+    requiredSeeds: 400
+  }
+}
+
+const deliveries = async (): Promise<Simulator> => {
+  const { generate, play } = await import("../../../src/webhooks/simulation/index.ts")
+  return {
+    corpus: "test/simulation/webhooks",
+    saved: (text) => play(JSON.parse(text)),
+    seed: (seed) => play(generate(seed)),
+    required: [],
+    requiredSeeds: 0
+  }
+}
+
+const find = (simulator: Simulator, seeds: number): Finding => {
+  const folder = `${root}${simulator.corpus}/`
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".json"))) {
+    const { violation } = simulator.saved(readFileSync(`${folder}${name}`, "utf8"))
+    if (violation !== undefined) return { _tag: "Noticed", by: `${name}: ${violation.checker}` }
+  }
+  const reached = new Set<string>()
+  for (let seed = 0; seed < seeds; seed++) {
+    const { marks, violation } = simulator.seed(seed)
+    if (violation !== undefined) return { _tag: "Noticed", by: `seed ${seed}: ${violation.checker}` }
+    for (const mark of marks.counts.keys()) reached.add(mark)
+  }
+  const missing = simulator.required.filter((mark) => !reached.has(mark))
+  if (seeds >= simulator.requiredSeeds && missing.length > 0)
+    return { _tag: "Noticed", by: `never reached: ${missing.join(", ")}` }
+  return { _tag: "Unnoticed" }
+}
+
+const [kind, seeds] = process.argv.slice(2)
+const simulator = await (kind === "deliveries" ? deliveries() : engine())
+let finding: Finding
+try {
+  finding = find(simulator, Number(seeds))
+} catch (error) {
+  // the modules have been loaded: this comes of what they do
+  finding = { _tag: "Noticed", by: `the simulator stopped: ${error instanceof Error ? error.message : String(error)}` }
+}
+process.stdout.write(`${findingMark}${JSON.stringify(finding)}\n`)
+process.exit(0)
