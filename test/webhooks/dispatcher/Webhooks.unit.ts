@@ -209,14 +209,16 @@ describe("what a receiver imports", () => {
 
   it("does not load the engine, the dispatcher or a client of any server", async () => {
     const loaded = await loadedBy("index.ts")
-    expect(loaded.some((url) => url.endsWith("/webhooks/signature.ts"))).toBe(true)
+    expect(loaded.some((url) => url.endsWith("/webhooks/secret/signature.ts"))).toBe(true)
     expect(
-      loaded.filter((url) => /\/src\/(engine|postgres|nats|http)\/|node_modules\/(pg|undici|@nats-io)\//.test(url))
+      loaded.filter((url) =>
+        /\/src\/(engine|postgres|nats|http)\/|node_modules\/(pg|@effect\/sql-pg|undici|@nats-io)\//.test(url)
+      )
     ).toEqual([])
   })
 
   it("and what a sender imports loads no client of PostgreSQL or NATS", async () => {
-    const loaded = await loadedBy("dispatcher.ts")
+    const loaded = await loadedBy("dispatcher/index.ts")
     expect(loaded.some((url) => url.includes("/node_modules/undici/"))).toBe(true)
     expect(loaded.filter((url) => /\/src\/nats\/|node_modules\/(pg|@nats-io)\//.test(url))).toEqual([])
   })
