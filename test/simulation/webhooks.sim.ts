@@ -13,7 +13,7 @@ import {
   play,
   type Sabotage,
   type Scenario
-} from "../../src/webhooks/simulation/index.ts"
+} from "../../src/simulation/webhooks/index.ts"
 
 /** The fixed set: seeds from 0. */
 const seeds = 120
