@@ -179,7 +179,7 @@ describe("a new life of the core", () => {
     }
     expect(core.checkpointsWanted).toBeGreaterThan(0)
     const { bytes } = core.core.checkpoints.snapshot()!
-    expect(bytes).toBe(core.fill.bytes)
+    expect(bytes).toBe(core.log.reduce((sum, frame) => sum + frame.bytes.length, 0))
   })
 })
 

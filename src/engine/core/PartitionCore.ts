@@ -257,7 +257,9 @@ export class PartitionCore implements Evictable {
     const untilTimer = this.pages.waitMillis(this.timers, told, monotonic)
     // a timer that is due and was not fired waits for the end of a hold
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, this.time.untilLook(this.now))) }
+    // who asks a lane waits for no more than the pause after a proof that has failed
+    const untilProof = this.lanes.needsConfirmation ? this.time.untilAsk(this.now) : this.time.untilLook(this.now)
+    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, untilProof)) }
   }
 
   /** Whether something waits for a proof of the ownership, or will soon. */

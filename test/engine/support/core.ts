@@ -15,6 +15,7 @@ import type { Instant } from "../../../src/engine/core/time.ts"
 import { emptyHead, encodeClaim, headAfter, identityOf } from "../../../src/engine/frame.ts"
 import type { StoredFrame } from "../../../src/engine/Journal.ts"
 import type { AnyLane } from "../../../src/engine/Lane.ts"
+import { storedOverheadBytes } from "../../../src/engine/limits.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
 
@@ -84,7 +85,7 @@ export class CoreDriver {
   }
 
   get fill(): LogFill & { readonly lastSequence: number } {
-    const bytes = this.log.reduce((sum, frame) => sum + frame.bytes.length, 0)
+    const bytes = this.log.reduce((sum, frame) => sum + frame.bytes.length + storedOverheadBytes, 0)
     return { bytes, maximumBytes: this.logBytes, lastSequence: this.log.length }
   }
 
