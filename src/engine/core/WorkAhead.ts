@@ -1,6 +1,7 @@
 /** Whether a drain of a partition would find something to decide, and how long there will be nothing (architecture, rules 10, 13, 19). */
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { LogRoom } from "./LogRoom.ts"
+import type { Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { TimerPages } from "./TimerPages.ts"
@@ -16,6 +17,7 @@ export interface WorkAheadParts {
   readonly pages: TimerPages
   readonly room: LogRoom
   readonly loader: ActorLoader
+  readonly lanes: Lanes
   readonly time: PartitionTime
   readonly timers: () => Timers
 }
@@ -57,13 +59,15 @@ export class WorkAhead {
 
   /** How long the partition may wait for news, milliseconds. */
   waitMillis(told: number, now: Instant): number {
-    const { loader, pages, room, time } = this.parts
+    const { lanes, loader, pages, room, time } = this.parts
     const { monotonic } = now
     const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
     const untilHold = Math.min(until(room.heldTo), until(this.crowdedUntil), until(loader.heldTo))
     const untilTimer = pages.waitMillis(this.parts.timers(), told, monotonic)
     // a timer that is due and was not fired waits for the end of a hold
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    return Math.max(1, Math.min(untilWork, time.untilLook(now)))
+    // who asks a lane waits for no more than the pause after a proof that has failed
+    const untilProof = lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)
+    return Math.max(1, Math.min(untilWork, untilProof))
   }
 }
