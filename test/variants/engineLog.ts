@@ -236,13 +236,5 @@ export const engineLog: ReadonlyArray<Variant> = [
     replace: "return false",
     sentence: "a log that is full of what its newest checkpoint holds stays full",
     finders: [unit("logRoom", "foundBySeeds"), simulation]
-  },
-  {
-    name: "engine: a doubt that later facts have settled stays",
-    file: src("core/replay"),
-    find: "      this.doubts.delete(cell)",
-    replace: "",
-    sentence: "an organization is out of service after a restart, though every decision of it was sound",
-    finders: [unit("quarantine")]
   }
 ]
