@@ -4,11 +4,12 @@
  * first, and of deliveries that are over the newest are kept. Needs no service.
  */
 import { Effect } from "effect"
+import type { FoldedEndpoint } from "../endpoint/model.ts"
 import type { Delivery } from "./Deliveries.ts"
 import { byText, type Job, JobsMemory } from "./JobsMemory.ts"
 import type { DeliveryRow, MatchedBatch } from "./matching.ts"
 import { type DeliveryAttempt, type DeliveryStatus, decodePayload, lanes, maximumShownAttempts } from "./model.ts"
-import type { DeliveryOutcome, DeliveryStore, FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "./ports.ts"
 
 /** Deliveries that wait or are being attempted, and deliveries that are over and still shown. */
 export const defaultMaximumPending = 100_000

@@ -4,21 +4,21 @@
  * PostgreSQL (`projection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import { type Event, encodeEvent, eventRetentionMillis, readEvent } from "../../events/event.ts"
-import type { Matchable } from "../../events/patterns.ts"
+import { type Event, encodeEvent, eventRetentionMillis, type Matchable, readEvent } from "../../events/index.ts"
 import type { NewJob } from "../../postgres/WorkQueue.ts"
 import {
   type DeliveryOrigin,
   dispositionOf,
   type Endpoint,
   type EndpointFact,
+  type FoldedEndpoint,
   statusOf,
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
 import { deliveryIdOf, encodePayload, lanes } from "./model.ts"
-import type { FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
 export interface PlacedEvent {

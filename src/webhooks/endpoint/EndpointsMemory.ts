@@ -5,8 +5,14 @@
 import { Result } from "effect"
 import type { AnyActor, Decision, PublicEvent } from "../../engine/Actor.ts"
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import type { FoldedEndpoint } from "../delivery/ports.ts"
-import type { Endpoint, EndpointCommand, EndpointFact, EndpointRejection, EndpointReply } from "./model.ts"
+import type {
+  Endpoint,
+  EndpointCommand,
+  EndpointFact,
+  EndpointRejection,
+  EndpointReply,
+  FoldedEndpoint
+} from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
 
 /** Which endpoint. */
