@@ -8,19 +8,19 @@ const maximumRemembered = 10_000
 
 /** Decoded states, each good for the frame that it is of. */
 export class RememberedEndpoints {
-  readonly #states = new Map<string, FoldedEndpoint>()
+  private readonly states = new Map<string, FoldedEndpoint>()
 
   get(endpointId: string, sequence: number): FoldedEndpoint | undefined {
-    const known = this.#states.get(endpointId)
+    const known = this.states.get(endpointId)
     return known?.sequence === sequence ? known : undefined
   }
 
   set(folded: FoldedEndpoint): void {
-    this.#states.delete(folded.endpointId)
-    this.#states.set(folded.endpointId, folded)
-    if (this.#states.size <= maximumRemembered) return
-    for (const oldest of this.#states.keys()) {
-      this.#states.delete(oldest)
+    this.states.delete(folded.endpointId)
+    this.states.set(folded.endpointId, folded)
+    if (this.states.size <= maximumRemembered) return
+    for (const oldest of this.states.keys()) {
+      this.states.delete(oldest)
       break
     }
   }
@@ -42,17 +42,17 @@ const sizeOf = (endpoints: ReadonlyArray<FoldedEndpoint>): number => 1 + endpoin
  * begins where the last one ended, and for no other. Bounded in each partition.
  */
 export class RememberedOrganizations {
-  readonly #partitions = new Map<number, Known>()
-  readonly #maximum: number
+  private readonly partitions = new Map<number, Known>()
+  private readonly maximum: number
 
   /** Organizations and endpoints that are remembered of a partition. */
   constructor(maximum = maximumRemembered) {
-    this.#maximum = maximum
+    this.maximum = maximum
   }
 
   /** What is known of an organization when the transaction of this move begins; nothing, if that is not a move. */
   of(move: CursorMove | undefined): (organization: string) => ReadonlyArray<FoldedEndpoint> | undefined {
-    const known = move === undefined ? undefined : this.#partitions.get(move.partition)
+    const known = move === undefined ? undefined : this.partitions.get(move.partition)
     return known !== undefined && isSame(known.at, move!.from)
       ? (organization) => known.organizations.get(organization)
       : () => undefined
@@ -60,7 +60,7 @@ export class RememberedOrganizations {
 
   /** To be called when the move has been committed, with the endpoints of the organizations that it was about, without deleted ones. */
   committed(move: CursorMove, organizations: Iterable<readonly [string, ReadonlyArray<FoldedEndpoint>]>): void {
-    const before = this.#partitions.get(move.partition)
+    const before = this.partitions.get(move.partition)
     const holds = before !== undefined && isSame(before.at, move.from)
     const known: Known = holds ? { ...before, at: move.to } : { at: move.to, organizations: new Map(), size: 0 }
     for (const [organization, endpoints] of organizations) {
@@ -69,15 +69,15 @@ export class RememberedOrganizations {
       known.size += sizeOf(endpoints)
     }
     for (const oldest of known.organizations.keys()) {
-      if (known.size <= this.#maximum) break
+      if (known.size <= this.maximum) break
       forget(known, oldest)
     }
-    this.#partitions.set(move.partition, known)
+    this.partitions.set(move.partition, known)
   }
 
   /** To be called before something writes endpoints of the partition that is no move of the cursor. */
   forget(partition: number): void {
-    this.#partitions.delete(partition)
+    this.partitions.delete(partition)
   }
 }
 
