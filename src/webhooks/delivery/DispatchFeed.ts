@@ -4,8 +4,9 @@
  * room for waits in the queue. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
-import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/rows.ts"
-import type { FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { FoldedEndpoint } from "../endpoint/model.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/remembered.ts"
+import type { TakenDelivery } from "./ports.ts"
 
 /** What a transaction of the reactor has committed. */
 export interface CommittedDeliveries {

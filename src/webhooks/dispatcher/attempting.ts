@@ -3,8 +3,8 @@
  * know it is told before the outcome is final in the store, so that a crash between the two tells it twice rather than never.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
+import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import type { GroupCommit } from "../../postgres/groupCommit.ts"
 import { type DeliveryAttempt, lanes } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,

@@ -2,8 +2,7 @@
  * What receivers get, for the `webhooks` of the OpenAPI document: one entry a type of the catalogue, with its headers and payload. Pure.
  */
 import { Schema } from "effect"
-import { catalogue } from "../../events/catalogue.ts"
-import { Event } from "../../events/event.ts"
+import { catalogue, Event } from "../../events/index.ts"
 import {
   eventIdHeader,
   signatureHeader,
