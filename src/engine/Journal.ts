@@ -179,7 +179,8 @@ export class Journal extends Context.Service<
 
     /**
      * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Changes nothing of a log that belongs to another deployment
-     * or to none; whoever opened it looks at `Log.deployment` before anything is written. The log is closed with the scope; the other processes that have it open are not
+     * or to none; whoever opened it looks at `Log.deployment` before anything is written. One of `deployment` is open once a leader takes its frames;
+     * where none does within a bounded time it fails with `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not
      * disturbed. Opening does not fence anybody: that is what the claim frame is for.
      */
     readonly open: (

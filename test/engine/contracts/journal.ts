@@ -26,19 +26,18 @@ export const freshPartition = (): number => nextPartition++
 
 const publishTimeoutMillis = 10_000
 
-/** One attempt, as the engine makes it. */
+/** An attempt, as the engine makes it. A cluster may elect another leader at any moment, and stores nothing meanwhile. */
 export const publish = (log: Log, bytes: Uint8Array, expectedLast: number, identity = "0/1/1") =>
-  log.publish({ bytes, identity, expectedLast, timeoutMillis: publishTimeoutMillis })
+  log
+    .publish({ bytes, identity, expectedLast, timeoutMillis: publishTimeoutMillis })
+    .pipe(Effect.repeat({ while: ({ _tag }) => _tag === "NoLeader", schedule: Schedule.spaced("50 millis") }))
 
 /** Appends frames one after the other to a log whose last sequence is known. */
 export const fill = (log: Log, after: number, frames: ReadonlyArray<Uint8Array>) =>
   Effect.gen(function* () {
     let last = after
     for (const bytes of frames) {
-      // a cluster that has just made a log may still be electing its leader, and stores nothing before
-      const answer = yield* publish(log, bytes, last, `${log.partition}/1/${last + 1}`).pipe(
-        Effect.repeat({ while: ({ _tag }) => _tag === "NoLeader", schedule: Schedule.spaced("50 millis") })
-      )
+      const answer = yield* publish(log, bytes, last, `${log.partition}/1/${last + 1}`)
       assert.deepStrictEqual(answer, { _tag: "Acked", sequence: last + 1, duplicate: false })
       last++
     }
