@@ -131,7 +131,7 @@ export interface Log {
    * The frames from `from` to `through`, both included, in order and without a gap, in batches of any size that is bounded
    * (up to about 1,000 frames or 8 MiB). Ends after `through`; empty when `from > through`. `through` must not be above the last sequence.
    *
-   * Fails with `JournalGap` when one of them is not there. A reader that lags behind the leader waits for the frame;
+   * Fails with `JournalGap` when one of them is not there; one that has just been purged may still be given. A reader that lags behind the leader waits for the frame;
    * when nothing has come for 5 s it fails with `JournalUnavailable`.
    */
   readonly read: (
