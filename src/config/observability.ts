@@ -27,10 +27,10 @@ const parseHeaders = (text: string): Record<string, string> =>
   )
 
 /** What is merely noted is left out while it is so. */
-const quietWhile = <A>(isQuiet: () => boolean, logger: Logger.Logger<unknown, A>): Logger.Logger<unknown, A | void> =>
-  Logger.make((options) =>
-    isQuiet() && LogLevel.isLessThan(options.logLevel, "Warn") ? undefined : logger.log(options)
-  )
+const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
+  Logger.make((options) => {
+    if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
+  })
 
 /**
  * Loggers, least level and exporters of the configuration. A start tells its own progress: on a terminal, where nobody
