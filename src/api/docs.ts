@@ -63,7 +63,7 @@ const renderer = {
   withDefaultFonts: false,
   hideClientButton: true,
   showDeveloperTools: "never",
-  customCss: `a[href*="scalar.com"], a[href*="github.com/scalar"] { display: none !important }`
+  customCss: `a[href*="scalar.com"], a[href*="/scalar"] { display: none !important }`
 }
 
 /** Serves the page at the path; made when it is asked for first. */

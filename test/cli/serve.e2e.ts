@@ -148,13 +148,17 @@ describe("serve", () => {
     let shown = ""
     terminal.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text))
     const ended = new Promise((resolve) => terminal.once("close", resolve))
-    await until(() => {
-      expect(terminal.exitCode, shown).toBeNull()
-      return /Docs .*\n/.test(shown)
-    })
-    const children = await descendants(terminal.pid!)
-    process.kill(children.find(({ command }) => command.includes("serve"))!.pid, "SIGINT")
-    await ended
+    try {
+      await until(() => {
+        expect(terminal.exitCode, shown).toBeNull()
+        return /Docs .*\r?\n/.test(shown)
+      })
+      const children = await descendants(terminal.pid!)
+      process.kill(children.find(({ command }) => command.includes("serve"))!.pid, "SIGINT")
+      await ended
+    } finally {
+      terminal.kill("SIGKILL")
+    }
     expect(shown).toMatch(/ {2}Starting PostgreSQL [\s\S]* {2}Loaded 192,982 records[\s\S]*is ready \([\d.]+ s\)/)
     expect(shown).not.toMatch(/^\s*\{|INFO|Migrated/m)
   })

@@ -28,7 +28,10 @@ const run = (program: string, args: ReadonlyArray<string>, cwd: string, registry
   })
 
 describe("npx sluice in a checkout", () => {
-  it.each([["sluice"], ["--no", "sluice"]])("runs this code and says nothing else (npx %s)", async (...words) => {
+  it.each([
+    ["sluice"],
+    ["--no-install", "sluice"]
+  ])("runs this code and says nothing else (npx %s)", async (...words) => {
     expect(await run("npx", [...words, "--version"], root)).toEqual({ code: 0, stdout: "sluice 0.1.0\n", stderr: "" })
   })
 
@@ -57,7 +60,7 @@ describe("what we tell people to type", () => {
         file === "README.md" ? [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block!) : [text]
       for (const block of blocks) {
         for (const [command] of block.matchAll(/\b(?:npx|npm exec|npm x)\b.*\bsluice\b.*/g)) {
-          expect(command, file).toMatch(/^npx --no sluice\b/)
+          expect(command, file).toMatch(/^npx --no-install sluice\b/)
         }
         for (const [command] of block.matchAll(/\bnpm (?:install|i|add)\b.*/g)) {
           expect(command, file).not.toMatch(/\ssluice(?:@\S*)?(?:\s|$)/)
@@ -83,7 +86,7 @@ describe("what we tell people to type", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     try {
       const registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-      const { code, stderr } = await run("npx", ["--no", "sluice", "--version"], home, registry)
+      const { code, stderr } = await run("npx", ["--no-install", "sluice", "--version"], home, registry)
       expect(code).not.toBe(0)
       expect(stderr).toContain("npx canceled")
       expect(fetched).toBe(0)
