@@ -33,6 +33,8 @@ export interface LoggedEvent {
   readonly event: Event
   /** `encodeEvent(event)`. */
   readonly body: string
+  /** Whether it is for endpoints of both modes; otherwise for those of its own. */
+  readonly forBothModes?: boolean
 }
 
 /** Place of an event among those of its organization. */
@@ -54,8 +56,13 @@ export type Followed =
   /** Nothing has happened for a while; shows a reader that somebody is there. */
   | { readonly _tag: "Idle" }
 
-export interface ListOptions {
+/** Who reads: a live key sees every event, a test key those that are not live. */
+export interface EventReader {
   readonly organizationId: string
+  readonly mode: "live" | "test"
+}
+
+export interface ListOptions extends EventReader {
   /** Types that are wanted; all without one. */
   readonly pattern?: EventPattern | undefined
   /** Inclusive, milliseconds since the Unix epoch. */
@@ -66,8 +73,7 @@ export interface ListOptions {
   readonly cursor?: string | undefined
 }
 
-export interface FollowOptions {
-  readonly organizationId: string
+export interface FollowOptions extends EventReader {
   readonly patterns: ReadonlyArray<EventPattern>
   /** Begins behind this place. */
   readonly after: EventPosition
@@ -80,7 +86,7 @@ export class EventLog extends Context.Service<
   {
     /**
      * Newest first; the events' texts. A page with a pattern may be shorter than its limit, even empty, and still have more behind it: it
-     * looks through `maximumScanned` events. A cursor that was not made for this list, or whose place is no longer kept, is refused.
+     * looks through `maximumScanned` events, as one for a test key does. A cursor that was not made for this list, or whose place is no longer kept, is refused.
      */
     readonly list: (options: ListOptions) => Effect.Effect<
       {
@@ -89,11 +95,11 @@ export class EventLog extends Context.Service<
       },
       InvalidCursor | SqlError.SqlError
     >
-    /** The event's text; undefined where the organization has none of this id. */
-    readonly get: (organizationId: string, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
-    /** The place of an event; undefined where the organization has none of this id. */
+    /** The event's text; undefined where the reader has none of this id. */
+    readonly get: (reader: EventReader, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
+    /** The place of an event; undefined where the reader has none of this id. */
     readonly positionOf: (
-      organizationId: string,
+      reader: EventReader,
       eventId: string
     ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
     /** The place behind which all events to come are. */
@@ -126,9 +132,9 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
   )
   // A log restored from an older copy than this database may bring an event a second time.
   const insert = sql`
-    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
+    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body, for_both_modes)
     select * from ${unnest(
-      events.map(({ body, event, index, organizationId, sequence }) => ({
+      events.map(({ body, event, forBothModes = false, index, organizationId, sequence }) => ({
         organization_id: organizationId,
         event_id: event.eventId,
         type: event.type,
@@ -137,7 +143,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         created_at: event.createdAt,
         sequence,
         idx: index,
-        body
+        body,
+        for_both_modes: forBothModes
       })),
       {
         organization_id: "text",
@@ -148,7 +155,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         created_at: "int8",
         sequence: "int8",
         idx: "int4",
-        body: "text"
+        body: "text",
+        for_both_modes: "bool"
       }
     )}
     on conflict do nothing`
@@ -164,8 +172,13 @@ interface Row extends EventPosition {
   readonly eventId: string
   readonly type: string
   readonly service: string
+  readonly livemode: boolean
   readonly body: string
 }
+
+/** Whether an event is for who reads. */
+const sees = ({ mode }: EventReader, { livemode }: { readonly livemode: boolean }): boolean =>
+  mode === "live" || !livemode
 
 /** Name of the list in its cursors; another organization's are none of it. */
 const listOf = (organizationId: string): string => `events of ${organizationId}`
@@ -178,7 +191,7 @@ const make = Effect.gen(function* () {
   const wakeups = yield* EventWakeups
 
   const columns = sql.literal(
-    `event_id as "eventId", type, service, created_at as "createdAt", sequence, idx as "index", body`
+    `event_id as "eventId", type, service, livemode, created_at as "createdAt", sequence, idx as "index", body`
   )
 
   /** The earliest time that is still kept; a day's partition may live a little longer. */
@@ -221,7 +234,7 @@ const make = Effect.gen(function* () {
       )
     }
     const cursorOf = (last: EventPosition) => cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
-    const filter = matching(pattern)
+    const filter = [...matching(pattern), ...(options.mode === "live" ? [] : [sql`not livemode`])]
     const [end] =
       filter.length === 0
         ? []
@@ -244,12 +257,12 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const find = Effect.fnUntraced(function* (organizationId: string, eventId: string) {
+  const find = Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
     if (!isEventId(eventId)) return undefined
     const [row] = yield* sql<Row>`
       select ${columns} from events
-      where event_id = ${eventId} and organization_id = ${organizationId} and created_at >= ${yield* keptSince}`
-    return row
+      where event_id = ${eventId} and organization_id = ${reader.organizationId} and created_at >= ${yield* keptSince}`
+    return row !== undefined && sees(reader, row) ? row : undefined
   })
 
   const end = (organizationId: string) =>
@@ -267,8 +280,9 @@ const make = Effect.gen(function* () {
       and (created_at, sequence, idx) > (${createdAt}, ${sequence}, ${index}::int4)
     order by created_at, sequence, idx limit ${followPage}`
 
-  const follow = ({ after, idleMillis, organizationId, patterns }: FollowOptions): Stream.Stream<Followed> =>
-    Stream.unwrap(
+  const follow = (options: FollowOptions): Stream.Stream<Followed> => {
+    const { after, idleMillis, organizationId, patterns } = options
+    return Stream.unwrap(
       Effect.map(wakeups.listen(organizationId), (waiter) => {
         const idle: ReadonlyArray<Followed> = [{ _tag: "Idle" }]
         const step = Effect.fnUntraced(function* (position: EventPosition) {
@@ -285,7 +299,7 @@ const make = Effect.gen(function* () {
             return [woken ? [] : idle, Option.some(position)] as const
           }
           const wanted = rows
-            .filter((row) => matchesAny(patterns, row))
+            .filter((row) => sees(options, row) && matchesAny(patterns, row))
             .map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body }))
           // A long way without a wanted one must not look like silence.
           return [wanted.length === 0 ? idle : wanted, Option.some<EventPosition>(last)] as const
@@ -293,10 +307,11 @@ const make = Effect.gen(function* () {
         return Stream.paginate(after, step)
       })
     )
+  }
 
   return EventLog.of({
     list,
-    get: (organizationId, eventId) => Effect.map(find(organizationId, eventId), (row) => row?.body),
+    get: (reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body),
     positionOf: find,
     end,
     follow

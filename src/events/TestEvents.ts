@@ -8,13 +8,14 @@ import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isRetryable } from "../engine/errors.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { type CataloguedType, catalogue, publicEvent } from "./catalogue.ts"
+import { testEventsKind } from "./event.ts"
 
 /** The types of which there are examples, in the catalogue's order. */
 export const exampleTypes = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
 
 /** One per organization; its decisions carry an event and no fact. */
 export const TestEventsActor = Actor.make({
-  kind: "test-events",
+  kind: testEventsKind,
   command: Schema.Struct({ type: Schema.Literals(exampleTypes) }),
   fact: Schema.Null,
   state: Schema.Null,

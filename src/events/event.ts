@@ -9,6 +9,9 @@ import type { EventRecord } from "../engine/records.ts"
 export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
 export type EventService = (typeof eventServices)[number]
 
+/** The kind of the actor that emits an operator's test events: they go to endpoints of both modes. */
+export const testEventsKind = "test-events"
+
 /** What `eventId` begins with; a UUID follows. */
 export const eventIdPrefix = "evt_"
 

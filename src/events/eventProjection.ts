@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import type { EventRecord, LogRecord } from "../engine/records.ts"
 import { appendEvents, type LoggedEvent } from "./EventLog.ts"
-import { readEvent } from "./event.ts"
+import { readEvent, testEventsKind } from "./event.ts"
 
 const isOurs = (record: LogRecord): record is EventRecord => record._tag === "Event"
 
@@ -14,6 +14,7 @@ export const loggedEventOf = (record: EventRecord): LoggedEvent => ({
   organizationId: record.organization,
   sequence: record.sequence,
   index: record.index,
+  forBothModes: record.kind === testEventsKind,
   ...readEvent(record)
 })
 

@@ -81,11 +81,12 @@ export const layerEvents = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ query }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
+          const { mode, organizationId } = yield* CurrentPrincipal
           const pattern = query.type === undefined ? undefined : parsePattern(query.type)
           if (pattern !== undefined && Result.isFailure(pattern)) return yield* invalid("type", pattern.failure.message)
           const { data, pagination } = yield* log.list({
             organizationId,
+            mode,
             pattern: pattern?.success,
             since: query.since,
             until: query.until,
@@ -102,15 +103,15 @@ export const layerEvents = HttpApiBuilder.group(
 
       get: ({ params }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
-          const body = yield* log.get(organizationId, params.id)
+          const body = yield* log.get(yield* CurrentPrincipal, params.id)
           if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
           return json(body)
         }).pipe(Effect.catchTag("SqlError", unavailable)),
 
       stream: ({ headers, query }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
+          const reader = yield* CurrentPrincipal
+          const { mode, organizationId } = reader
           const request = yield* HttpServerRequest.HttpServerRequest
           const given = [...(query.type ?? []), ...(query.types?.split(",") ?? [])]
           const patterns = given.length === 0 ? undefined : parsePatterns(given)
@@ -120,7 +121,7 @@ export const layerEvents = HttpApiBuilder.group(
           // Given back when the answer has been written, or nobody reads it any more.
           yield* streams.open(organizationId)
           const last = headers["last-event-id"]
-          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(organizationId, last)
+          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(reader, last)
           if (after === undefined) {
             return yield* Effect.fail(
               EnvelopeInvalidRequest.of(`Invalid header 'Last-Event-ID': ${quote(last ?? "")}. No event has this id.`)
@@ -130,6 +131,7 @@ export const layerEvents = HttpApiBuilder.group(
           const events = log
             .follow({
               organizationId,
+              mode,
               patterns: patterns?.success ?? everything,
               after: { createdAt: after.createdAt, sequence: after.sequence, index: after.index },
               idleMillis: heartbeatMillis

@@ -26,3 +26,9 @@ export const createEventTables = Effect.gen(function* () {
   })
   yield* sql`create index events_by_id on events (event_id)`
 })
+
+/** Tells an operator's test events from those that a test key caused: replays need it. */
+export const addReachOfEvents = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table ${sql(eventsTable)} add for_both_modes bool not null default false`
+})

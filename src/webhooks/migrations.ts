@@ -1,6 +1,7 @@
 /** Tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an `Idempotency-Key`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { endpointsTable } from "./endpoint/model.ts"
 
 /** Secrets are sealed; `key_id` names the key. What an idempotent request answered is sealed too, since it may show a secret. */
 export const createWebhookTables = Effect.gen(function* () {
@@ -49,4 +50,15 @@ export const createWebhookTables = Effect.gen(function* () {
       primary key (organization_id, key)
     )`
   yield* sql`create index webhook_idempotency_old on webhook_idempotency (created_at)`
+})
+
+/** Tells modes apart: what there is was made before there were any, and is live. */
+export const addWebhookModes = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table webhook_replays add livemode bool not null default true`
+  yield* sql`alter table webhook_idempotency add livemode bool not null default true`
+  yield* sql`
+    alter table webhook_idempotency drop constraint webhook_idempotency_pkey, add primary key (organization_id, livemode, key)`
+  // of the actor's state in the row
+  yield* sql`alter table ${sql(endpointsTable)} add version int4 not null default 1`
 })

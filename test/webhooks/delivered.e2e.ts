@@ -4,6 +4,7 @@
  */
 import { linesSection } from "./sections/lines.ts"
 import { missedSection } from "./sections/missed.ts"
+import { modesSection } from "./sections/modes.ts"
 import { statesSection } from "./sections/states.ts"
 import { useWhole } from "./whole.ts"
 
@@ -12,3 +13,4 @@ const whole = useWhole()
 statesSection(whole)
 linesSection(whole)
 missedSection(whole)
+modesSection(whole)

@@ -4,7 +4,14 @@
  * PostgreSQL (`projection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import { type Event, encodeEvent, eventRetentionMillis, type Matchable, readEvent } from "../../events/index.ts"
+import {
+  type Event,
+  encodeEvent,
+  eventRetentionMillis,
+  type Matchable,
+  readEvent,
+  testEventsKind
+} from "../../events/index.ts"
 import type { NewJob } from "../../postgres/WorkQueue.ts"
 import {
   type DeliveryOrigin,
@@ -12,6 +19,7 @@ import {
   type Endpoint,
   type EndpointFact,
   type FoldedEndpoint,
+  type Reach,
   statusOf,
   testEventOf
 } from "../endpoint/model.ts"
@@ -41,6 +49,7 @@ export interface MatchPlace {
 export interface MatchedEvent extends Matchable {
   readonly eventId: string
   readonly data: unknown
+  readonly livemode: boolean
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number
 }
@@ -146,7 +155,7 @@ export class MatchedBatch {
       event,
       body
     })
-    this.match(record, event, body, [folded])
+    this.match(record, event, body, [folded], "mode")
   }
 
   /** A public event. One that nobody could receive is not even decoded. */
@@ -154,19 +163,25 @@ export class MatchedBatch {
     const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
     const { body, event } = readEvent(record)
-    this.match(record, event, body, endpoints.values())
+    this.match(record, event, body, endpoints.values(), record.kind === testEventsKind ? "both modes" : "mode")
   }
 
-  /** An event of another origin than the platform's catalogue. */
+  /** An event of another origin than the platform's catalogue: whose endpoints have no mode. */
   own(place: MatchPlace, event: MatchedEvent, body: string): void {
-    this.match(place, event, body, this.of(place.organization).values())
+    this.match(place, event, body, this.of(place.organization).values(), "both modes")
   }
 
-  private match(record: MatchPlace, event: MatchedEvent, body: string, endpoints: Iterable<FoldedEndpoint>): void {
+  private match(
+    record: MatchPlace,
+    event: MatchedEvent,
+    body: string,
+    endpoints: Iterable<FoldedEndpoint>,
+    reach: Reach
+  ): void {
     for (const folded of endpoints) {
       const { endpoint, endpointId } = folded
       if (endpoint === null) continue
-      const disposition = dispositionOf(endpointId, endpoint, event)
+      const disposition = dispositionOf(endpointId, endpoint, event, reach)
       if (disposition === "delivered") {
         this.receiving.add(folded)
         this.deliver(record, event, body, endpointId)

@@ -260,7 +260,7 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
           new EndpointInvalid({ field: "id", message: `there are ${maximumMemoryEndpoints} endpoints already` })
         )
       const secretId = newSecret(secret)
-      happen(id, [{ _tag: "Created", url, enabledEvents, description: null, secretId, at: now }], now)
+      happen(id, [{ _tag: "Created", url, enabledEvents, description: null, secretId, livemode: true, at: now }], now)
       if (!isActive) happen(id, [{ _tag: "Updated", isActive }], now)
       return Effect.void
     }

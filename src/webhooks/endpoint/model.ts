@@ -63,6 +63,8 @@ export const Endpoint = Schema.Struct({
   url: Schema.String,
   enabledEvents: Schema.Array(Schema.String),
   description: Schema.NullOr(Schema.String),
+  /** The mode of the key that made it: only events of this mode go to it. */
+  livemode: Schema.Boolean,
   isActive: Schema.Boolean,
   /** Null while it is not paused. */
   paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
@@ -100,6 +102,15 @@ export type DeliveryOrigin = typeof DeliveryOrigin.Type
 
 const Targets = Schema.Literals(targetPolicies)
 
+/** The mode of who asks, for whom there is no endpoint of the other one; left out where any is meant. */
+const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
+
+/** Whose endpoints, and of which mode: who has a key of the other one knows nothing of them. */
+export interface Owner {
+  readonly organizationId: string
+  readonly livemode: boolean
+}
+
 export const EndpointCommand = Schema.Union([
   /** The id is the actor's key, chosen at random by the caller, as is the secret's: a repeat of the same command changes nothing. */
   Schema.TaggedStruct("Create", {
@@ -107,6 +118,8 @@ export const EndpointCommand = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    /** Its mode, for good; live where it is left out. */
+    livemode: Schema.optionalKey(Schema.Boolean),
     targets: Targets
   }),
   /** Changes what is given. `targets` is the policy for `url`. */
@@ -115,15 +128,16 @@ export const EndpointCommand = Schema.Union([
     enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
     description: Schema.optionalKey(Schema.NullOr(Schema.String)),
     isActive: Schema.optionalKey(Schema.Boolean),
+    ...asked,
     targets: Targets
   }),
-  Schema.TaggedStruct("Delete", {}),
-  Schema.TaggedStruct("Get", {}),
+  Schema.TaggedStruct("Delete", asked),
+  Schema.TaggedStruct("Get", asked),
   /**
    * With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller: asked again with the
    * same one, nothing changes.
    */
-  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
+  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id), ...asked }),
   /**
    * Sends events of the past again: those from `since` on and before `until` (now, where it is left out or later) that match the endpoint's
    * patterns and, where given, `types`. The id is chosen at random by the caller; the same one again is the same replay.
@@ -132,11 +146,12 @@ export const EndpointCommand = Schema.Union([
     replayId: Id,
     since: Millis,
     until: Schema.NullOr(Millis),
-    types: Schema.NullOr(Schema.Array(Schema.String))
+    types: Schema.NullOr(Schema.Array(Schema.String)),
+    ...asked
   }),
-  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
+  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number, ...asked }),
   /** The id is chosen at random by the caller: asked again with the same one, it answers the same event. */
-  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id) }),
+  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id), ...asked }),
   /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
   Schema.TaggedStruct("RecordSuccess", {}),
   /** The last attempt of a delivery has failed. */
@@ -152,6 +167,7 @@ export const EndpointFact = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    livemode: Schema.Boolean,
     at: Millis
   }),
   /** Only what has changed. */
@@ -172,14 +188,15 @@ export const EndpointFact = Schema.Union([
   Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
   /**
    * The events of the interval stand before this in the log, but for those of its last millisecond that are delivered anyway. `patterns` are
-   * the endpoint's at that place.
+   * the endpoint's at that place, `livemode` its mode.
    */
   Schema.TaggedStruct("ReplayRequested", {
     replayId: Id,
     since: Millis,
     until: Millis,
     patterns: Schema.Array(Schema.String),
-    types: Schema.NullOr(Schema.Array(Schema.String))
+    types: Schema.NullOr(Schema.Array(Schema.String)),
+    livemode: Schema.Boolean
   })
 ])
 export type EndpointFact = typeof EndpointFact.Type
@@ -296,6 +313,9 @@ const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPa
   return patterns
 }
 
+/** Which endpoints an event is for, before their patterns are asked: those of its mode, or those of both, as an operator's test events. */
+export type Reach = "mode" | "both modes"
+
 /**
  * What becomes of an event for an endpoint as it is at the event's place in the log: a delivery, an entry in its list of skipped events
  * (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever the patterns, also while Paused.
@@ -303,12 +323,14 @@ const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPa
 export const dispositionOf = (
   endpointId: string,
   endpoint: Endpoint,
-  event: Matchable & { readonly data: unknown }
+  event: Matchable & { readonly data: unknown; readonly livemode: boolean },
+  reach: Reach = "mode"
 ): "delivered" | "skipped" | "ignored" => {
   if (event.type === "platform.test") {
     const { endpoint_id } = event.data as { readonly endpoint_id?: unknown }
     return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
   }
+  if (reach === "mode" && event.livemode !== endpoint.livemode) return "ignored"
   if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
   return statusOf(endpoint) === "active" ? "delivered" : "skipped"
 }

@@ -59,6 +59,7 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   url: fact.url,
   enabledEvents: fact.enabledEvents,
   description: fact.description,
+  livemode: fact.livemode,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
@@ -171,7 +172,7 @@ const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): b
 
 const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
   const endpointId = context.self.key
-  const { _tag, targets, ...fields } = command
+  const { _tag, livemode = true, targets, ...fields } = command
   const problem = problemOf(fields, targets)
   if (problem !== undefined) return Actor.rejected(problem)
   // the secret's id is random too: the same one means the same command, asked again because its outcome was not known
@@ -179,7 +180,7 @@ const create = (state: Endpoint | null, command: Command<"Create">, context: Act
     return hasSecret(state, fields.secretId) ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
   if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
     return Actor.rejected(new TooManyEndpoints({ maximum: maximumEndpoints }))
-  return after(state, [{ _tag: "Created", ...fields, at: context.now }], {
+  return after(state, [{ _tag: "Created", ...fields, livemode, at: context.now }], {
     others: [WebhookEndpoints.facts("", [{ _tag: "Added", endpointId }])]
   })
 }
@@ -218,9 +219,20 @@ const replayed = (
   replay: { readonly replayId: string; readonly since: number; readonly until: number },
   types: ReadonlyArray<string> | null
 ): Decision =>
-  after(endpoint, [...before, { _tag: "ReplayRequested", ...replay, patterns: endpoint.enabledEvents, types }], {
-    replay
-  })
+  after(
+    endpoint,
+    [
+      ...before,
+      {
+        _tag: "ReplayRequested",
+        ...replay,
+        patterns: endpoint.enabledEvents,
+        types,
+        livemode: endpoint.livemode
+      }
+    ],
+    { replay }
+  )
 
 const requestReplay = (
   endpoint: Endpoint,
@@ -277,18 +289,23 @@ const fail = (
   }
   const events: Array<Actor.PublicEvent> = []
   if (failure !== undefined && consecutiveFailures === failingAfterFailures)
-    events.push(publicEvent("platform.webhook.failing", data, true))
+    events.push(publicEvent("platform.webhook.failing", data, endpoint.livemode))
   const reason: PauseReason | undefined =
     status === 410 ? "gone" : consecutiveFailures >= pausedAfterFailures ? "failures" : undefined
   if (reason !== undefined) {
     facts.push({ _tag: "Paused", reason, at: context.now })
-    events.push(publicEvent("platform.webhook.paused", { ...data, reason }, true))
+    events.push(publicEvent("platform.webhook.paused", { ...data, reason }, endpoint.livemode))
   }
   return after(endpoint, facts, { events })
 }
 
+/** Whether who asks has the other mode, and may not know of the endpoint. */
+const isOfOtherMode = (state: Endpoint | null, command: EndpointCommand): boolean =>
+  state !== null && "livemode" in command && command.livemode !== state.livemode
+
 const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor.DecideContext): Decision => {
   if (command._tag === "Create") return create(state, command, context)
+  if (isOfOtherMode(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
   if (state === null) {
     // an outcome that comes after the deletion is nobody's mistake
     return command._tag.startsWith("Record")
@@ -331,6 +348,11 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
   }
 }
 
+const hasMode = (fact: unknown): fact is object => {
+  const { _tag } = fact as EndpointFact
+  return _tag === "Created" || _tag === "ReplayRequested"
+}
+
 /** One endpoint of an organization; the actor's key is its id. */
 export const WebhookEndpoint = Actor.make<
   EndpointCommand,
@@ -351,5 +373,9 @@ export const WebhookEndpoint = Actor.make<
   decide,
   touches: (command) => (command._tag === "Create" || command._tag === "Delete" ? [WebhookEndpoints.at()] : []),
   wakeAt: (state) => state?.previousSecret?.until,
-  wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : [])
+  wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : []),
+  version: 2,
+  // before there were modes, every endpoint was live
+  upcastFact: { 1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact) },
+  upcastState: { 1: (state) => (state === null ? null : { ...(state as object), livemode: true }) }
 })

@@ -20,7 +20,7 @@ import {
   newSecretId,
   newTestId
 } from "../endpoint/Endpoints.ts"
-import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
+import { defaultOverlapSeconds, type Endpoint, type Owner } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
 import { urlRequired, type WebhookEndpoint, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
@@ -75,12 +75,12 @@ export const layerWebhooks = HttpApiBuilder.group(
     const deliveries = yield* Deliveries
     const requests = yield* IdempotentRequests
 
-    const asOrganization = <A, E, R>(use: (organizationId: string) => Effect.Effect<A, E, R>) =>
-      Effect.flatMap(CurrentPrincipal, ({ organizationId }) => use(organizationId))
+    const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
+      Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) => use({ organizationId, livemode: mode === "live" }))
 
     /** Does what a POST asks for once, whatever the outcome of earlier attempts with the same key was. */
     const once = <Chosen, Answer, E, R>(
-      organizationId: string,
+      owner: Owner,
       headers: IdempotencyHeaders,
       /** What is asked, to tell a repeat from another request. */
       asked: object,
@@ -88,11 +88,11 @@ export const layerWebhooks = HttpApiBuilder.group(
       act: Once<Chosen, Answer, E, R>["act"]
     ) =>
       requests
-        .once(organizationId, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
+        .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
         .pipe(Effect.map(withReplayed))
 
     const countOf = (
-      organizationId: string,
+      { organizationId }: Owner,
       endpointId: string,
       endpoint: Endpoint,
       { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
@@ -105,25 +105,26 @@ export const layerWebhooks = HttpApiBuilder.group(
           since,
           until,
           patterns: endpoint.enabledEvents,
-          types
+          types,
+          livemode: endpoint.livemode
         }),
         (count) => ({ replayId, count })
       )
 
     return handlers.handleAll({
       create: effectful(({ headers, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { description = null, enabled_events, url } = payload
           const endpoint = { url, enabledEvents: enabled_events, description }
           return Effect.andThen(
             endpoints.check(endpoint),
             once(
-              organizationId,
+              owner,
               headers,
               { operation: "create", ...endpoint },
               () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
               (ids) =>
-                Effect.map(endpoints.create(organizationId, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
+                Effect.map(endpoints.create(owner, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
                   id: ids.endpointId,
                   url: made.url,
                   enabled_events: made.enabledEvents,
@@ -139,41 +140,38 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       list: () =>
-        asOrganization(endpoints.list).pipe(
+        asOwner(endpoints.list).pipe(
           Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
           refused<never>()
         ),
 
       get: ({ params }) =>
-        asOrganization((organizationId) => endpoints.get(organizationId, params.id)).pipe(
-          Effect.map(wireEndpoint),
-          refused("NotFound")
-        ),
+        asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
 
       update: ({ params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
-          return endpoints.update(organizationId, params.id, { url, enabledEvents, description, isActive })
+          return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive })
         }).pipe(
           Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
           refused("NotFound", "WebhookUrlInvalid")
         ),
 
       delete: ({ params }) =>
-        asOrganization((organizationId) => endpoints.remove(organizationId, params.id)).pipe(
+        asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
           Effect.as({ id: params.id, deleted: true as const }),
           refused("NotFound")
         ),
 
       test: effectful(({ headers, params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           once(
-            organizationId,
+            owner,
             headers,
             { operation: "test", id: params.id },
             () => ({ testId: newTestId() }),
             ({ testId }) =>
-              Effect.map(endpoints.test(organizationId, params.id, testId), (eventId) => ({
+              Effect.map(endpoints.test(owner, params.id, testId), (eventId) => ({
                 success: true as const,
                 eventId,
                 message: "The test event is published and will be delivered shortly."
@@ -183,39 +181,35 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       unpause: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const wanted = payload?.replay === true
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "unpause", id: params.id, replay: wanted },
             () => ({ replayId: newReplayId() }),
             ({ replayId }) =>
               Effect.gen(function* () {
-                const { replay, view } = yield* endpoints.unpause(
-                  organizationId,
-                  params.id,
-                  wanted ? replayId : undefined
-                )
+                const { replay, view } = yield* endpoints.unpause(owner, params.id, wanted ? replayId : undefined)
                 const answer = wireEndpoint(view)
                 if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
-                return { ...answer, replay: yield* countOf(organizationId, params.id, view.endpoint, replay, null) }
+                return { ...answer, replay: yield* countOf(owner, params.id, view.endpoint, replay, null) }
               })
           )
         }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
       ),
 
       rotateSecret: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "rotate-secret", id: params.id, overlapSeconds },
             () => ({ secretId: newSecretId() }),
             ({ secretId }) =>
               Effect.map(
-                endpoints.rotateSecret(organizationId, params.id, secretId, overlapSeconds),
+                endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
                 ({ endpoint, signingSecret }) => ({
                   id: params.id,
                   signing_secret: signingSecret,
@@ -228,11 +222,11 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       listDeliveries: ({ params, query }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
+            endpoints.find(owner, params.id),
             deliveries.list(
-              { organizationId, endpointId: params.id },
+              { organizationId: owner.organizationId, endpointId: params.id },
               { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
             )
           )
@@ -242,52 +236,56 @@ export const layerWebhooks = HttpApiBuilder.group(
         ),
 
       getDelivery: ({ params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
-            deliveries.get({ organizationId, endpointId: params.id }, params.deliveryId)
+            endpoints.find(owner, params.id),
+            deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
           )
         ).pipe(refused("NotFound")),
 
       retryDelivery: effectful(({ headers, params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           once(
-            organizationId,
+            owner,
             headers,
             { operation: "retry", ...params },
             () => null,
             (_: null, keep: Keep<Delivery>) =>
               Effect.andThen(
-                endpoints.findActive(organizationId, params.id),
-                deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId, keep)
+                endpoints.findActive(owner, params.id),
+                deliveries.retry(
+                  { organizationId: owner.organizationId, endpointId: params.id },
+                  params.deliveryId,
+                  keep
+                )
               )
           )
         ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
       ),
 
       listSkipped: ({ params, query }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
+            endpoints.find(owner, params.id),
             deliveries.skipped(
-              { organizationId, endpointId: params.id },
+              { organizationId: owner.organizationId, endpointId: params.id },
               { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
             )
           )
         ).pipe(refused("NotFound")),
 
       replay: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { since, types = null, until = null } = payload
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "replay", id: params.id, since, until, types },
             () => ({ replayId: newReplayId() }),
             ({ replayId }) =>
               Effect.flatMap(
-                endpoints.requestReplay(organizationId, params.id, { replayId, since, until, types }),
-                ({ endpoint, replay }) => countOf(organizationId, params.id, endpoint, replay, types)
+                endpoints.requestReplay(owner, params.id, { replayId, since, until, types }),
+                ({ endpoint, replay }) => countOf(owner, params.id, endpoint, replay, types)
               )
           )
         }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))

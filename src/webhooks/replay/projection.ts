@@ -27,6 +27,7 @@ const begin = (record: FactRecord, fact: Extract<EndpointFact, { readonly _tag: 
   until_at: fact.until,
   patterns: JSON.stringify(fact.patterns),
   types: fact.types === null ? null : JSON.stringify(fact.types),
+  livemode: fact.livemode,
   created_at: record.now
 })
 
@@ -41,7 +42,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
   if (requested.length > 0) {
     yield* sql`
       insert into ${sql(replaysTable)} (id, organization_id, endpoint_id, partition, since_at, until_at, patterns, types,
-        created_at, sent, after_created_at, after_sequence, after_idx, status)
+        livemode, created_at, sent, after_created_at, after_sequence, after_idx, status)
       select batch.*, 0, batch.since_at, -1, -1, 'running' from ${unnest(requested, {
         id: "text",
         organization_id: "text",
@@ -51,6 +52,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
         until_at: "int8",
         patterns: "text",
         types: "text",
+        livemode: "bool",
         created_at: "int8"
       })}
       on conflict (id) do nothing`

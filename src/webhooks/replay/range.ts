@@ -17,6 +17,8 @@ export interface ReplayRange {
   readonly patterns: ReadonlyArray<string>
   /** Further patterns, of which one must match too; null for none. */
   readonly types: ReadonlyArray<string> | null
+  /** Of the endpoint: events of the other mode are not for it. */
+  readonly livemode: boolean
 }
 
 /** Whether an event of the row `e` matches one of the patterns. A stored pattern that this version would refuse matches nothing. */
@@ -34,7 +36,7 @@ const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): State
 export const eventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   from ${sql(eventsTable)} e
   where e.organization_id = ${range.organizationId} and e.created_at >= ${range.since} and e.created_at < ${range.until}
-    and e.type <> 'platform.test'
+    and e.type <> 'platform.test' and (e.livemode = ${range.livemode} or e.for_both_modes)
     and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}`
 
 /** Those of them that it sends: without a delivery to this endpoint that is still pending. Reads all of the endpoint's pending ones. */

@@ -41,6 +41,7 @@ interface Row {
   readonly until_at: number
   readonly patterns: string
   readonly types: string | null
+  readonly livemode: boolean
   readonly after_created_at: number
   readonly after_sequence: number
   readonly after_idx: number
@@ -70,7 +71,8 @@ export const make = (batch: number = replayBatch) =>
         since: row.after_created_at,
         until: row.until_at,
         patterns: JSON.parse(row.patterns) as ReadonlyArray<string>,
-        types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>)
+        types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>),
+        livemode: row.livemode
       }
       return sql<Found>`
         select e.event_id, e.type, e.created_at, e.sequence, e.idx ${eventsOf(sql, range)}

@@ -6,6 +6,7 @@
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
+import type { Owner } from "../endpoint/model.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
 /** How long an answer is kept and a key stands for its request. */
@@ -49,9 +50,9 @@ interface Row {
 export class IdempotentRequests extends Context.Service<
   IdempotentRequests,
   {
-    /** Acts, or answers what an earlier request with this key did. */
+    /** Acts, or answers what an earlier request with this key did; the same key of the other mode is another one. */
     readonly once: <Chosen, Answer, E, R>(
-      organizationId: string,
+      owner: Owner,
       request: IdempotentRequest | undefined,
       act: Once<Chosen, Answer, E, R>
     ) => Effect.Effect<
@@ -68,20 +69,25 @@ export class IdempotentRequests extends Context.Service<
 }
 
 /** An answer belongs to its request: in another one's row it does not open. */
-export const aboutAnswer = (organizationId: string, key: string): string =>
-  `idempotent answer\n${organizationId}\n${key}`
+export const aboutAnswer = ({ livemode, organizationId }: Owner, key: string): string =>
+  // a key has no line break; live ones are named as when there were no others
+  `idempotent answer\n${organizationId}\n${key}${livemode ? "" : "\ntest"}`
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* WebhookSecrets
 
+  const placeOf = ({ livemode, organizationId }: Owner, { key }: IdempotentRequest) =>
+    sql`organization_id = ${organizationId} and livemode = ${livemode} and key = ${key}`
+
   /** Takes the key for a first request, or one whose earlier attempt came to nothing; answers the row and whether it is ours to act on. */
-  const take = Effect.fnUntraced(function* (organizationId: string, request: IdempotentRequest, chosen: unknown) {
+  const take = Effect.fnUntraced(function* (owner: Owner, request: IdempotentRequest, chosen: unknown) {
+    const { livemode, organizationId } = owner
     const now = yield* Clock.currentTimeMillis
     const [taken] = yield* sql<Row>`
-      insert into webhook_idempotency as w (organization_id, key, digest, chosen, busy_until, created_at)
-      values (${organizationId}, ${request.key}, ${request.digest}, ${JSON.stringify(chosen)}, ${now + busyMillis}, ${now})
-      on conflict (organization_id, key) do update
+      insert into webhook_idempotency as w (organization_id, livemode, key, digest, chosen, busy_until, created_at)
+      values (${organizationId}, ${livemode}, ${request.key}, ${request.digest}, ${JSON.stringify(chosen)}, ${now + busyMillis}, ${now})
+      on conflict (organization_id, livemode, key) do update
       set busy_until = excluded.busy_until,
         digest = excluded.digest,
         chosen = case when w.created_at <= ${now - idempotencyMillis} then excluded.chosen else w.chosen end,
@@ -93,8 +99,7 @@ const make = Effect.gen(function* () {
       returning digest, chosen, key_id, answer`
     if (taken !== undefined) return { row: taken, isOurs: true }
     const [earlier] = yield* sql<Row>`
-      select digest, chosen, key_id, answer from webhook_idempotency
-      where organization_id = ${organizationId} and key = ${request.key}`
+      select digest, chosen, key_id, answer from webhook_idempotency where ${placeOf(owner, request)}`
     return { row: earlier, isOurs: false }
   })
 
@@ -103,14 +108,10 @@ const make = Effect.gen(function* () {
     Answer,
     E,
     R
-  >(
-    organizationId: string,
-    request: IdempotentRequest | undefined,
-    { act, choose, isRejection }: Once<Chosen, Answer, E, R>
-  ) {
+  >(owner: Owner, request: IdempotentRequest | undefined, { act, choose, isRejection }: Once<Chosen, Answer, E, R>) {
     if (request === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
-    const { isOurs, row } = yield* take(organizationId, request, choose())
-    const about = aboutAnswer(organizationId, request.key)
+    const { isOurs, row } = yield* take(owner, request, choose())
+    const about = aboutAnswer(owner, request.key)
     if (!isOurs) {
       if (row !== undefined && row.digest !== request.digest)
         return yield* new IdempotencyConflict({ key: request.key })
@@ -125,8 +126,7 @@ const make = Effect.gen(function* () {
     const keep = Effect.fnUntraced(function* (answer: Answer) {
       const { ciphertext, keyId } = secrets.seal(JSON.stringify(answer), about)
       yield* sql`
-        update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId}
-        where organization_id = ${organizationId} and key = ${request.key}`
+        update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId} where ${placeOf(owner, request)}`
       isKept = true
     })
     const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
@@ -134,10 +134,8 @@ const make = Effect.gen(function* () {
       const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
       const freeing = Effect.ignore(
         rejected
-          ? sql`delete from webhook_idempotency where organization_id = ${organizationId} and key = ${request.key}`
-          : sql`
-              update webhook_idempotency set busy_until = 0
-              where organization_id = ${organizationId} and key = ${request.key}`
+          ? sql`delete from webhook_idempotency where ${placeOf(owner, request)}`
+          : sql`update webhook_idempotency set busy_until = 0 where ${placeOf(owner, request)}`
       )
       // who gave up does not wait for a database that is silent
       return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing

@@ -66,39 +66,42 @@ const secretsOf = (sql: SqlClient.SqlClient, keyId: string): Store => ({
 })
 
 const answersOf = (sql: SqlClient.SqlClient, keyId: string): Store => {
-  const placeOf = (id: string) => JSON.parse(id) as [organizationId: string, key: string]
+  const placeOf = (id: string) => JSON.parse(id) as [organizationId: string, livemode: boolean, key: string]
   return {
     read: (after, limit) => {
-      const [organizationId, key] = after === undefined ? ["", ""] : placeOf(after)
+      const [organizationId, livemode, key] = after === undefined ? ["", false, ""] : placeOf(after)
       return Effect.map(
         sql<{
           readonly organizationId: string
+          readonly livemode: boolean
           readonly key: string
           readonly keyId: string
           readonly ciphertext: string
         }>`
-          select organization_id as "organizationId", key, key_id as "keyId", answer as ciphertext
+          select organization_id as "organizationId", livemode, key, key_id as "keyId", answer as ciphertext
           from webhook_idempotency
-          where key_id <> ${keyId} and answer is not null and (organization_id, key) > (${organizationId}, ${key})
-          order by organization_id, key limit ${limit}`,
+          where key_id <> ${keyId} and answer is not null
+            and (organization_id, livemode, key) > (${organizationId}, ${livemode}, ${key})
+          order by organization_id, livemode, key limit ${limit}`,
         (rows) =>
-          rows.map(({ key, organizationId, ...row }) => ({
+          rows.map(({ key, livemode, organizationId, ...row }) => ({
             ...row,
-            id: JSON.stringify([organizationId, key]),
-            about: aboutAnswer(organizationId, key)
+            id: JSON.stringify([organizationId, livemode, key]),
+            about: aboutAnswer({ organizationId, livemode }, key)
           }))
       )
     },
     write: (rows) => {
       const placed = rows.map(({ after, before, id }) => {
-        const [organization_id, key] = placeOf(id)
-        return { organization_id, key, before, after }
+        const [organization_id, livemode, key] = placeOf(id)
+        return { organization_id, livemode, key, before, after }
       })
       return Effect.map(
         sql`
           update webhook_idempotency w set key_id = ${keyId}, answer = batch.after
-          from ${unnest(placed, { organization_id: "text", key: "text", before: "text", after: "text" })}
-          where w.organization_id = batch.organization_id and w.key = batch.key and w.answer = batch.before
+          from ${unnest(placed, { organization_id: "text", livemode: "bool", key: "text", before: "text", after: "text" })}
+          where w.organization_id = batch.organization_id and w.livemode = batch.livemode and w.key = batch.key
+            and w.answer = batch.before
           returning w.key`,
         ({ length }) => length
       )

@@ -17,6 +17,7 @@ const active: Endpoint = {
   url: "https://example.com/",
   enabledEvents: ["*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,

@@ -27,6 +27,7 @@ export const endpoint: Endpoint = {
   url: "https://example.com/",
   enabledEvents: ["*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,

@@ -34,7 +34,12 @@ import {
   wakeBy
 } from "./endpoints.ts"
 
-const lookup = { type: "telco.lookup.completed", service: "telco", data: catalogue["telco.lookup.completed"].example }
+const lookup = {
+  type: "telco.lookup.completed",
+  service: "telco",
+  livemode: true,
+  data: catalogue["telco.lookup.completed"].example
+}
 const disposition = (state: Endpoint, event: typeof lookup = lookup) => dispositionOf(endpointId, state, event)
 const paused = [create, ...failures(10)]
 
@@ -357,6 +362,53 @@ describe("Create, update, delete", () => {
     for (const command of [unpause, disable, requestTest, rotate("s"), remove, { _tag: "Get" } as const])
       given(create, remove).when(command).thenRejected({ _tag: "EndpointNotFound", endpointId })
     for (const command of [success, failure("a"), gone()]) given(create, remove).when(command).thenFacts().thenEvents()
+  })
+})
+
+describe("an endpoint belongs to the mode of the key that made it", () => {
+  const ofTest = { ...create, livemode: false }
+
+  it("is live where it was made before there were modes, in the log as in a checkpoint", () => {
+    const { livemode: _, ...state } = WebhookEndpoint.encodeState(given(create).state) as Record<string, unknown>
+    expect(WebhookEndpoint.decodeState(state, 1)).toEqual(given(create).state)
+    expect(WebhookEndpoint.decodeState(null, 1)).toBeNull()
+    const { _tag, enabledEvents, description, secretId } = { ...create, _tag: "Created" as const }
+    const fact = { _tag, url, enabledEvents, description, secretId, at: noon }
+    expect(WebhookEndpoint.decodeFact(fact, 1)).toEqual({ ...fact, livemode: true })
+    const replay = { _tag: "ReplayRequested", replayId: "rpl_1", since: 1, until: 2, patterns: ["*"], types: null }
+    expect(WebhookEndpoint.decodeFact(replay, 1)).toEqual({ ...replay, livemode: true })
+    expect(WebhookEndpoint.decodeFact({ _tag: "FailuresReset" }, 1)).toEqual({ _tag: "FailuresReset" })
+  })
+
+  it("is not there for a key of the other mode, whatever it asks", () => {
+    const { state, when } = given(ofTest)
+    const asked = { livemode: true } as const
+    for (const command of [
+      { _tag: "Get", ...asked },
+      { _tag: "Delete", ...asked },
+      { ...disable, ...asked },
+      { ...unpause, ...asked },
+      { ...requestTest, ...asked },
+      { ...rotate("secret_2"), ...asked },
+      { _tag: "RequestReplay", replayId: "rpl_1", since: noon - 1, until: null, types: null, ...asked }
+    ] as const)
+      when(command).thenRejected({ _tag: "EndpointNotFound" })
+    expect(given(ofTest).when({ _tag: "Get", livemode: false }).state).toEqual(state)
+  })
+
+  it("gets the events of its mode, and an operator's of both", () => {
+    const [live, ofTests] = [given(create).state, given(ofTest).state]
+    const test = { ...lookup, livemode: false }
+    expect([disposition(live), disposition(live, test)]).toEqual(["delivered", "ignored"])
+    expect([disposition(ofTests), disposition(ofTests, test)]).toEqual(["ignored", "delivered"])
+    for (const endpoint of [live, ofTests])
+      expect(dispositionOf(endpointId, endpoint, test, "both modes")).toBe("delivered")
+  })
+
+  it("tells of its failures in its mode", () => {
+    given(ofTest, ...failures(4))
+      .when(failure("last"))
+      .thenEvents({ type: "platform.webhook.failing", livemode: false })
   })
 })
 

@@ -56,6 +56,7 @@ export const endpointState: Endpoint = {
   url: "https://example.com/hook",
   enabledEvents: ["telco.*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
