@@ -10,7 +10,7 @@ import { addDeploymentId, countParked, createEngineTables } from "../postgres/en
 import type { Migration } from "../postgres/migrate.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
-import { addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
+import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
@@ -24,5 +24,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes },
   { number: 10, name: "id of the deployment", run: addDeploymentId },
   { number: 11, name: "counts of parked records", run: countParked },
-  { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) }
+  { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) },
+  { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries }
 ]

@@ -25,6 +25,7 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerTelco } from "../telco/http.ts"
+import { layerEventDeliveries } from "../webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
 import { actors } from "./engine.ts"
 
@@ -73,6 +74,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerEvents,
         layerTelco,
         layerWebhooks,
+        layerEventDeliveries,
         layerSystem(options.metricsReaders ?? "anybody")
       )
     ),

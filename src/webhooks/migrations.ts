@@ -1,6 +1,7 @@
 /** Tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an `Idempotency-Key`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { deliveriesTable } from "./delivery/model.ts"
 import { endpointsTable } from "./endpoint/model.ts"
 
 /** Secrets are sealed; `key_id` names the key. What an idempotent request answered is sealed too, since it may show a secret. */
@@ -61,4 +62,12 @@ export const addWebhookModes = Effect.gen(function* () {
     alter table webhook_idempotency drop constraint webhook_idempotency_pkey, add primary key (organization_id, livemode, key)`
   // of the actor's state in the row
   yield* sql`alter table ${sql(endpointsTable)} add version int4 not null default 1`
+})
+
+/** Lets a delivery name the replay that made it; those from before name none. */
+export const addReplayOfDeliveries = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table ${sql(deliveriesTable)} add replay_id text collate "C"`
+  // never written again with an outcome, and empty but for replays
+  yield* sql`create index webhook_deliveries_of_replay on ${sql(deliveriesTable)} (replay_id) where replay_id is not null`
 })

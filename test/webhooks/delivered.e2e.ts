@@ -5,6 +5,7 @@
 import { linesSection } from "./sections/lines.ts"
 import { missedSection } from "./sections/missed.ts"
 import { modesSection } from "./sections/modes.ts"
+import { progressSection } from "./sections/progress.ts"
 import { statesSection } from "./sections/states.ts"
 import { useWhole } from "./whole.ts"
 
@@ -14,3 +15,4 @@ statesSection(whole)
 linesSection(whole)
 missedSection(whole)
 modesSection(whole)
+progressSection(whole)

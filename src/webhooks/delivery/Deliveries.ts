@@ -6,19 +6,22 @@
 import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
-import { eventRetentionMillis } from "../../events/index.ts"
+import { EventId, eventRetentionMillis, eventsTable } from "../../events/index.ts"
 import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
+import { quote } from "../../http/parameters.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
-import type { DeliveryOrigin } from "../endpoint/model.ts"
+import type { DeliveryOrigin, Owner } from "../endpoint/model.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
 import {
   DeliveryAttempt,
   type DeliveryStatus,
   deliveriesTable,
+  deliveryIdOf,
   encodePayload,
   jobsTable,
   lanes,
+  replaysTable,
   skippedTable
 } from "./model.ts"
 
@@ -28,13 +31,19 @@ import {
  */
 export const maximumScannedDeliveries = 10_000
 
+/** Replays that deliveries of an event are looked for in: the newest ones. */
+const maximumReplaysOfEvent = 1_000
+
 /** A delivery with its attempts. Times in milliseconds since the Unix epoch. */
 export interface Delivery {
   readonly id: string
+  readonly endpointId: string
   readonly eventId: string
   readonly eventType: string
   readonly eventCreatedAt: number
   readonly origin: DeliveryOrigin
+  /** The replay that made it; null where it was the event. */
+  readonly replayId: string | null
   readonly status: DeliveryStatus
   /** How many were made; `attempts` shows the newest of them. */
   readonly attemptCount: number
@@ -73,6 +82,13 @@ export interface EndpointPlace {
   readonly endpointId: string
 }
 
+/** There is no such event for who asks, or it is older than the event log. */
+export class EventNotFound extends Data.TaggedError("EventNotFound")<{ readonly eventId: string }> {
+  override get message(): string {
+    return `No event has the id ${quote(this.eventId)}.`
+  }
+}
+
 export interface PageRequest {
   readonly limit: number
   readonly cursor: string | undefined
@@ -90,6 +106,13 @@ export class Deliveries extends Context.Service<
       place: EndpointPlace,
       page: PageRequest & { readonly status?: DeliveryStatus | undefined }
     ) => Effect.Effect<Page<Delivery>, InvalidCursor | SqlError.SqlError>
+    /** Deliveries of an event to these endpoints of the owner, newest first. */
+    readonly ofEvent: (
+      owner: Owner,
+      eventId: string,
+      endpointIds: ReadonlyArray<string>,
+      page: PageRequest
+    ) => Effect.Effect<Page<Delivery>, EventNotFound | InvalidCursor | SqlError.SqlError>
     readonly get: (
       place: EndpointPlace,
       deliveryId: string
@@ -126,6 +149,8 @@ const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly
   attempts: decodeAttempts(attemptLog)
 })
 
+const isEventId = Schema.is(EventId)
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
@@ -134,7 +159,7 @@ const make = Effect.gen(function* () {
   const { wake } = yield* DispatcherWakeup
 
   const columns = sql.literal(
-    `id, event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
+    `id, endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, replay_id as "replayId", status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
   )
   type Row = Parameters<typeof fromRow>[0]
 
@@ -176,6 +201,43 @@ const make = Effect.gen(function* () {
       data,
       pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
     }
+  })
+
+  const ofEvent: Deliveries["Service"]["ofEvent"] = Effect.fn("Deliveries.ofEvent")(function* (
+    { livemode, organizationId },
+    eventId,
+    endpointIds,
+    page
+  ) {
+    const keptSince = (yield* Clock.currentTimeMillis) - eventRetentionMillis
+    // ids of another form are nobody's, and may hold what PostgreSQL cannot
+    const [event] = isEventId(eventId)
+      ? yield* sql<{ readonly createdAt: number }>`
+          select created_at as "createdAt" from ${sql(eventsTable)}
+          where event_id = ${eventId} and organization_id = ${organizationId} and created_at >= ${keptSince}
+            and (${livemode} or not livemode)`
+      : []
+    if (event === undefined) return yield* new EventNotFound({ eventId })
+    const eventCreatedAt = event.createdAt
+    const name = `deliveries of ${eventId}`
+    const position = yield* positionIn(name, page.cursor)
+    // looked up by the ids that they can have: an index by event would be one more for every delivery
+    const replays = yield* sql<{ readonly id: string; readonly endpointId: string }>`
+      select id, endpoint_id as "endpointId" from ${sql(replaysTable)}
+      where endpoint_id = any(${[...endpointIds]}::text[]) and since_at <= ${eventCreatedAt} and until_at > ${eventCreatedAt}
+      order by created_at desc limit ${maximumReplaysOfEvent}`
+    const ids = [
+      ...endpointIds.map((endpointId) => deliveryIdOf(eventId, endpointId)),
+      ...replays.map(({ endpointId, id }) => deliveryIdOf(eventId, endpointId, id))
+    ]
+    const behind = position === undefined ? sql`true` : sql`(created_at, id) < (${position.atMillis}, ${position.id})`
+    const rows = yield* sql<Row>`
+      select ${columns} from ${sql(deliveriesTable)}
+      where id = any(${ids}::text[]) and event_created_at = ${eventCreatedAt} and organization_id = ${organizationId} and ${behind}
+      order by created_at desc, id desc limit ${page.limit + 1}`
+    return pageOf(rows.map(fromRow), page.limit, ({ createdAt, id }) =>
+      cursors.encode(name, { atMillis: createdAt, id })
+    )
   })
 
   const get: Deliveries["Service"]["get"] = Effect.fn("Deliveries.get")(function* (place, deliveryId) {
@@ -252,5 +314,5 @@ const make = Effect.gen(function* () {
       )
   )
 
-  return Deliveries.of({ list, get, skipped, retry })
+  return Deliveries.of({ list, ofEvent, get, skipped, retry })
 })

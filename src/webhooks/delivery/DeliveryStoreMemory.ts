@@ -23,7 +23,6 @@ export interface DeliveriesMemoryOptions {
 /** A delivery's row. */
 type Row = { -readonly [Key in keyof Delivery]: Delivery[Key] } & {
   readonly organizationId: string
-  readonly endpointId: string
 }
 
 /** An endpoint's row. */
@@ -84,7 +83,7 @@ export class DeliveriesMemory {
     if (this.endpoints.get(row.endpointId)?.endpoint === null || this.bodyOf(row.eventId) === undefined)
       return undefined
     this.settled.delete(id)
-    Object.assign(row, { status: "pending", nextAttemptAt: now, settledAt: null })
+    Object.assign(row, { origin: "retry", status: "pending", nextAttemptAt: now, settledAt: null })
     const { endpointId, eventCreatedAt, eventId, organizationId } = row
     this.jobs.put({
       id,
@@ -169,6 +168,7 @@ export class DeliveriesMemory {
       eventType: row.event_type,
       eventCreatedAt: row.event_created_at,
       origin: row.origin,
+      replayId: null,
       status: "pending",
       attemptCount: 0,
       attempts: [],

@@ -10,6 +10,8 @@ import type { DeliveryOrigin } from "../endpoint/model.ts"
 export const deliveriesTable = "webhook_deliveries"
 export const jobsTable = "webhook_jobs"
 export const skippedTable = "webhook_skipped"
+/** The replays that were requested, and how far each has come. */
+export const replaysTable = "webhook_replays"
 
 /** What a delivery's id begins with. */
 export const deliveryIdPrefix = "dlv_"

@@ -12,6 +12,7 @@ import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable }
 import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
 import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "../delivery/model.ts"
 import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
+import { replayStatuses } from "../replay/status.ts"
 import { verifyText } from "./verifyText.ts"
 
 /** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
@@ -89,6 +90,20 @@ const Replay = Schema.Struct({
   count: Schema.Int.annotate({ description: "Events that it sends" })
 }).annotate({ identifier: "WebhookReplay" })
 
+const ReplayProgress = Schema.Struct({
+  id: Replay.fields.replayId,
+  since: Millis,
+  until: Millis,
+  types: Schema.NullOr(Schema.Array(Schema.String)),
+  status: Schema.Literals(replayStatuses).annotate({ description: "`done` once all is queued, whatever became of it" }),
+  asked: Schema.Int.annotate({ description: "Events that it sends in all" }),
+  queued: Schema.Int.annotate({ description: "Deliveries made of them so far" }),
+  delivered: Schema.Int.annotate({ description: "Of these, those that have succeeded" }),
+  failed: Schema.Int.annotate({ description: "Of these, those that have failed or expired" }),
+  createdAt: Millis,
+  finishedAt: Schema.NullOr(Millis).annotate({ description: "Null while it is running" })
+}).annotate({ identifier: "WebhookReplayProgress" })
+
 const NothingReplayed = Schema.Struct({
   replayId: Schema.Null,
   count: Schema.Literal(0),
@@ -114,10 +129,14 @@ const RotatedSecret = Schema.Struct({
 /** A delivery as it is listed. */
 export const WebhookDelivery = Schema.Struct({
   id: Schema.String.annotate({ description: "dlv_…" }),
+  endpointId: Schema.String,
   eventId: EventId,
   eventType: Schema.String,
   eventCreatedAt: Millis,
   origin: DeliveryOrigin,
+  replayId: Schema.NullOr(Schema.String).annotate({
+    description: "The replay that made it; null where it was the event"
+  }),
   status: DeliveryStatus,
   attemptCount: Schema.Int,
   createdAt: Millis,
@@ -369,9 +388,33 @@ const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
     })
   )
 
+const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:replayId", {
+  params: { id, replayId: id },
+  success: ReplayProgress,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
+
 /** All endpoints of webhooks. */
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
-  .add(create, list, get, update, remove, test, unpause, rotateSecret, deliveries, delivery, retry, skipped, replay)
+  .add(
+    create,
+    list,
+    get,
+    update,
+    remove,
+    test,
+    unpause,
+    rotateSecret,
+    deliveries,
+    delivery,
+    retry,
+    skipped,
+    replay,
+    getReplay
+  )
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhooks",

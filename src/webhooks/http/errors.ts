@@ -12,8 +12,9 @@ import { retryAfter } from "../../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
 import { isStoreFailure } from "../../postgres/transactions.ts"
 import type { WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
-import type { DeliveryNotFound, DeliveryNotRetryable } from "../delivery/Deliveries.ts"
+import type { DeliveryNotFound, DeliveryNotRetryable, EventNotFound } from "../delivery/Deliveries.ts"
 import type { EndpointRejection } from "../endpoint/model.ts"
+import type { ReplayNotFound } from "../replay/Replays.ts"
 import type { RequestUnderWay } from "../secret/IdempotentRequests.ts"
 import type { SecretsUnavailable } from "../secret/WebhookSecrets.ts"
 import type { UrlRefused } from "../target/targets.ts"
@@ -37,6 +38,8 @@ export type Fault =
   | RequestUnderWay
   | DeliveryNotFound
   | DeliveryNotRetryable
+  | EventNotFound
+  | ReplayNotFound
 
 type Wire = InvalidRequest | WebhookUrlInvalid | NotFound | Conflict | IdempotencyKeyReused | Unavailable
 
@@ -68,6 +71,8 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
   switch (error._tag) {
     case "EndpointNotFound":
     case "DeliveryNotFound":
+    case "EventNotFound":
+    case "ReplayNotFound":
       return Effect.fail(new NotFound({ error: "not_found", message: error.message }))
     case "EndpointDisabled":
     case "EndpointPaused":

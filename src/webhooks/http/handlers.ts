@@ -274,6 +274,14 @@ export const layerWebhooks = HttpApiBuilder.group(
           )
         ).pipe(refused("NotFound")),
 
+      getReplay: ({ params }) =>
+        asOwner((owner) =>
+          Effect.andThen(
+            endpoints.find(owner, params.id),
+            replays.get({ organizationId: owner.organizationId, endpointId: params.id }, params.replayId)
+          )
+        ).pipe(refused("NotFound")),
+
       replay: effectful(({ headers, params, payload }) =>
         asOwner((owner) => {
           const { since, types = null, until = null } = payload

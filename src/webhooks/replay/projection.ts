@@ -7,10 +7,10 @@ import { SqlClient } from "effect/sql"
 import { ReactorTransaction } from "../../engine/Cursors.ts"
 import type { FactRecord, LogRecord } from "../../engine/records.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { replaysTable } from "../delivery/model.ts"
 import type { EndpointFact } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
-import { replaysTable } from "./range.ts"
 
 const isOurs = (record: LogRecord): record is FactRecord => {
   if (record._tag !== "Fact" || record.kind !== WebhookEndpoint.kind) return false

@@ -4,9 +4,6 @@ import type { SqlClient, Statement } from "effect/sql"
 import { type EventPattern, eventsTable, parsePatterns } from "../../events/index.ts"
 import { deliveriesTable } from "../delivery/model.ts"
 
-/** The replays that were requested, and how far each has come. */
-export const replaysTable = "webhook_replays"
-
 /** What a replay covers. */
 export interface ReplayRange {
   readonly organizationId: string

@@ -10,9 +10,9 @@ import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "../delivery/DispatcherWakeup.ts"
-import { deliveriesTable, deliveryIdOf, encodePayload, jobsTable, lanes } from "../delivery/model.ts"
+import { deliveriesTable, deliveryIdOf, encodePayload, jobsTable, lanes, replaysTable } from "../delivery/model.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
-import { eventsOf, replaysTable } from "./range.ts"
+import { eventsOf } from "./range.ts"
 
 /** Deliveries that one transaction makes at most. */
 export const replayBatch = 2_000
@@ -119,8 +119,9 @@ export const make = (batch: number = replayBatch) =>
       )
       yield* sql`
         insert into ${sql(deliveriesTable)} (id, event_id, event_type, event_created_at, organization_id, endpoint_id, origin,
-          created_at, status, attempts, attempt_log, next_attempt_at)
-        select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8
+          created_at, status, attempts, attempt_log, next_attempt_at, replay_id)
+        select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8,
+          ${row.id}
         from ${unnest(made, { id: "text", event_id: "text", event_type: "text", event_created_at: "int8" })}
         on conflict do nothing`
       yield* jobs.put(

@@ -98,10 +98,12 @@ describe("GET …/deliveries", () => {
     const id = await putDelivery(db(), { endpointId, organization }, { eventId, eventCreatedAt, attempts })
     const listed = {
       id,
+      endpointId,
       eventId,
       eventType: "telco.lookup.completed",
       eventCreatedAt,
       origin: "event",
+      replayId: null,
       status: "failed",
       attemptCount: 2,
       createdAt: eventCreatedAt,
