@@ -257,7 +257,10 @@ const events = HttpApiGroup.make("events")
     HttpApiEndpoint.post("trigger", "/admin/v1/organizations/:id/events", {
       params: { id },
       payload: Schema.Struct({
-        type: Schema.Literals(exampleTypes).annotate({ message: `Expected one of ${exampleTypes.join(", ")}` })
+        type: Schema.Literals(exampleTypes).annotate({ message: `Expected one of ${exampleTypes.join(", ")}` }),
+        endpoint: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/))).annotate({
+          description: "Id of the only endpoint that gets it, whatever its patterns"
+        })
       }),
       success: Schema.Struct({
         type: Schema.String,
@@ -268,7 +271,8 @@ const events = HttpApiGroup.make("events")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Emit a test event",
-        description: "The catalogue's example of the type, not live. It is recorded and delivered like every event."
+        description:
+          "The catalogue's example of the type, not live. It is recorded like every event and delivered to endpoints of both modes."
       })
     )
   )

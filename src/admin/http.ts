@@ -15,6 +15,7 @@ import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { quote } from "../http/parameters.ts"
 import {
   EnvelopeConflict,
   EnvelopeInvalidRequest,
@@ -29,6 +30,7 @@ import { Organizations } from "../platform/Organizations.ts"
 import { isOutOfSpace, isStoreFailure } from "../postgres/transactions.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
+import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { Inspection } from "./Inspection.ts"
@@ -310,14 +312,20 @@ const layerTestEvents = HttpApiBuilder.group(
   "events",
   Effect.fn(function* (handlers) {
     const events = yield* TestEvents
+    const sql = yield* SqlClient.SqlClient
+    const endpointOf = (organizationId: string, endpointId: string) =>
+      Effect.provideService(hasEndpoint(organizationId, endpointId), SqlClient.SqlClient, sql)
     const organizations = yield* Organizations
     const acts = yield* AdminActs
     return handlers.handleAll({
-      trigger: ({ params, payload: { type } }) =>
+      trigger: ({ params, payload }) =>
         Effect.gen(function* () {
+          const { endpoint, type } = payload
           yield* organizations.get(params.id)
-          const data = yield* events.trigger(params.id, type)
-          yield* acts.record("event.triggered", params.id, { type })
+          if (endpoint !== undefined && !(yield* endpointOf(params.id, endpoint)))
+            return yield* EnvelopeNotFound.of(`The organization has no webhook endpoint ${quote(endpoint)}`)
+          const data = yield* events.trigger(params.id, type, endpoint)
+          yield* acts.record("event.triggered", params.id, payload)
           return { type, livemode: false as const, data: { ...data } }
         }).pipe(
           Effect.catchTags({

@@ -9,7 +9,7 @@ import type { EventRecord } from "../engine/records.ts"
 export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
 export type EventService = (typeof eventServices)[number]
 
-/** The kind of the actor that emits an operator's test events: they go to endpoints of both modes. */
+/** The kind of the actor that emits an operator's test events: they go to endpoints of both modes, or to the one that is the actor's key. */
 export const testEventsKind = "test-events"
 
 /** What `eventId` begins with; a UUID follows. */

@@ -14,7 +14,7 @@ export const loggedEventOf = (record: EventRecord): LoggedEvent => ({
   organizationId: record.organization,
   sequence: record.sequence,
   index: record.index,
-  forBothModes: record.kind === testEventsKind,
+  forBothModes: record.kind === testEventsKind && record.key === "",
   ...readEvent(record)
 })
 

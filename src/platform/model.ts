@@ -84,3 +84,12 @@ export interface Principal {
   /** Milliseconds since the epoch after which the key is refused; null for never. */
   readonly expiresAtMillis: number | null
 }
+
+/** Whose something is, and of which mode: a key of the other mode knows nothing of it. */
+export interface Owner {
+  readonly organizationId: string
+  readonly livemode: boolean
+}
+
+/** What a key makes, sees and changes is of its own mode. */
+export const ownerOf = ({ mode, organizationId }: Principal): Owner => ({ organizationId, livemode: mode === "live" })

@@ -79,6 +79,8 @@ export interface WholeTenant {
   readonly askTest: Ask
   /** Has the catalogue's example of a type happen. */
   readonly happens: (type: string, count?: number) => Promise<void>
+  /** The same for one endpoint. */
+  readonly triggers: (type: string, endpoint: string) => ReturnType<Ask>
   /** Makes an endpoint; `base` is the receiver's address, unless given. */
   readonly hook: (enabledEvents?: ReadonlyArray<string>, base?: string) => Promise<Hook>
   /** The same with the test key. */
@@ -166,6 +168,7 @@ const tenantOf = async (platform: Platform, admin: Ask, receiver: Receiver): Pro
       for (let at = 0; at < count; at++)
         await bodyOf(admin("POST", `/admin/v1/organizations/${id}/events`, { type }), 202)
     },
+    triggers: (type, endpoint) => admin("POST", `/admin/v1/organizations/${id}/events`, { type, endpoint }),
     hook: (enabledEvents, base) => hookBy(ask, enabledEvents, base),
     testHook: (enabledEvents) => hookBy(askTest, enabledEvents),
     events: (count, query = "") =>

@@ -9,9 +9,10 @@ import { Engine } from "../../engine/Engine.ts"
 import { EventId, eventRetentionMillis, eventsTable } from "../../events/index.ts"
 import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
+import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
-import type { DeliveryOrigin, Owner } from "../endpoint/model.ts"
+import type { DeliveryOrigin } from "../endpoint/model.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
 import {
   DeliveryAttempt,

@@ -163,7 +163,12 @@ export class MatchedBatch {
     const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
     const { body, event } = readEvent(record)
-    this.match(record, event, body, endpoints.values(), record.kind === testEventsKind ? "both modes" : "mode")
+    if (record.kind !== testEventsKind) this.match(record, event, body, endpoints.values(), "mode")
+    else if (record.key === "") this.match(record, event, body, endpoints.values(), "both modes")
+    else {
+      const chosen = endpoints.get(record.key)
+      if (chosen !== undefined) this.match(record, event, body, [chosen], "chosen")
+    }
   }
 
   /** An event of another origin than the platform's catalogue: whose endpoints have no mode. */

@@ -9,6 +9,7 @@ import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
+import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
@@ -19,8 +20,7 @@ import {
   EndpointNotFound,
   type EndpointRejection,
   type EndpointReply,
-  endpointsTable,
-  type Owner
+  endpointsTable
 } from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
 

@@ -105,12 +105,6 @@ const Targets = Schema.Literals(targetPolicies)
 /** The mode of who asks, for whom there is no endpoint of the other one; left out where any is meant. */
 const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
 
-/** Whose endpoints, and of which mode: who has a key of the other one knows nothing of them. */
-export interface Owner {
-  readonly organizationId: string
-  readonly livemode: boolean
-}
-
 export const EndpointCommand = Schema.Union([
   /** The id is the actor's key, chosen at random by the caller, as is the secret's: a repeat of the same command changes nothing. */
   Schema.TaggedStruct("Create", {
@@ -313,8 +307,11 @@ const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPa
   return patterns
 }
 
-/** Which endpoints an event is for, before their patterns are asked: those of its mode, or those of both, as an operator's test events. */
-export type Reach = "mode" | "both modes"
+/**
+ * Which endpoints an event is for: those of its mode whose patterns match, those of both modes, as an operator's test events, or one that
+ * somebody has chosen, whatever its mode and patterns.
+ */
+export type Reach = "mode" | "both modes" | "chosen"
 
 /**
  * What becomes of an event for an endpoint as it is at the event's place in the log: a delivery, an entry in its list of skipped events
@@ -331,6 +328,6 @@ export const dispositionOf = (
     return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
   }
   if (reach === "mode" && event.livemode !== endpoint.livemode) return "ignored"
-  if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
+  if (reach !== "chosen" && !matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
   return statusOf(endpoint) === "active" ? "delivered" : "skipped"
 }

@@ -78,6 +78,20 @@ export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: Re
     return found
   })
 
+/** Whether the organization has the endpoint, as the log was a moment ago. */
+export const hasEndpoint = (
+  organizationId: string,
+  endpointId: string
+): Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql`
+        select 1 from ${sql(endpointsTable)}
+        where id = ${endpointId} and organization_id = ${organizationId} and state is not null`,
+      ({ length }) => length > 0
+    )
+  )
+
 /** Writes what was folded; a deleted one stays without state until its deliveries are cancelled. */
 export const saveEndpoints = (
   folded: ReadonlyArray<FoldedEndpoint>

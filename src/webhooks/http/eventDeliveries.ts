@@ -12,6 +12,7 @@ import {
   type Unavailable
 } from "../../http/wireErrors.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
+import { ownerOf } from "../../platform/model.ts"
 import { Deliveries } from "../delivery/Deliveries.ts"
 import { Endpoints } from "../endpoint/Endpoints.ts"
 import { refused } from "./errors.ts"
@@ -38,8 +39,7 @@ export const layerEventDeliveries = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ params, query }) =>
         Effect.gen(function* () {
-          const { mode, organizationId } = yield* CurrentPrincipal
-          const owner = { organizationId, livemode: mode === "live" }
+          const owner = ownerOf(yield* CurrentPrincipal)
           const views = yield* endpoints.list(owner)
           const page = yield* deliveries.ofEvent(
             owner,

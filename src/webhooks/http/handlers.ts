@@ -11,6 +11,7 @@ import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
+import { type Owner, ownerOf } from "../../platform/model.ts"
 import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
 import {
   Endpoints,
@@ -20,7 +21,7 @@ import {
   newSecretId,
   newTestId
 } from "../endpoint/Endpoints.ts"
-import { defaultOverlapSeconds, type Endpoint, type Owner } from "../endpoint/model.ts"
+import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
 import { urlRequired, type WebhookEndpoint, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
@@ -76,7 +77,7 @@ export const layerWebhooks = HttpApiBuilder.group(
     const requests = yield* IdempotentRequests
 
     const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
-      Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) => use({ organizationId, livemode: mode === "live" }))
+      Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
 
     /** Does what a POST asks for once, whatever the outcome of earlier attempts with the same key was. */
     const once = <Chosen, Answer, E, R>(

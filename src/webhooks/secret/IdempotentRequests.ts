@@ -6,7 +6,7 @@
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
-import type { Owner } from "../endpoint/model.ts"
+import type { Owner } from "../../platform/model.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
 /** How long an answer is kept and a key stands for its request. */

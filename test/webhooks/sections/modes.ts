@@ -82,6 +82,29 @@ export const modesSection = (whole: () => Whole): void => {
       expect((await live.deliveries(2)).map(({ eventType }) => eventType)).not.toContain("telco.search.completed")
     })
 
+    it("an operator's test event for one endpoint goes there, whatever its mode and patterns, and nowhere else", async () => {
+      const tenant = await whole().tenant()
+      const [chosen, other] = [await tenant.hook(["send.*"]), await tenant.hook(["*"])]
+      // The endpoint is known to the database a moment after it was made.
+      await eventually(async () =>
+        expect((await tenant.triggers("telco.lookup.completed", chosen.id)).status).toBe(202)
+      )
+      expect(
+        (await bodyOf<{ readonly data: object }>(tenant.triggers("platform.test", chosen.id), 202)).data
+      ).toMatchObject({ endpoint_id: chosen.id })
+      const received = (await chosen.receives(2)).map(eventIn)
+      expect(received.map(({ type }) => type).sort()).toEqual(["platform.test", "telco.lookup.completed"])
+      expect(received.find(({ type }) => type === "platform.test")!.data).toMatchObject({ endpoint_id: chosen.id })
+      await tenant.happens("telco.search.completed")
+      await other.receives(1)
+      expect(typesOf(other)).toEqual(["telco.search.completed"])
+      for (const id of ["we_none", (await (await whole().tenant()).hook()).id])
+        expect(await tenant.triggers("telco.lookup.completed", id)).toMatchObject({
+          status: 404,
+          body: { error: { message: `The organization has no webhook endpoint "${id}"` } }
+        })
+    })
+
     it("a replay sends what the endpoint would have got", async () => {
       const tenant = await whole().tenant()
       await bodyOf(tenant.ask("GET", lookup))
