@@ -60,7 +60,7 @@ export const maximumWaitingLaneAsks = 8_192
 export const outcomeDeadlineMillis = 10_000
 
 /**
- * After so long without a connection to send it on a frame is given up: nothing of it is stored, callers get `Unavailable`, and the partition serves
+ * After so long without a connection to send it on a frame is given up: nothing of it is stored, callers get `PartitionUnavailable`, and the partition serves
  * again when its log answers. Longer than a reconnection takes.
  */
 export const awayDeadlineMillis = 1_500
@@ -98,3 +98,6 @@ export const loadHoldMillis = 1_000
 
 /** After the log took no frame, facts are refused unsent for so long. */
 export const fullHoldMillis = 1_000
+
+/** How soon a partition that is overloaded, away for a moment, or whose log is full, is worth asking again. */
+export const retryAfterMillis = 1_000

@@ -46,6 +46,9 @@ export const makeRequestState = (given: string | ReadonlyArray<string> | undefin
   begun: undefined
 })
 
+/** When to come back, where nobody says better. */
+export const retryAfterMillis = 1_000
+
 /** Says with the answer to this request, whatever it turns out to be, when to come back: whole seconds, at least 1. */
 export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {

@@ -2,11 +2,12 @@
  * Organizations and API keys (decisions, "Tenancy, keys, scopes"): their fields, plans, services and scopes, and the
  * pure rules on them. An organization owns everything; a key gives access to some services and scopes of one.
  */
+
 import { Schema } from "effect"
+import { type PlatformPlan, platformPlans } from "../limits/plans.ts"
 
 /** Platform plans; they set the request rate (platform-api.md, "Platform request rate"). */
-export const platformPlans = ["free", "early_adopter", "team"] as const
-export type PlatformPlan = (typeof platformPlans)[number]
+export { type PlatformPlan, platformPlans }
 
 /** Send plans (platform-api.md, "Send requests per minute"). */
 export const sendPlans = ["hobby", "pro", "enterprise"] as const

@@ -43,7 +43,7 @@ export interface NewJob {
    * Puts the job in as taken until then, its first attempt begun: for who starts on it at once after the commit, without a further
    * statement. Whoever dies before leaves it to be taken again.
    */
-  readonly takenUntil?: number | undefined
+  readonly leasedUntil?: number | undefined
 }
 
 /** A job that was taken. */
@@ -54,7 +54,7 @@ export interface TakenJob {
   /** The attempt that begins with this, from 1; named when the outcome is recorded. */
   readonly attempt: number
   /** When another one may take it. */
-  readonly takenUntil: number
+  readonly leasedUntil: number
   readonly expiresAt: number | null
   readonly payload: string
 }
@@ -121,19 +121,19 @@ export interface WorkQueue {
   ) => Effect.Effect<ReadonlyArray<DueLane>, WorkQueueUnavailable>
 
   /**
-   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `takenUntil`. Jobs that somebody else is taking at this
+   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `leasedUntil`. Jobs that somebody else is taking at this
    * moment are passed over.
    */
   readonly take: (
     partition: number,
     claims: ReadonlyArray<Claim>,
-    options: { readonly now: number; readonly takenUntil: number }
+    options: { readonly now: number; readonly leasedUntil: number }
   ) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
 
   /** Keeps taken jobs longer; answers the ids of those that still are the caller's. */
   readonly keep: (
     jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>,
-    takenUntil: number
+    leasedUntil: number
   ) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
@@ -217,8 +217,8 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   jobs.map((job) => ({
                     ...job,
                     group_key: job.group,
-                    due_at: job.takenUntil ?? job.dueAt,
-                    attempts: job.takenUntil === undefined ? 0 : 1,
+                    due_at: job.leasedUntil ?? job.dueAt,
+                    attempts: job.leasedUntil === undefined ? 0 : 1,
                     expires_at: job.expiresAt
                   })),
                   {
@@ -258,10 +258,10 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
       },
 
       // as an array, because a planner that knows how many claims there are expects a tenth of the table and reads all of it
-      take: (partition, claims, { now, takenUntil }) =>
+      take: (partition, claims, { now, leasedUntil }) =>
         forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
           run(sql<TakenJob>`
-              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
               where t.id = any(array(
                 select job.id
                 from ${unnest(
@@ -276,15 +276,15 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   for update skip locked
                 ) job
               ))
-              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
+              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
                 t.expires_at as "expiresAt", t.payload`)
         ),
 
-      keep: (jobs, takenUntil) =>
+      keep: (jobs, leasedUntil) =>
         forAll(jobs, none, () =>
           Effect.map(
             run(sql<{ readonly id: string }>`
-                update ${table} t set due_at = ${takenUntil}
+                update ${table} t set due_at = ${leasedUntil}
                 from ${unnest(jobs, { id: "text", attempt: "int4" })}
                 where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
                 returning t.id`),

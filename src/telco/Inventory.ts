@@ -1,9 +1,9 @@
 /**
- * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `Cursors`.
+ * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
 /** Numbers in one request to add; a file is imported in as many as it takes. */
@@ -57,7 +57,7 @@ export class Inventory extends Context.Service<
     ) => Effect.Effect<{ readonly numbers: ReadonlyArray<string>; readonly total: number }, SqlError.SqlError>
   }
 >()("sluice/telco/Inventory") {
-  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | PageCursors> = Layer.effect(
     Inventory,
     Effect.suspend(() => make)
   )
@@ -67,7 +67,7 @@ const listOf = (organizationId: string): string => `numbers of ${organizationId}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
 
   const add = Effect.fn("Inventory.add")(function* (organizationId: string, numbers: ReadonlyArray<string>) {
     if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))

@@ -3,8 +3,8 @@
  * them kept in order. A store that fails or hangs costs those who wait, and nobody else.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { Unavailable } from "../errors.ts"
-import { loadHoldMillis } from "../limits.ts"
+import { PartitionUnavailable } from "../errors.ts"
+import { loadHoldMillis, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, Entry, type LaneAsk } from "./actors.ts"
 import { assert } from "./assert.ts"
@@ -14,8 +14,6 @@ import type { CoreHost } from "./protocol.ts"
 import { fill } from "./rows.ts"
 import { checkTouches, quarantined } from "./rules.ts"
 import type { Timers } from "./timers.ts"
-
-const retryAfterMillis = 1_000
 
 /** A due timer that finds no room for its actor is tried again after so long, milliseconds. */
 const deferMillis = 100
@@ -199,7 +197,7 @@ export class ActorLoader {
     const { host, memory, partition } = this.options
     this.heldUntil = this.monotonic + loadHoldMillis
     const reason = "actors cannot be loaded, the checkpoints are away"
-    const error = new Unavailable({ partition, reason, retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason, retryAfterMillis })
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
@@ -231,7 +229,7 @@ export class ActorLoader {
   }
 
   /** Lets everything go on that waits for an actor, or tells it the error. */
-  private release(cell: Cell, error: Unavailable | undefined): void {
+  private release(cell: Cell, error: PartitionUnavailable | undefined): void {
     const waiters = cell.waiters ?? []
     cell.waiters = undefined
     this.awaited.delete(cell)

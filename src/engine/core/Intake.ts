@@ -2,8 +2,10 @@
  * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once (architecture, rules 6, 13, 15). What
  * waits here is answered one way or the other, whatever becomes of the life.
  */
+
 import type { AnyActor } from "../Actor.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"
+import { retryAfterMillis } from "../limits.ts"
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
@@ -14,8 +16,6 @@ import type { CoreOptions } from "./protocol.ts"
 import { estimateBytes } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Instant, Moment, PartitionTime } from "./time.ts"
-
-const retryAfterMillis = 1_000
 
 export interface IntakeParts {
   readonly options: CoreOptions

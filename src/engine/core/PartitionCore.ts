@@ -4,9 +4,11 @@
  * Effect, no clock and no store, and nobody else touches its state: the shell around it carries out what it asks for. What it believes of
  * itself it asserts; a false belief ends the life, and the log decides anew.
  */
+
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { OutcomeUnknown, Unavailable } from "../errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
+import { retryAfterMillis } from "../limits.ts"
 import { ActorLoader } from "./ActorLoader.ts"
 import { ActorMemory } from "./ActorMemory.ts"
 import type { Cell, Entry, LaneAsk } from "./actors.ts"
@@ -26,8 +28,6 @@ import { SignalQueue } from "./SignalQueue.ts"
 import { TimerPages } from "./TimerPages.ts"
 import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
-
-const retryAfterMillis = 1_000
 
 /** While memory is full of what no checkpoint has yet, timers and signals wait so long. */
 const crowdedHoldMillis = 100
@@ -200,7 +200,7 @@ export class PartitionCore implements Evictable {
     if (typeof told === "number") return told
     this.options.host.wake()
     const { partition } = this.options
-    return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
+    return { error: new PartitionUnavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
   // the loop
@@ -363,7 +363,7 @@ export class PartitionCore implements Evictable {
       this.intake.retryUnconfirmed()
       return true
     }
-    const error = new Unavailable({ partition, reason: "its log does not answer", retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason: "its log does not answer", retryAfterMillis })
     this.drain.immediate.fail(host.reply, error)
     for (const ask of this.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
     return true

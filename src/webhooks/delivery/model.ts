@@ -25,7 +25,7 @@ export const maximumShownAttempts = 20
  * The lanes of an endpoint's jobs: first attempts have capacity beside retries, so that a backlog of one never holds up the other. Tests and
  * retries that somebody asked for are in a lane of their own, because they are made while the endpoint is Paused too.
  */
-export const lanes = { first: 0, retry: 1, asked: 2 } as const
+export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
 
 /**
  * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the event log,

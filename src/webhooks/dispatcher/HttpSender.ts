@@ -2,8 +2,10 @@
  * Posts deliveries with undici: connections are kept per host, only addresses that the guard has checked are connected to, redirects are not
  * followed, and of an answer no more is read than its bounds. An endpoint's limits are the dispatcher's, so the pools of connections have none.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../delivery/ports.ts"
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
@@ -171,7 +173,7 @@ type Opened = { readonly origin: string; readonly path: string } | { readonly re
 
 /** What the guard says of URLs, asked once for each that is in use. */
 const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
-  const known = new Map<string, Opened>()
+  const known = new BoundedMap<string, Opened>(maximumRemembered)
   return (url) => {
     const before = known.get(url)
     if (before !== undefined) return before
@@ -179,12 +181,6 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
       onFailure: ({ message }): Opened => ({ refused: message }),
       onSuccess: ({ origin, pathname, search }): Opened => ({ origin, path: `${pathname}${search}` })
     })
-    if (known.size >= maximumRemembered) {
-      for (const oldest of known.keys()) {
-        known.delete(oldest)
-        break
-      }
-    }
     known.set(url, opened)
     return opened
   }

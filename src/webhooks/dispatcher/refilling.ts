@@ -2,7 +2,9 @@
  * The fibers that keep the dispatcher's memory and the store in step: what is due is taken in as far as there is room, what is held is kept,
  * what is not to be attempted is given back, expired and cancelled deliveries are ended.
  */
-import { Cause, Clock, Duration, Effect } from "effect"
+
+import { Clock, Duration, Effect } from "effect"
+import { steadily } from "../../common/steadily.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryClaim,
@@ -50,17 +52,11 @@ export interface RefillParts {
 }
 
 /** Goes on for ever, whatever fails. */
-const steadily = (what: string, effect: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
-  Effect.forever(
-    Effect.catchCause(effect, (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.failCause(cause as Cause.Cause<never>)
-        : Effect.andThen(
-            Effect.logWarning(`webhook deliveries: ${what} failed and is tried again`, cause),
-            Effect.sleep(Duration.millis(failurePauseMillis))
-          )
-    )
-  )
+const persisting = (what: string, work: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
+  steadily(work, {
+    failed: `webhook deliveries: ${what} failed and is tried again`,
+    retryMillis: failurePauseMillis
+  })
 
 /** Records in batches that these were not attempted after all. */
 export const giveBack = (
@@ -155,7 +151,7 @@ const takeIn = Effect.fnUntraced(function* (
   const taken = yield* Effect.onError(
     store.take(partition, claims, {
       now,
-      takenUntil: now + dispatching.settings.leaseMillis,
+      leasedUntil: now + dispatching.settings.leaseMillis,
       maximumBytes: dispatching.room().characters
     }),
     () =>
@@ -191,7 +187,7 @@ const takeIn = Effect.fnUntraced(function* (
 /** Takes in what is wanted, whenever something is; gives back and cancels what has to be. */
 const refilling = (parts: RefillParts) => {
   const { dispatching } = parts
-  return steadily(
+  return persisting(
     "taking",
     Effect.gen(function* () {
       const untilTimer = dispatching.untilTimer()
@@ -261,7 +257,7 @@ const scanning = (parts: RefillParts) => {
   const { actors, dispatching } = parts
   /** When a partition is next looked through for what is to be ended; one that was just taken over at once. */
   let endingAt: ReadonlyMap<number, number> = new Map()
-  return steadily(
+  return persisting(
     "looking for due ones",
     Effect.gen(function* () {
       const begunAt = yield* Clock.currentTimeMillis
@@ -285,19 +281,19 @@ const scanning = (parts: RefillParts) => {
 /** Keeps what is held from being taken by somebody else; what was taken by somebody else is let go. */
 const keeping = ({ dispatching, store }: RefillParts) => {
   const { leaseMillis } = dispatching.settings
-  return steadily(
+  return persisting(
     "keeping",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(leaseMillis / 4))
       const now = yield* Clock.currentTimeMillis
       const ending = [...dispatching.held.values()]
         .map(({ delivery }) => delivery)
-        .filter(({ takenUntil }) => takenUntil < now + leaseMillis / 2)
+        .filter(({ leasedUntil }) => leasedUntil < now + leaseMillis / 2)
       for (let at = 0; at < ending.length; at += maximumKept) {
         const some = ending.slice(at, at + maximumKept)
         const kept = yield* store.keep(some, now + leaseMillis)
         for (const delivery of some) {
-          if (kept.has(delivery.id)) delivery.takenUntil = now + leaseMillis
+          if (kept.has(delivery.id)) delivery.leasedUntil = now + leaseMillis
           else dispatching.release(delivery)
         }
       }
@@ -306,7 +302,7 @@ const keeping = ({ dispatching, store }: RefillParts) => {
 }
 
 const marking = ({ dispatching, metrics }: RefillParts) =>
-  steadily(
+  persisting(
     "watching attempts",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(250))
@@ -318,7 +314,7 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
 
 const counting = ({ actors, metrics, store }: RefillParts) => {
   let counted: ReadonlySet<number> = new Set()
-  return steadily(
+  return persisting(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis

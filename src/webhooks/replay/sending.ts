@@ -3,14 +3,16 @@
  * transaction, so that after a crash it goes on where it was. Several nodes may run it: a replay's row is locked by who is at it. Needs
  * `SqlClient`, `DayPartitions`, `ReplaySignal` and the table of jobs; what waits to be sent waits in PostgreSQL.
  */
-import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
+
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { eventRetentionMillis } from "../../events/index.ts"
 import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "../delivery/DispatcherWakeup.ts"
-import { deliveriesTable, deliveryIdOf, encodePayload, jobsTable, lanes } from "../delivery/model.ts"
+import { deliveriesTable, deliveryIdOf, encodePayload, jobLanes, jobsTable } from "../delivery/model.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
 import { eventsOf, replaysTable } from "./range.ts"
 
@@ -127,7 +129,7 @@ export const make = (batch: number = replayBatch) =>
           partition: row.partition,
           group: row.endpoint_id,
           // beside the first attempts of what happens now, so that a replay does not hold it up
-          lane: lanes.retry,
+          lane: jobLanes.retry,
           dueAt: now,
           expiresAt: one.event_created_at + eventRetentionMillis,
           payload: encodePayload({
@@ -184,28 +186,16 @@ export const make = (batch: number = replayBatch) =>
     return { sendAll, sweep }
   })
 
-const supervised = <E, R>(work: Effect.Effect<unknown, E, R>, pause: Effect.Effect<unknown>) =>
-  work.pipe(
-    Effect.matchCauseEffect({
-      onSuccess: () => pause,
-      onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.failCause(cause as Cause.Cause<never>)
-          : Effect.andThen(
-              Effect.logWarning("Replays of webhooks could not be sent", cause),
-              Effect.sleep(Duration.millis(retryMillis))
-            )
-    }),
-    Effect.forever,
-    Effect.forkScoped
-  )
-
 /** The fibers that send replays and remove old ones. What fails is logged and tried again. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient | DayPartitions | ReplaySignal> = Layer.effectDiscard(
   Effect.gen(function* () {
     const signal = yield* ReplaySignal
     const { sendAll, sweep } = yield* make()
-    yield* supervised(sendAll, Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis)))
-    yield* supervised(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis)))
+    const options = { failed: "Replays of webhooks could not be sent", retryMillis }
+    const look = Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis))
+    yield* Effect.forkScoped(steadily(Effect.andThen(sendAll, look), options))
+    yield* Effect.forkScoped(
+      steadily(Effect.andThen(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis))), options)
+    )
   })
 )

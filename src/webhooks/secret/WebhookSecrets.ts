@@ -2,9 +2,12 @@
  * Signing secrets of webhook endpoints: made at random, sealed before they reach PostgreSQL, opened for who signs (`secretsKeys.ts`). The log
  * and the rules know them by their ids only. Opened ones are kept in memory, a bounded number. Needs `SqlClient`.
  */
+
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { SecretsUnavailable } from "./errors.ts"
 import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
@@ -18,12 +21,6 @@ export interface SecretPlace {
   readonly organizationId: string
   readonly endpointId: string
 }
-
-/** PostgreSQL cannot be reached. Nothing was changed, or inside a transaction nothing will be. */
-export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
-  readonly message: string
-  readonly cause: unknown
-}> {}
 
 /** What is stored was sealed under a key that is not among the configured ones: most likely another one was configured. Terminal. */
 export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
@@ -99,17 +96,8 @@ export const forgetSecrets = (
 
 const make = (keys: SecretsKeys) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
-    /** Least recently used first. */
-    const open = new Map<string, string>()
-
-    const keep = (id: string, text: string) => {
-      open.delete(id)
-      open.set(id, text)
-      for (const oldest of open.keys()) {
-        if (open.size <= maximumOpenSecrets) break
-        open.delete(oldest)
-      }
-    }
+    /** Set anew by each use. */
+    const open = new BoundedMap<string, string>(maximumOpenSecrets)
 
     const opened = (row: Row): string | undefined =>
       unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutSecret(row.id, row.endpoint_id))
@@ -161,7 +149,7 @@ const make = (keys: SecretsKeys) =>
           else texts.set(id, text)
         }
         if (missing.length > 0) for (const [id, text] of yield* read(missing)) texts.set(id, text)
-        for (const [id, text] of texts) keep(id, text)
+        for (const [id, text] of texts) open.set(id, text)
         return texts
       }),
 

@@ -1,5 +1,5 @@
 /** An endpoint that answers well has its first attempts soon, whatever the others do: a dead one does not hold it up. */
-import { lanes } from "../../../webhooks/delivery/model.ts"
+import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import type { DeliveryOrigin } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
@@ -8,7 +8,7 @@ const boundMillis = 1_200
 
 /** First attempts, and tests, which somebody waits for. */
 const isFirst = ({ lane, origin }: { readonly lane: number; readonly origin: DeliveryOrigin }) =>
-  lane === lanes.first || (lane === lanes.asked && origin === "test")
+  lane === jobLanes.first || (lane === jobLanes.asked && origin === "test")
 
 /** What a crash, an outage or a wrong clock has left takes a lease to be found. */
 const calmMillis = 15_000
@@ -51,7 +51,7 @@ export const othersGoOn: Checker = {
           )
         )
           return
-        simulation.marks.reach(`a well endpoint among others${job.lane === lanes.asked ? ", tested" : ""}`)
+        simulation.marks.reach(`a well endpoint among others${job.lane === jobLanes.asked ? ", tested" : ""}`)
         if (at - since > boundMillis)
           violate(`${endpointId} answers well and waited ${(at - since).toFixed(0)} ms for ${deliveryId}`)
       }

@@ -1,5 +1,5 @@
 /** Nothing is sent to an endpoint that is deleted, disabled or paused, beyond what was in flight; to a paused one what was asked for. */
-import { lanes } from "../../../webhooks/delivery/model.ts"
+import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import { statusOf } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
@@ -16,7 +16,7 @@ export const silenceKept: Checker = {
       const liveStatus = live === undefined ? "deleted" : statusOf(live)
       // what the reactor has not told yet nobody can know
       if (status === "active" || liveStatus === "active") return
-      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === lanes.asked) return
+      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
       const since = at - (simulation.foldedAt.get(endpointId) ?? 0)
       if (since > graceMillis)
         violate(`${endpointId} has been ${status} for ${since.toFixed(0)} ms and was sent ${deliveryId}`)
