@@ -131,7 +131,7 @@ export interface Log {
    * The frames from `from` to `through`, both included, in order and without a gap, in batches of any size that is bounded
    * (up to about 1,000 frames or 8 MiB). Ends after `through`; empty when `from > through`. `through` must not be above the last sequence.
    *
-   * Fails with `JournalGap` when one of them is not there. A reader that lags behind the leader waits for the frame;
+   * Fails with `JournalGap` when one of them is not there; one that has just been purged may still be given. A reader that lags behind the leader waits for the frame;
    * when nothing has come for 5 s it fails with `JournalUnavailable`.
    */
   readonly read: (
@@ -179,7 +179,8 @@ export class Journal extends Context.Service<
 
     /**
      * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Changes nothing of a log that belongs to another deployment
-     * or to none; whoever opened it looks at `Log.deployment` before anything is written. The log is closed with the scope; the other processes that have it open are not
+     * or to none; whoever opened it looks at `Log.deployment` before anything is written. One of `deployment` is open once a leader takes its frames;
+     * where none does within a bounded time it fails with `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not
      * disturbed. Opening does not fence anybody: that is what the claim frame is for.
      */
     readonly open: (

@@ -59,18 +59,18 @@ export class SimulatedDispatcher {
     const simulation = this.simulation
     const { capacity, delaysMillis, timeoutMillis } = simulation.scenario.topology
     const made = make(
-      {
+      simulation.ports({
         store: this.store(),
         sender: { send: (request) => simulation.network.send(this.process, request) },
         actors: this.actors(),
         secrets: this.secrets(),
         feed: this.feed
-      },
+      }),
       {
         ...defaultSettings,
         schedule: { ...defaultSchedule, delaysMillis, maximumRetryAfterMillis },
         timeoutMillis,
-        capacity: simulation.sabotage.capacity ?? { main: capacity, slow: capacity },
+        capacity: { main: capacity, slow: capacity },
         leaseMillis: leaseOf(timeoutMillis),
         drainMillis: 1_000
       }
@@ -247,14 +247,12 @@ export class SimulatedDispatcher {
               return answer(
                 Effect.fail(new PartitionUnavailable({ partition: 0, reason: fault, retryAfterMillis: 10 }))
               )
-            const isHeard = simulation.sabotage.hears?.(command) ?? true
-            const decided = isHeard ? simulation.ask(endpointId, command) : undefined
+            const decided = simulation.ask(endpointId, command)
             if (fault === "crash after" && this.process.alive) return simulation.crash("after the actor was told")
             if (fault === "outcome unknown") return answer(Effect.fail(new OutcomeUnknown({ partition: 0 })))
-            const reply =
-              decided !== undefined && Result.isSuccess(decided)
-                ? decided.success.reply
-                : { endpoint: simulation.endpoints.get(endpointId) ?? null }
+            const reply = Result.isSuccess(decided)
+              ? decided.success.reply
+              : { endpoint: simulation.endpoints.get(endpointId) ?? null }
             return answer(Effect.succeed(reply), fault === "late" ? slowMillis : 0)
           })
         })
@@ -263,14 +261,12 @@ export class SimulatedDispatcher {
 
   private secrets(): SigningSecrets["Service"] {
     const simulation = this.simulation
-    const { secret: changed = (secret: string) => secret } = simulation.sabotage
     return {
       open: (ids) =>
         Effect.mapError(
           this.asked(
             "secrets",
-            () =>
-              new Map(ids.flatMap((id) => (simulation.secrets.has(id) ? [[id, changed(secretOf(id))] as const] : [])))
+            () => new Map(ids.flatMap((id) => (simulation.secrets.has(id) ? [[id, secretOf(id)] as const] : [])))
           ),
           ({ message }) => new SecretsUnavailable({ message })
         ),

@@ -8,6 +8,7 @@ import type { EventRecord, FactRecord } from "../../engine/records.ts"
 import { eventRetentionMillis } from "../../events/event.ts"
 import { DeliveriesMemory, make as makeStore } from "../../webhooks/delivery/DeliveryStoreMemory.ts"
 import type { DeliveryOutcome, DeliveryStore } from "../../webhooks/delivery/ports.ts"
+import type { DispatcherPorts } from "../../webhooks/dispatcher/WebhookDispatcher.ts"
 import { EndpointsMemory } from "../../webhooks/endpoint/EndpointsMemory.ts"
 import { dispositionOf, type EndpointCommand, type EndpointFact } from "../../webhooks/endpoint/model.ts"
 import { Marks } from "../Marks.ts"
@@ -29,19 +30,10 @@ export interface Violation {
   readonly at: number
 }
 
-/** Changes of the ports, for tests that prove that the checkers notice. */
-export interface Sabotage {
-  readonly store?: (store: DeliveryStore, data: DeliveriesMemory) => DeliveryStore
-  /** Whether the endpoint's actor gets to hear of it. */
-  readonly hears?: (command: EndpointCommand) => boolean
-  readonly capacity?: { readonly main: number; readonly slow: number }
-  /** What is done with a secret before it signs. */
-  readonly secret?: (secret: string) => string
-}
-
 export interface SimulationOptions {
   readonly checkers: ReadonlyArray<Checker>
-  readonly sabotage?: Sabotage | undefined
+  /** Stands between the dispatcher and its ports, for stores and receivers of one's own. Default: nothing does. */
+  readonly ports?: ((ports: DispatcherPorts) => DispatcherPorts) | undefined
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean | undefined
 }
@@ -52,7 +44,7 @@ export class Simulation {
   readonly scenario: Scenario
   readonly world: World
   readonly marks = new Marks()
-  readonly sabotage: Sabotage
+  readonly ports: (ports: DispatcherPorts) => DispatcherPorts
   readonly endpoints: EndpointsMemory
   readonly data = new DeliveriesMemory({ maximumSettled: Number.MAX_SAFE_INTEGER })
   readonly store: DeliveryStore
@@ -89,14 +81,13 @@ export class Simulation {
   constructor(scenario: Scenario, options: SimulationOptions) {
     const { disorder, sliceOperations } = scenario.topology
     this.scenario = scenario
-    this.sabotage = options.sabotage ?? {}
+    this.ports = options.ports ?? ((ports) => ports)
     this.isTraced = options.isTraced ?? false
     this.world = new World({ seed: scenario.seed, disorder, sliceOperations, dragMicros: 0 })
     this.latencies = new Prng(scenario.seed, "latencies")
     for (const { kind, nth, operation } of scenario.faults) this.planned.set(`${operation} ${nth}`, kind)
     this.endpoints = new EndpointsMemory({ idOf: () => this.uuid() })
-    const store = makeStore(this.data)
-    this.store = this.sabotage.store?.(store, this.data) ?? store
+    this.store = makeStore(this.data)
     this.network = new Network(this)
     this.observers = options.checkers.map((checker) =>
       checker.make(this, (message) => this.violate(checker.name, message))

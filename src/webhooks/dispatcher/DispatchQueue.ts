@@ -3,8 +3,8 @@
  * attempts at a time as its pace allows, first attempts beside retries. A number of connections for endpoints that answer, another for slow
  * ones, so that these wait for each other only. No I/O, no clock: the dispatcher tells it what happens.
  */
+import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"
-import { Fifo } from "./Fifo.ts"
 import { type AttemptEnd, firstPace, type Pace, paceAfter, slowPace, type Track, windowOf } from "./pace.ts"
 
 /** Lanes by their number. */
@@ -24,7 +24,7 @@ export class EndpointQueue<Item> {
   readonly endpointId: string
   pace: Pace = firstPace
   permission: Permission = "none"
-  readonly waiting: ReadonlyArray<Fifo<Item>> = allLanes.map(() => new Fifo<Item>())
+  readonly waiting: ReadonlyArray<MutableList.MutableList<Item>> = allLanes.map(() => MutableList.make<Item>())
   readonly inFlight: Array<number> = allLanes.map(() => 0)
   /** When a lane was served last, as a number that grows. */
   readonly servedAt: Array<number> = allLanes.map(() => 0)
@@ -90,7 +90,10 @@ export const nextLane = (state: {
 export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQueue<Item>> {
   readonly capacity: Capacity
   readonly used: Record<Track, number> = { main: 0, slow: 0 }
-  private readonly rings: Readonly<Record<Track, Fifo<Queue>>> = { main: new Fifo(), slow: new Fifo() }
+  private readonly rings: Readonly<Record<Track, MutableList.MutableList<Queue>>> = {
+    main: MutableList.make(),
+    slow: MutableList.make()
+  }
   private served = 0
 
   constructor(capacity: Capacity) {
@@ -99,7 +102,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
 
   /** Puts a delivery at the end of its lane. */
   add(queue: Queue, lane: number, item: Item): void {
-    queue.waiting[lane]!.push(item)
+    MutableList.append(queue.waiting[lane]!, item)
     this.enqueue(queue)
   }
 
@@ -113,7 +116,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   withdraw(queue: Queue): ReadonlyArray<Item> {
     if (queue.permission === "all") return []
     return queue.waiting.flatMap((waiting, lane) =>
-      queue.permission === "asked" && lane === jobLanes.asked ? [] : waiting.takeAll()
+      queue.permission === "asked" && lane === jobLanes.asked ? [] : MutableList.takeAll(waiting)
     )
   }
 
@@ -152,13 +155,13 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   private enqueue(queue: Queue): void {
     if (queue.isQueued || this.laneOf(queue) === undefined) return
     queue.isQueued = true
-    this.rings[queue.pace.track].push(queue)
+    MutableList.append(this.rings[queue.pace.track], queue)
   }
 
   private nextOf(track: Track): Slot<Item, Queue> | undefined {
     while (this.used[track] < this.capacity[track]) {
-      const queue = this.rings[track].shift()
-      if (queue === undefined) return undefined
+      const queue = MutableList.take(this.rings[track])
+      if (queue === MutableList.Empty) return undefined
       queue.isQueued = false
       const lane = this.laneOf(queue)
       if (lane === undefined) continue
@@ -167,7 +170,8 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
         this.enqueue(queue)
         continue
       }
-      const item = queue.waiting[lane]!.shift()!
+      // its lane has something waiting
+      const [item] = MutableList.takeN(queue.waiting[lane]!, 1) as [Item]
       queue.inFlight[lane]!++
       queue.total++
       queue.servedAt[lane] = ++this.served
