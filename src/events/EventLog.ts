@@ -5,14 +5,14 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"
 import { EventWakeups } from "./EventWakeups.ts"
 import { type Event, EventId, eventRetentionMillis } from "./event.ts"
-import { eventsTable } from "./migrations.ts"
 import { type EventPattern, matchesAny } from "./patterns.ts"
+import { eventsTable } from "./table.ts"
 
 /** Events that a follower reads at once. */
 const followPage = 100

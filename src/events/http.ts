@@ -6,8 +6,9 @@ import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { SluiceApi } from "../http/api.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { builtWith } from "../http/lean.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
 import {
   EnvelopeInvalidRequest,
@@ -17,9 +18,9 @@ import {
 } from "../http/wireErrors.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
-import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { givenKey } from "../platform/layerAccess.ts"
 import { isStoreFailure } from "../postgres/transactions.ts"
+import { EventsApi } from "./api.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
 import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
@@ -55,7 +56,7 @@ const written = (item: Followed): string =>
   item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
 
 export const layerEvents = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(EventsApi),
   "events",
   Effect.fn(function* (handlers) {
     const log = yield* EventLog

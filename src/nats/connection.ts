@@ -52,16 +52,16 @@ export class NatsConnection extends Context.Service<
     Layer.effect(NatsConnection, connectNats(options))
 }
 
-const CONNECT_TIMEOUT_MILLIS = 10_000
-const CONNECT_PAUSE_MILLIS = 100
+const connectTimeoutMillis = 10_000
+const connectPauseMillis = 100
 
 /** One attempt: reaching the server, TLS and authentication. */
-const DIAL_TIMEOUT_MILLIS = 5_000
+const dialTimeoutMillis = 5_000
 
 /** What is buffered and in flight may be written at the end for this long. */
-const DRAIN_TIMEOUT_MILLIS = 2_000
+const drainTimeoutMillis = 2_000
 
-const RECONNECTS_KEPT = 16
+const reconnectsKept = 16
 
 /** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
 const clientOptions = (address: NatsAddress, name: string, dialMillis: number): NodeConnectionOptions => ({
@@ -98,7 +98,7 @@ export const connectNats = Effect.fnUntraced(function* (
   const client = yield* firstConnection(
     address,
     options.name ?? "sluice",
-    options.connectTimeoutMillis ?? CONNECT_TIMEOUT_MILLIS
+    options.connectTimeoutMillis ?? connectTimeoutMillis
   )
   // From here on, so that a connection lost during the checks is seen.
   const reports = client.status()
@@ -118,7 +118,7 @@ export const connectNats = Effect.fnUntraced(function* (
     server: client.getServer(),
     sinceMillis
   })
-  const reconnects = yield* PubSub.sliding<Reconnected>(RECONNECTS_KEPT)
+  const reconnects = yield* PubSub.sliding<Reconnected>(reconnectsKept)
   yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
   // Only from here on: before, nothing was published, and a server that failed its check may not answer.
   yield* Effect.addFinalizer(() =>
@@ -145,7 +145,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
     over = true
     return Effect.promise(async () => opened?.close().catch(() => {}))
   })
-  const dialMillis = Math.min(DIAL_TIMEOUT_MILLIS, timeoutMillis)
+  const dialMillis = Math.min(dialTimeoutMillis, timeoutMillis)
   const attempt = Effect.callback<Client, FirstFailure>((resume) => {
     connect(clientOptions(address, name, dialMillis)).then(
       (client) => {
@@ -158,7 +158,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
   })
   return yield* attempt.pipe(
     Effect.retry({
-      schedule: Schedule.spaced(CONNECT_PAUSE_MILLIS).pipe(Schedule.upTo({ duration: timeoutMillis })),
+      schedule: Schedule.spaced(connectPauseMillis).pipe(Schedule.upTo({ duration: timeoutMillis })),
       while: (failure) => failure.passing
     }),
     Effect.mapError(({ error }) => error),
@@ -191,7 +191,7 @@ const firstFailure = (servers: string, cause: unknown): FirstFailure => {
 
 /** Lets go out what was published, within its time; a connection that is away has nobody to wait for. */
 const drain = (client: Client): Effect.Effect<void> =>
-  Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(DRAIN_TIMEOUT_MILLIS), Effect.asVoid)
+  Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(drainTimeoutMillis), Effect.asVoid)
 
 /** Turns the client's reports into the state that others read. */
 const watch = (

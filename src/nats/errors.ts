@@ -2,7 +2,7 @@
  * Why the platform does not start on a NATS server: one clear sentence each, without credentials. Needs no service.
  */
 import { Data } from "effect"
-import { NATS_MINIMUM } from "./version.ts"
+import { natsMinimum } from "./version.ts"
 
 /** The address is none. Its text is not shown, as it may hold a password. */
 export class NatsUrlInvalid extends Data.TaggedError("NatsUrlInvalid")<{ readonly reason: string }> {
@@ -36,7 +36,7 @@ export class NatsTooOld extends Data.TaggedError("NatsTooOld")<{
   readonly version: string
 }> {
   override get message(): string {
-    return `The NATS server ${this.server} is version ${this.version}, and at least ${NATS_MINIMUM} is needed.`
+    return `The NATS server ${this.server} is version ${this.version}, and at least ${natsMinimum} is needed.`
   }
 }
 

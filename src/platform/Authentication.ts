@@ -5,9 +5,9 @@
  * announcement may have been missed (decisions, "Tenancy, keys, scopes"). Needs `ApiKeys` and `Notifications`.
  */
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
+import { keyDigest } from "../common/identifiers.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import { ApiKeys, keysChannel } from "./ApiKeys.ts"
-import { keyDigest } from "./identifiers.ts"
 import type { Principal } from "./model.ts"
 
 /** Entries of known and, apart, of unknown keys that are kept; the oldest gives way. */

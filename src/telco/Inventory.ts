@@ -3,7 +3,7 @@
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
 /** Numbers in one request to add; a file is imported in as many as it takes. */

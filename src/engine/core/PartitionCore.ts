@@ -26,11 +26,9 @@ import { SignalQueue } from "./SignalQueue.ts"
 import { TimerPages } from "./TimerPages.ts"
 import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
+import { WorkAhead } from "./WorkAhead.ts"
 
 const retryAfterMillis = 1_000
-
-/** While memory is full of what no checkpoint has yet, timers and signals wait so long. */
-const crowdedHoldMillis = 100
 
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
@@ -47,6 +45,7 @@ export class PartitionCore implements Evictable {
   private readonly room = new LogRoom()
   private readonly pace: CheckpointPace
   private readonly drain: Drain
+  private readonly work: WorkAhead
   private readonly time = new PartitionTime()
   /** What the shell has told last. */
   private readonly now = new Moment()
@@ -58,7 +57,6 @@ export class PartitionCore implements Evictable {
   private provesByFrames = false
   private isMarkWanted = false
   private isCheckpointDue = false
-  private crowdedUntil = 0
 
   constructor(options: CoreOptions) {
     const { bounds, host, partition, registry, wantsRecords } = options
@@ -80,21 +78,22 @@ export class PartitionCore implements Evictable {
     const defer = (timer: TimerRow) => loader.defer(timer)
     const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
+    const atHand = { timers: () => this.timers, head: () => this.headNow }
+    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
     this.memory = memory
     this.mailbox = mailbox
     this.pace = pace
     this.loader = loader
     this.lanes = lanes
     this.intake = new Intake({ options, memory, mailbox, signals, loader, lanes, time, now })
-    const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.checkpoints = new CheckpointSide({ options, memory, loader, pages, pace, now, ...atHand })
     bounds.join(this)
   }
 
   /** What it holds, for operators, tests and the simulator. */
   readonly probe = new Probe(() => {
-    const { headNow: head, loader, mailbox, memory, signals, timers } = this
-    return { memory, mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
+    const { headNow: head, loader, memory, signals, timers } = this
+    return { memory, mailbox: this.mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
   })
 
   get head(): Head {
@@ -104,8 +103,6 @@ export class PartitionCore implements Evictable {
   get newestCheckpoint(): CheckpointRecord | undefined {
     return this.loader.newestCheckpoint
   }
-
-  // lives
 
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
@@ -122,7 +119,7 @@ export class PartitionCore implements Evictable {
     this.pace.begin(0, 0, Number.POSITIVE_INFINITY)
     this.isMarkWanted = false
     this.isCheckpointDue = false
-    this.crowdedUntil = 0
+    this.work.begin()
   }
 
   private setTimers(timers: Timers): void {
@@ -131,7 +128,7 @@ export class PartitionCore implements Evictable {
     this.loader.begin(timers)
   }
 
-  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations whose states must not be changed in place. */
+  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations in which something broke before. */
   beginReplay(base: CheckpointRecord | undefined, head: Head, careful: ReadonlySet<string>): Replay {
     this.headNow = head
     this.setTimers(new Timers(base !== undefined))
@@ -148,14 +145,18 @@ export class PartitionCore implements Evictable {
     return new Replay({ memory: this.memory, quarantined, fillAll }, this.headNow, careful)
   }
 
-  /** The tail is folded; so many bytes of it were read, and the log is so full. */
-  endReplay(replay: Replay, bytes: number, log: LogFill): void {
+  /**
+   * The tail is folded; so many bytes of it were read, and the log is so full. Answers organizations with which it has to be folded anew with
+   * care, in a new life.
+   */
+  endReplay(replay: Replay, bytes: number, log: LogFill): ReadonlySet<string> {
     this.memory.isReplaying = false
-    replay.finish(this.timers)
+    const broken = replay.finish(this.timers)
     this.headNow = replay.head
     this.room.begin(log)
     const frames = this.headNow.sequence - (this.newestCheckpoint?.sequence ?? 0)
     this.pace.begin(frames, this.pace.bytesSince + bytes, log.maximumBytes)
+    return broken
   }
 
   /** A claim is stored as the new head. */
@@ -203,8 +204,6 @@ export class PartitionCore implements Evictable {
     return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
-  // the loop
-
   /** Decides until something has to be done outside. */
   next(turn: CoreTurn): Demand {
     assert(this.underWay === undefined, "a drain begins while the frame of another one is on its way")
@@ -219,8 +218,8 @@ export class PartitionCore implements Evictable {
       this.notice(told)
       if (this.isMarkWanted || this.needsProof(now)) return this.prove(told)
       if (this.room.wantsLook || this.time.isLookDue(now)) return { _tag: "Confirm" }
-      const held = this.room.isHeld(now.monotonic) || now.monotonic < this.crowdedUntil
-      if (!this.hasWork(told, held)) return this.waitDemand(told, now)
+      const held = this.work.isHeld(now)
+      if (!this.work.hasAny(told, held, now)) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
       this.drain.run(this.headNow, told, turn, this.room.forFacts(now.monotonic), held)
       if (this.drain.decider.metFullLog) this.logIsFull(false)
       if (this.drain.decider.hasFrame) return { _tag: "Append", frame: this.send() }
@@ -229,7 +228,7 @@ export class PartitionCore implements Evictable {
       this.now.set(now)
       if (this.time.isFresh(now)) this.drain.immediate.give(this.options.host.reply)
       if (turn.spent() > 1) return { _tag: "Yield" }
-      if (this.drain.decider.decidedCount === 0) return this.waitDemand(told, now)
+      if (this.drain.decider.decidedCount === 0) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
     }
   }
 
@@ -239,25 +238,6 @@ export class PartitionCore implements Evictable {
     if (this.isCheckpointDue) host.checkpointWanted()
     this.isCheckpointDue = false
     if (this.pages.isWanted(this.timers, told, this.now.monotonic)) host.readsWanted()
-  }
-
-  private hasWork(now: number, held: boolean): boolean {
-    if (this.mailbox.hasRunnable) return true
-    if (held) return false
-    if (this.signals.isReady) return true
-    const timer = this.timers.first
-    if (timer === undefined || timer.wakeAt > now) return false
-    return !this.pages.holds(timer, this.timers, this.now.monotonic)
-  }
-
-  /** How long the shell may wait for news. */
-  private waitDemand(told: number, { monotonic }: Instant): Demand {
-    const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
-    const untilHold = Math.min(until(this.room.heldTo), until(this.crowdedUntil), until(this.loader.heldTo))
-    const untilTimer = this.pages.waitMillis(this.timers, told, monotonic)
-    // a timer that is due and was not fired waits for the end of a hold
-    const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, this.time.untilLook(this.now))) }
   }
 
   /** Whether something waits for a proof of the ownership, or will soon. */
@@ -382,11 +362,9 @@ export class PartitionCore implements Evictable {
   }
 
   private crowded(): void {
-    this.crowdedUntil = this.now.monotonic + crowdedHoldMillis
+    this.work.crowded(this.now)
     this.isCheckpointDue = true
   }
-
-  // beside the loop
 
   /** Asks for a checkpoint with the next turn, if there is anything new. */
   wantCheckpoint(): void {

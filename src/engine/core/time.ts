@@ -109,12 +109,16 @@ export class PartitionTime {
     return now.monotonic >= this.notBefore
   }
 
+  untilAsk(now: Instant): number {
+    return this.notBefore - now.monotonic
+  }
+
   /** Whether nobody has looked at the log for so long that another owner might have come unnoticed. */
   isLookDue(now: Instant): boolean {
     return between(this.seenAt, now) >= idleConfirmMillis && this.mayAsk(now)
   }
 
   untilLook(now: Instant): number {
-    return Math.max(idleConfirmMillis - between(this.seenAt, now), this.notBefore - now.monotonic)
+    return Math.max(idleConfirmMillis - between(this.seenAt, now), this.untilAsk(now))
   }
 }

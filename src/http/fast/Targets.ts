@@ -6,7 +6,7 @@
 import { Exit, Schema, SchemaAST } from "effect"
 import { FindMyWay } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { RecentlyUsed } from "../../RecentlyUsed.ts"
+import { RecentlyUsed } from "../../common/RecentlyUsed.ts"
 
 /** Most memory for decoded targets, in bytes. */
 const maximumBytes = 4 * 1024 * 1024

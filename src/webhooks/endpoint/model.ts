@@ -1,0 +1,314 @@
+/**
+ * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and what can be told from the state alone
+ * (platform-api.md, "Webhook endpoint"; decisions, "Events and webhooks"). Secrets are not in the log: the state names them by id, their
+ * ciphertext is in PostgreSQL, as are times and statuses of deliveries. Pure.
+ */
+import { Result, Schema } from "effect"
+import {
+  catalogue,
+  type Event,
+  EventId,
+  type EventPattern,
+  InvalidPattern,
+  type Matchable,
+  matchesAny,
+  parsePatterns
+} from "../../events/index.ts"
+import { targetPolicies, UrlRefused } from "../target/targets.ts"
+
+/** The table that shows the endpoints as the log has made them. */
+export const endpointsTable = "webhook_endpoints"
+
+/** Endpoints of one organization. */
+export const maximumEndpoints = 50
+
+/** Consecutive failed deliveries that emit `platform.webhook.failing`. */
+export const failingAfterFailures = 5
+
+/** Consecutive failed deliveries that pause the endpoint (platform-api.md, "Other"). */
+export const pausedAfterFailures = 10
+
+/** How long the previous secret goes on signing after a rotation, unless the caller says otherwise, and at most. In seconds. */
+export const defaultOverlapSeconds = 86_400
+export const maximumOverlapSeconds = 604_800
+
+/** The longest description, in characters. */
+export const maximumDescriptionLength = 500
+
+/** The longest id of an endpoint, a secret or a delivery, in characters. */
+export const maximumIdLength = 64
+
+/**
+ * Failed deliveries that are remembered, so that one reported twice counts once. More than are ever in flight at one endpoint (64), since
+ * it is what was in flight that a crash has reported again.
+ */
+export const maximumRememberedFailures = 128
+
+/**
+ * Requests that are remembered with what they came to, so that one that is repeated because its outcome was not known is not done twice: the
+ * repeat comes seconds later, or a day later where nobody asks for anything else.
+ */
+export const maximumRememberedRequests = 16
+
+const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(maximumIdLength))
+const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const Status = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }))
+
+export const PauseReason = Schema.Literals(["failures", "gone"])
+export type PauseReason = typeof PauseReason.Type
+
+export const Endpoint = Schema.Struct({
+  /** As the owner wrote it. */
+  url: Schema.String,
+  enabledEvents: Schema.Array(Schema.String),
+  description: Schema.NullOr(Schema.String),
+  isActive: Schema.Boolean,
+  /** Null while it is not paused. */
+  paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
+  consecutiveFailures: Count,
+  /** The deliveries that failed since the last success, newest last. */
+  failedDeliveries: Schema.Array(Id),
+  secretId: Id,
+  /** The secret before the last rotation, while it signs too. */
+  previousSecret: Schema.NullOr(Schema.Struct({ secretId: Id, until: Millis })),
+  /** Tests and replays that were asked for under random ids, newest last. Missing in states of before they were remembered. */
+  recentRequests: Schema.optionalKey(
+    Schema.Array(
+      Schema.Union([
+        Schema.Struct({ id: Id, eventId: EventId }),
+        Schema.Struct({ id: Id, since: Millis, until: Millis })
+      ])
+    )
+  ),
+  createdAt: Millis
+})
+export type Endpoint = typeof Endpoint.Type
+
+/** An endpoint as the log has made it up to `sequence`; `endpoint` null where there is none any more. */
+export interface FoldedEndpoint {
+  readonly endpointId: string
+  readonly organizationId: string
+  readonly partition: number
+  readonly sequence: number
+  readonly endpoint: Endpoint | null
+}
+
+/** Where a delivery comes from; only those of events count as failures. */
+export const DeliveryOrigin = Schema.Literals(["event", "test", "retry"])
+export type DeliveryOrigin = typeof DeliveryOrigin.Type
+
+const Targets = Schema.Literals(targetPolicies)
+
+export const EndpointCommand = Schema.Union([
+  /** The id is the actor's key, chosen at random by the caller, as is the secret's: a repeat of the same command changes nothing. */
+  Schema.TaggedStruct("Create", {
+    url: Schema.String,
+    enabledEvents: Schema.Array(Schema.String),
+    description: Schema.NullOr(Schema.String),
+    secretId: Id,
+    targets: Targets
+  }),
+  /** Changes what is given. `targets` is the policy for `url`. */
+  Schema.TaggedStruct("Update", {
+    url: Schema.optionalKey(Schema.String),
+    enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
+    description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    isActive: Schema.optionalKey(Schema.Boolean),
+    targets: Targets
+  }),
+  Schema.TaggedStruct("Delete", {}),
+  Schema.TaggedStruct("Get", {}),
+  /**
+   * With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller: asked again with the
+   * same one, nothing changes.
+   */
+  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
+  /**
+   * Sends events of the past again: those from `since` on and before `until` (now, where it is left out or later) that match the endpoint's
+   * patterns and, where given, `types`. The id is chosen at random by the caller; the same one again is the same replay.
+   */
+  Schema.TaggedStruct("RequestReplay", {
+    replayId: Id,
+    since: Millis,
+    until: Schema.NullOr(Millis),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  }),
+  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
+  /** The id is chosen at random by the caller: asked again with the same one, it answers the same event. */
+  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id) }),
+  /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
+  Schema.TaggedStruct("RecordSuccess", {}),
+  /** The last attempt of a delivery has failed. */
+  Schema.TaggedStruct("RecordFailure", { deliveryId: Id, origin: DeliveryOrigin, status: Status }),
+  /** An attempt was answered with 410 and the delivery has attempts left; after the last one it is `RecordFailure` with that status. */
+  Schema.TaggedStruct("RecordGone", { origin: DeliveryOrigin })
+])
+export type EndpointCommand = typeof EndpointCommand.Type
+
+export const EndpointFact = Schema.Union([
+  Schema.TaggedStruct("Created", {
+    url: Schema.String,
+    enabledEvents: Schema.Array(Schema.String),
+    description: Schema.NullOr(Schema.String),
+    secretId: Id,
+    at: Millis
+  }),
+  /** Only what has changed. */
+  Schema.TaggedStruct("Updated", {
+    url: Schema.optionalKey(Schema.String),
+    enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
+    description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    isActive: Schema.optionalKey(Schema.Boolean)
+  }),
+  Schema.TaggedStruct("Deleted", {}),
+  Schema.TaggedStruct("DeliveryFailed", { deliveryId: Id, status: Status }),
+  Schema.TaggedStruct("FailuresReset", {}),
+  Schema.TaggedStruct("Paused", { reason: PauseReason, at: Millis }),
+  Schema.TaggedStruct("Unpaused", {}),
+  /** `previousUntil` null: the secret before signs no more. */
+  Schema.TaggedStruct("SecretRotated", { secretId: Id, previousUntil: Schema.NullOr(Millis) }),
+  Schema.TaggedStruct("PreviousSecretEnded", {}),
+  Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
+  /**
+   * The events of the interval stand before this in the log, but for those of its last millisecond that are delivered anyway. `patterns` are
+   * the endpoint's at that place.
+   */
+  Schema.TaggedStruct("ReplayRequested", {
+    replayId: Id,
+    since: Millis,
+    until: Millis,
+    patterns: Schema.Array(Schema.String),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  })
+])
+export type EndpointFact = typeof EndpointFact.Type
+
+/** The endpoint after the command, null where there is none (any more); `eventId` of a requested test, `replay` of a replay. */
+export const EndpointReply = Schema.Struct({
+  endpoint: Schema.NullOr(Endpoint),
+  eventId: Schema.optionalKey(EventId),
+  replay: Schema.optionalKey(Schema.Struct({ replayId: Id, since: Millis, until: Millis }))
+})
+export type EndpointReply = typeof EndpointReply.Type
+
+/** The organization has no such endpoint. */
+export class EndpointNotFound extends Schema.TaggedError<EndpointNotFound>()("EndpointNotFound", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `There is no webhook endpoint ${this.endpointId}`
+  }
+}
+
+/** Another endpoint has this id already. */
+export class EndpointExists extends Schema.TaggedError<EndpointExists>()("EndpointExists", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The id ${this.endpointId} is taken`
+  }
+}
+
+/** The organization has as many endpoints as it may have. */
+export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("TooManyEndpoints", {
+  maximum: Schema.Int
+}) {
+  override get message(): string {
+    return `An organization has at most ${this.maximum} webhook endpoints`
+  }
+}
+
+/** What was asked needs an endpoint that is not disabled. */
+export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("EndpointDisabled", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The webhook endpoint ${this.endpointId} is disabled`
+  }
+}
+
+/** What was asked needs an endpoint that is not paused. */
+export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("EndpointPaused", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The webhook endpoint ${this.endpointId} is paused`
+  }
+}
+
+/** A field outside its bounds; the message names it and the bounds. */
+export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("EndpointInvalid", {
+  field: Schema.String,
+  message: Schema.String
+}) {}
+
+export const EndpointRejection = Schema.Union([
+  EndpointNotFound,
+  EndpointExists,
+  TooManyEndpoints,
+  EndpointDisabled,
+  EndpointPaused,
+  EndpointInvalid,
+  UrlRefused,
+  InvalidPattern
+])
+export type EndpointRejection = typeof EndpointRejection.Type
+
+/** The states of the platform document. An endpoint that is disabled and paused is Disabled; enabled again it is Paused. */
+export type EndpointStatus = "active" | "disabled" | "paused"
+
+export const statusOf = (endpoint: Endpoint): EndpointStatus =>
+  !endpoint.isActive ? "disabled" : endpoint.paused !== null ? "paused" : "active"
+
+/** The ids of the secrets that sign at `now`, the new one first. */
+export const signingSecretIds = (endpoint: Endpoint, now: number): ReadonlyArray<string> => {
+  const { previousSecret, secretId } = endpoint
+  return previousSecret !== null && now < previousSecret.until ? [secretId, previousSecret.secretId] : [secretId]
+}
+
+/** The event that a `TestRequested` of an endpoint is, made by a decision at `createdAt` (platform-api.md, "Test event payload"). */
+export const testEventOf = (
+  endpointId: string,
+  fact: Extract<EndpointFact, { readonly _tag: "TestRequested" }>,
+  createdAt: number
+): Event => ({
+  eventId: fact.eventId,
+  type: "platform.test",
+  service: catalogue["platform.test"].service,
+  data: { ...catalogue["platform.test"].example, endpoint_id: endpointId },
+  livemode: false,
+  createdAt
+})
+
+/** Patterns taken apart, by the list that they come from: states share it unchanged, and each event meets each endpoint. */
+const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<EventPattern>>()
+
+/**
+ * Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a follower. Which first
+ * segments there are was checked when it was given; whoever embeds the dispatcher has types of his own.
+ */
+const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPattern> => {
+  const known = parsed.get(enabledEvents)
+  if (known !== undefined) return known
+  const patterns = Result.getOrElse(parsePatterns(enabledEvents, "any"), (): ReadonlyArray<EventPattern> => [])
+  parsed.set(enabledEvents, patterns)
+  return patterns
+}
+
+/**
+ * What becomes of an event for an endpoint as it is at the event's place in the log: a delivery, an entry in its list of skipped events
+ * (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever the patterns, also while Paused.
+ */
+export const dispositionOf = (
+  endpointId: string,
+  endpoint: Endpoint,
+  event: Matchable & { readonly data: unknown }
+): "delivered" | "skipped" | "ignored" => {
+  if (event.type === "platform.test") {
+    const { endpoint_id } = event.data as { readonly endpoint_id?: unknown }
+    return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
+  }
+  if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
+  return statusOf(endpoint) === "active" ? "delivered" : "skipped"
+}
