@@ -367,7 +367,7 @@ export const resolveConfig = (
 const isLoopback = (host: unknown): boolean =>
   typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
-/** Whether a first start makes the demo organization (decisions: off by choice or in production). */
+/** Whether a first start makes the demo organization (docs/platform.md, 2.7: off by choice or in production). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /** A table of the effective values with their origin, aligned for a terminal. */

@@ -84,7 +84,7 @@ const notStored = (error: TestEventNotStored) =>
 const invalidCursor = () =>
   EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
 
-/** Marks the answer to a repeated request (decisions, "Status codes and bodies"). */
+/** Marks the answer to a repeated request (docs/platform.md, 3.2). */
 const withReplayed = <A>(body: A, replayed: boolean) =>
   HttpApiSchema.withHeaders({ body, headers: replayed ? { "idempotency-replayed": "true" } : {} })
 

@@ -1,6 +1,7 @@
 /**
- * `sluice numbers import | list | remove` (decisions, "Telco"). A file is read twice: first to judge it as a whole, then to send its numbers in
- * batches. Each batch is stored or not, and what is there already stays as it is, so an import that broke off is simply run again.
+ * `sluice numbers import | list | remove` (docs/platform.md, 4.4). A file is read twice: first to judge it as a whole,
+ * then to send its numbers in batches. Each batch is stored or not, and what is there already stays as it is, so an
+ * import that broke off is simply run again.
  */
 import { Console, Data, Effect, FileSystem, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

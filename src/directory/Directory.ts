@@ -16,9 +16,9 @@ import * as rules from "./rules.ts"
 import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.ts"
 
 /**
- * The number directory (number-directory.md): carriers, area codes and statistics, answered from an index in memory
- * that is replaced as a whole whenever an ingestion has ended anywhere, and goes on answering while the database is
- * away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
+ * The number directory (docs/directory.md): carriers, area codes and statistics, answered from an index in memory that
+ * is replaced as a whole whenever an ingestion has ended anywhere, and goes on answering while the database is away.
+ * `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
  */
 
 /** One index with what belongs to it. A request that takes several answers takes them from one snapshot. */
@@ -50,16 +50,16 @@ export class Directory extends Context.Service<
     readonly current: () => DirectorySnapshot | undefined
     /** Whether there is an index. */
     readonly ready: Effect.Effect<boolean>
-    /** Carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
+    /** Carriers that pass every filter, by OCN (docs/directory.md, 3.2). */
     readonly carriers: (query?: rules.CarrierQuery) => Effect.Effect<CarrierPage, DirectoryUnavailable>
-    /** One carrier with its exchanges counted (number-directory.md, "GET /v1/carrier/:ocn"). */
+    /** One carrier with its exchanges counted (docs/directory.md, 3.3). */
     readonly carrier: (ocn: string) => Effect.Effect<CarrierDetail, rules.NotFound | DirectoryUnavailable>
-    /** An area code with a page of its exchanges, or one (number-directory.md, "GET /v1/npa/:npa"). */
+    /** An area code with a page of its exchanges, or one (docs/directory.md, 3.4). */
     readonly areaCode: (
       npa: string,
       query?: rules.AreaCodeQuery
     ) => Effect.Effect<AreaCode, rules.NotFound | DirectoryUnavailable>
-    /** Counts and times (number-directory.md, "GET /v1/stats"). */
+    /** Counts and times (docs/directory.md, 3.5). */
     readonly statistics: Effect.Effect<Statistics, DirectoryUnavailable>
     /** Time of the last successful ingestion of any kind, ISO 8601, null before the first. */
     readonly lastIngestion: Effect.Effect<string | null, DirectoryUnavailable>

@@ -55,7 +55,7 @@ export interface CarrierColumns {
   readonly stateCounts: Uint32Array
 }
 
-/** Counts over all records (number-directory.md, "Statistics record"). */
+/** Counts over all records (docs/directory.md, 3.5). */
 export interface DirectoryCounts {
   readonly total: number
   /** By position in `countries`. */

@@ -12,10 +12,9 @@ import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts
 import type { DatasetKind } from "./model.ts"
 
 /**
- * Ingestion as a service (decisions, "Number directory"): brings published files into the database and remembers what
- * was ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on
- * answering; `layerInThread` works where it is called, for a command that has nothing else to do. Both need
- * `SqlClient`.
+ * Ingestion as a service (docs/directory.md, 6): brings published files into the database and remembers what was
+ * ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on answering;
+ * `layerInThread` works where it is called, for a command that has nothing else to do. Both need `SqlClient`.
  */
 export class Ingestions extends Context.Service<
   Ingestions,

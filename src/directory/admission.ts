@@ -4,9 +4,8 @@ import type { Removals } from "./difference.ts"
 import { type DatasetKind, datasetKinds } from "./model.ts"
 
 /**
- * Which good files are taken without a word from the operator (decisions, "Number directory"): none that is older than
- * what is in force, and none that removes more than a small share. Whoever means it says so and how many. Needs
- * `SqlClient`.
+ * Which good files are taken without a word from the operator (docs/directory.md, 6.4): none that is older than what is
+ * in force, and none that removes more than a small share. Whoever means it says so and how many. Needs `SqlClient`.
  */
 export interface Admission {
   /** Takes a file although a newer publication is in force. */

@@ -3,7 +3,7 @@ import { countries, exchangeStatuses, multipleCarriersOcn } from "./model.ts"
 
 /**
  * What an index knows beyond the records themselves: carriers, the states of carriers and area codes by majority, and
- * counts (decisions, "Number directory"). Pure; strings are numbers of the index's table, 0 for null.
+ * counts (docs/directory.md, 2). Pure; strings are numbers of the index's table, 0 for null.
  */
 
 /** A line of the carrier type list. */
@@ -30,7 +30,7 @@ export interface Given {
 /** Carriers that are worked out in one step. */
 const carriersPerStep = 512
 
-/** Country of a carrier that only the type list knows (decisions, "Number directory"). */
+/** Country of a carrier that only the type list knows (docs/directory.md, 2). */
 const listOnlyCountry = countries.indexOf("US")
 
 const assignedStatus = exchangeStatuses.indexOf("ASSIGNED")
@@ -187,7 +187,7 @@ export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
   return { ...columns, stateNames: Uint32Array.from(stateNames), stateCounts: Uint32Array.from(stateCounts) }
 }
 
-/** Counts over all records (number-directory.md, "Statistics record"). */
+/** Counts over all records (docs/directory.md, 3.5). */
 export const deriveCounts = ({ codes, strings }: Given, areaCodes: AreaCodeColumns): DirectoryCounts => {
   const byCountry = countries.map(() => 0)
   const byStatus = exchangeStatuses.map(() => 0)

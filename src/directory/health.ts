@@ -1,6 +1,5 @@
 /**
- * The health record (decisions, "Number directory"), and in words why it is not the best one. Needs `Directory` and
- * `Health`.
+ * The health record (docs/directory.md, 3.6), and in words why it is not the best one. Needs `Directory` and `Health`.
  */
 import { Clock, Effect } from "effect"
 import { Health } from "../platform/Health.ts"

@@ -17,9 +17,9 @@ import {
 } from "./ingestionSchema.ts"
 
 /**
- * Puts one file into the database (decisions, "Number directory": ingestion): its records stream into a temporary
- * table, the database works out what they add, change and remove, and applies just that, with a line of history and a
- * notice to every node, in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
+ * Puts one file into the database (docs/directory.md, 6.2: ingestion): its records stream into a temporary table, the
+ * database works out what they add, change and remove, and applies just that, with a line of history and a notice to
+ * every node, in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
  */
 export interface IngestOptions extends Admission {
   /** Works out the difference and stores nothing. */

@@ -4,9 +4,8 @@ import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./file
 import { datasetKinds } from "./model.ts"
 
 /**
- * What an ingestion reports while it runs, how it ends, and what is remembered of it (number-directory.md, "Health
- * record" and "Statistics record"; decisions, "Number directory"). The command line, the admin API and the worker
- * thread speak in these shapes. Times are ISO 8601 in UTC.
+ * What an ingestion reports while it runs, how it ends, and what is remembered of it (docs/directory.md, 3.6 and 3.5).
+ * The command line, the admin API and the worker thread speak in these shapes. Times are ISO 8601 in UTC.
  */
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))

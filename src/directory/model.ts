@@ -1,7 +1,6 @@
 /**
- * The records of the number directory as the files give them, after reading and before indexing
- * (number-directory.md, "Resources and their fields"; the decisions on status and pseudo values).
- * Readers of files produce them, the store keeps them, the index answers from them.
+ * The records of the number directory as the files give them, after reading and before indexing (docs/directory.md, 3
+ * on status and pseudo values). Readers of files produce them, the store keeps them, the index answers from them.
  */
 
 /** Countries covered; US territories count as `US`. */

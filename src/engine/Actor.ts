@@ -1,11 +1,12 @@
 /**
- * Definition of actors: pure rules with schemas around them (architecture, "Rules are pure"). No Effect, no clock, no randomness inside:
- * the same functions run in production, in the library and in the simulator. Needs no service.
+ * Definition of actors: pure rules with schemas around them (docs/architecture.md, "The way of a command"). No Effect,
+ * no clock, no randomness inside: the same functions run in production, in the library and in the simulator. Needs no
+ * service.
  */
 import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"
 
-/** A public event as part of a decision (platform-api.md, "Event"); its id and time come from the frame. */
+/** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. */
 export interface PublicEvent {
   /** Dotted type, such as `telco.lookup.completed`. */
   readonly type: string

@@ -1,7 +1,7 @@
 /**
- * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle actors
- * can leave memory (architecture, rules 9 and 10). Holds nothing that the log up to the checkpoint did not decide.
- * Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
+ * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle
+ * actors can leave memory (docs/architecture.md, rules 9 and 10). Holds nothing that the log up to the checkpoint did
+ * not decide. Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
 import type { ActorAddress } from "./address.ts"
@@ -68,7 +68,7 @@ export interface CheckpointWrite {
   readonly rows: Iterable<ActorRow>
 }
 
-/** A deployment: one database and the logs that belong to it (architecture, rule 18). */
+/** A deployment: one database and the logs that belong to it (docs/architecture.md, rule 18). */
 export interface Deployment {
   /** Made once, with the database, and written to every log of the deployment. */
   readonly id: string

@@ -1,8 +1,9 @@
 /**
- * The port of the log: one append-only, fenced, fsynced log per partition, the only truth (architecture, rules 1, 2, 9, 14).
- * The port is low: a single publish attempt and what the server said to it, reads from the leader, the log's ends. What an
- * answer means (committed, fenced, send again) is decided by the engine (`append.ts`), so that a simulated log can give
- * every answer and the real rule is exercised. Implementations: `JournalMemory.ts` here, JetStream under `src/nats`.
+ * The port of the log: one append-only, fenced, fsynced log per partition, the only truth (docs/architecture.md, rules
+ * 1, 2, 9, 14). The port is low: a single publish attempt and what the server said to it, reads from the leader, the
+ * log's ends. What an answer means (committed, fenced, send again) is decided by the engine (`append.ts`), so that a
+ * simulated log can give every answer and the real rule is exercised. Implementations: `JournalMemory.ts` here,
+ * JetStream under `src/nats`.
  */
 import { Context, Data, type Effect, type Scope, type Stream } from "effect"
 

@@ -1,8 +1,9 @@
 /**
- * The port of placement: which partitions this process runs (architecture, "Placement", rule 4). Placement keeps two owners apart
- * in the normal case; it is no mutual exclusion in time, the journal's fence is what protects the log.
- * Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a deployment-wide advisory
- * lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton whose `run` is `serve`).
+ * The port of placement: which partitions this process runs (docs/architecture.md, "Placement", rule 4). Placement
+ * keeps two owners apart in the normal case; it is no mutual exclusion in time, the journal's fence is what protects
+ * the log. Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a
+ * deployment-wide advisory lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton
+ * whose `run` is `serve`).
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 

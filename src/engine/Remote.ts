@@ -1,6 +1,7 @@
 /**
- * The port of asks between processes: a request to the owner of a partition (architecture, "Placement"). Bytes in, bytes out; what
- * they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to `ask.<partition>` under `src/nats`.
+ * The port of asks between processes: a request to the owner of a partition (docs/architecture.md, "Placement"). Bytes
+ * in, bytes out; what they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to
+ * `ask.<partition>` under `src/nats`.
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 

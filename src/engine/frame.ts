@@ -1,5 +1,6 @@
 /**
- * The codec of frames: what one drain decided, as one message of the log (architecture, rule 8). JSON, readable with the `nats` tool:
+ * The codec of frames: what one drain decided, as one message of the log (docs/architecture.md, rule 8). JSON, readable
+ * with the `nats` tool:
  *
  *     {"v":1,"e":epoch,"n":number,"t":now,"p":"sha256 of the previous frame's bytes","s":highest signal sequence,
  *      "k":[["kind",version],…],"a":[[kind index,"organization","key"],…],"r":[[actor index,fact] or [actor index,null,event],…]}

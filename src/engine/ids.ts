@@ -1,6 +1,7 @@
 /**
- * Ids derived from a place in the log instead of drawn at random, so that deciding stays pure (architecture, rule 8). UUIDv8: 16 bits
- * partition, 32 bits epoch, 44 bits frame number, 2 bits kind, 12 bits command of the drain, 16 bits index. Pure.
+ * Ids derived from a place in the log instead of drawn at random, so that deciding stays pure (docs/architecture.md,
+ * rule 8). UUIDv8: 16 bits partition, 32 bits epoch, 44 bits frame number, 2 bits kind, 12 bits command of the drain,
+ * 16 bits index. Pure.
  */
 
 /** What an id names. Two of different kinds are never equal. */

@@ -1,4 +1,7 @@
-/** The engine's bounds, each a named constant (architecture, rules 2, 3, 6 to 10 and 13). Those that an embedder may change are in `EngineConfig`. */
+/**
+ * The engine's bounds, each a named constant (docs/architecture.md, rules 2, 3, 6 to 10 and 13). Those that an embedder
+ * may change are in `EngineConfig`.
+ */
 
 /** Commands a partition's mailbox holds. */
 export const mailboxCapacity = 8192
@@ -81,7 +84,10 @@ export const clockBehindMillis = 60_000
 export const maximumFences = 3
 export const fenceWindowMillis = 60_000
 
-/** Deadlines of calls to the database (architecture, rule 16): small reads, a batch of rows, a whole checkpoint, a reactor's transaction. */
+/**
+ * Deadlines of calls to the database (docs/architecture.md, rule 16): small reads, a batch of rows, a whole checkpoint,
+ * a reactor's transaction.
+ */
 export const lookupDeadlineMillis = 5_000
 export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000

@@ -1,7 +1,7 @@
 /**
- * The event log (platform-api.md, "Delivery"; decisions, "Events and webhooks"): every event of an organization for 30 days, as it was delivered,
- * byte for byte. It is a projection, so eventually consistent, normally under a second. Needs `SqlClient`, `Cursors` and `EventWakeups`; appending
- * needs `DayPartitions` too.
+ * The event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte for
+ * byte. It is a projection, so eventually consistent, normally under a second. Needs `SqlClient`, `Cursors` and
+ * `EventWakeups`; appending needs `DayPartitions` too.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

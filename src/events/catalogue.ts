@@ -1,7 +1,7 @@
 /**
- * The event catalogue: every type with its service, payload and an example (platform-api.md, "Event types"; decisions, "Senders and
- * tiers", "Events and webhooks"). Rules emit through `publicEvent`, which validates the payload. Types that the documents name without
- * a payload stand in `namedTypes`: they can be subscribed to, and move into the catalogue with what emits them. Pure.
+ * The event catalogue: every type with its service, payload and an example (docs/platform.md, 5.2). Rules emit through
+ * `publicEvent`, which validates the payload. Types that the documents name without a payload stand in `namedTypes`:
+ * they can be subscribed to, and move into the catalogue with what emits them. Pure.
  */
 import { Schema } from "effect"
 import type { PublicEvent } from "../engine/Actor.ts"
@@ -186,8 +186,9 @@ export const checkData = <Type extends CataloguedType>(type: Type, data: unknown
   checks.get(type)!(data) as DataOf<Type>
 
 /**
- * An event for a decision (`Actor.decided({ events })`). Throws when the payload is not what the catalogue says: that is a fault of the
- * rule, and fails its command alone (architecture, rule 12). `livemode` is false for what a test key caused.
+ * An event for a decision (`Actor.decided({ events })`). Throws when the payload is not what the catalogue says: that
+ * is a fault of the rule, and fails its command alone (docs/architecture.md, rule 12). `livemode` is false for what a
+ * test key caused.
  */
 export const publicEvent = <Type extends CataloguedType>(
   type: Type,

@@ -1,18 +1,18 @@
 /**
- * An event as it is recorded, listed and delivered (platform-api.md, "Event (as delivered)"). It is part of the decision that
- * caused it: the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
+ * An event as it is recorded, listed and delivered (docs/platform.md, 5.1). It is part of the decision that caused it:
+ * the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
  */
 import { Schema } from "effect"
 import type { EventRecord } from "../engine/records.ts"
 
-/** The services that events originate from (platform-api.md, "Event (as delivered)"). */
+/** The services that events originate from (docs/platform.md, 5.1). */
 export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
 export type EventService = (typeof eventServices)[number]
 
 /** What `eventId` begins with; a UUID follows. */
 export const eventIdPrefix = "evt_"
 
-/** How long events are kept in the event log, and how far back a replay reaches (platform-api.md, "Other"). */
+/** How long events are kept in the event log, and how far back a replay reaches (docs/platform.md, 5.4). */
 export const eventRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 /** The longest event type and the longest pattern, in characters. */

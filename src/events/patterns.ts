@@ -1,5 +1,5 @@
 /**
- * Patterns of event types (platform-api.md, "Patterns in enabled_events"; decisions, "Events and webhooks"). Pure, needs no service.
+ * Patterns of event types (docs/platform.md, 5.3). Pure, needs no service.
  *
  * - `*` matches every event.
  * - `x.*` matches every type that begins with `x.` and, where `x` is a service, every event of that service: `platform.*` covers

@@ -35,7 +35,7 @@ const integerParameters: Record<string, Record<string, unknown>> = {
   until: { type: "integer", minimum: 0 }
 }
 
-/** Page size of lists with cursors (decisions, "Status codes and bodies"). */
+/** Page size of lists with cursors (docs/platform.md, 3.4). */
 const cursorPageLimit = { ...integerParameters.limit, default: defaultCursorPageSize }
 
 const headers = {

@@ -1,13 +1,13 @@
 /**
  * Schemas of query and path parameters whose faults read well: a failing check's message says what was expected, and
  * the edge puts the parameter's name and the given text before it. Integers are plain decimal digits; nothing is
- * clamped (decisions, "Status codes and bodies").
+ * clamped (docs/platform.md, 3.3).
  */
 import { Schema, SchemaGetter } from "effect"
 
-/** Page size of the directory's lists (number-directory.md, "Limits"). */
+/** Page size of the directory's lists (docs/directory.md, 5). */
 export const defaultPageSize = 50
-/** Largest page of any list (number-directory.md, "Limits"; decisions). */
+/** Largest page of any list (docs/directory.md, 5). */
 export const maximumPageSize = 100
 /** Longest quotation of a caller's text in a message, in characters. */
 const quotedLength = 64

@@ -50,7 +50,8 @@ export const makeNodeServer = (): FrontedServer => {
     headersTimeout: headersTimeoutMillis,
     requestTimeout: requestTimeoutMillis,
     keepAliveTimeout: keepAliveTimeoutMillis,
-    // Node's own refusal has neither a body nor a request id, and the Host header changes nothing (decisions).
+    // Node's own refusal has neither a body nor a request id, and the Host header changes nothing (docs/platform.md,
+    // 1.1).
     requireHostHeader: false,
     // Nothing is upgraded here: such a request is one like any other, and no bare refusal of another protocol's body.
     shouldUpgradeCallback: () => false

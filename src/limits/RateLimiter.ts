@@ -1,8 +1,8 @@
 /**
- * `RateLimiter`: how many requests a key may make per clock window (platform-api.md, "Platform request rate"). Time comes from
- * the Clock. `layerMemory` counts in this process and needs nothing else; the same interface stands before a limiter
- * elsewhere, which may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
- * Decision, `admit` turns it into `RateLimited` for callers who want to stop there.
+ * `RateLimiter`: how many requests a key may make per clock window (docs/platform.md, 3.1). Time comes from the Clock.
+ * `layerMemory` counts in this process and needs nothing else; the same interface stands before a limiter elsewhere,
+ * which may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a Decision,
+ * `admit` turns it into `RateLimited` for callers who want to stop there.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { InvalidArgument, LimiterFull, type LimiterUnreachable, RateLimited } from "./errors.ts"

@@ -1,8 +1,8 @@
 /**
- * The request rate as an actor of the engine's limiter lane (architecture, rule 15): decided on arrival, without facts, its
- * state in memory only. Plan and custom limit are facts of the organization, which the lane reads and hands in with each
- * command. A restart or a move starts the window anew, as decisions say. `initial`, `decide` and `keepUntil` are what a lane
- * asks for; needs no engine.
+ * The request rate as an actor of the engine's limiter lane (docs/architecture.md, rule 15): decided on arrival,
+ * without facts, its state in memory only. Plan and custom limit are facts of the organization, which the lane reads
+ * and hands in with each command. A restart or a move starts the window anew, as decisions say. `initial`, `decide` and
+ * `keepUntil` are what a lane asks for; needs no engine.
  */
 import { Schema } from "effect"
 import { InvalidArgument } from "./errors.ts"

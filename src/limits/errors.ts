@@ -14,7 +14,7 @@ export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("Inva
   message: Schema.String
 }) {}
 
-/** The request is over the limit of its key and was not counted (platform-api.md, "Platform request rate"). */
+/** The request is over the limit of its key and was not counted (docs/platform.md, 3.1). */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   /** Requests per window. */
   limit: Schema.Int,

@@ -1,9 +1,9 @@
 /**
- * The request rate rule (platform-api.md, "Platform request rate"; decisions, the same heading): a fixed window that
- * lies on the clock, by default the UTC minute. A request that passes is counted, one that does not is not.
- * Pure: the time comes in as an argument, nothing is kept. `makeMemory` and the limiter's actor count by these functions.
- * Time never runs backwards in a window's state: under a clock that was set back the later window stays in force until
- * the clock is there again, so that setting a clock grants nothing.
+ * The request rate rule (docs/platform.md, 3.1): a fixed window that lies on the clock, by default the UTC minute. A
+ * request that passes is counted, one that does not is not. Pure: the time comes in as an argument, nothing is kept.
+ * `makeMemory` and the limiter's actor count by these functions. Time never runs backwards in a window's state: under a
+ * clock that was set back the later window stays in force until the clock is there again, so that setting a clock
+ * grants nothing.
  */
 import { InvalidArgument } from "./errors.ts"
 

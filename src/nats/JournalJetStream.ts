@@ -1,6 +1,7 @@
 /**
- * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader (architecture, rules 1, 2 and
- * 14). Says what the server answered and no more; what that means is the engine's (`append.ts`). Needs `NatsConnection`.
+ * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader
+ * (docs/architecture.md, rules 1, 2 and 14). Says what the server answered and no more; what that means is the engine's
+ * (`append.ts`). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
 import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"

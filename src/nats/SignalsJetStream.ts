@@ -1,7 +1,7 @@
 /**
  * External signals on JetStream: published to `signal.<organization>.<kind>`, stored by the stream itself under
- * `signals.<partition>.<organization>.<kind>`, because its subject transform computes the same partition as the engine (architecture,
- * "External signals"). Needs `NatsConnection`.
+ * `signals.<partition>.<organization>.<kind>`, because its subject transform computes the same partition as the engine
+ * (docs/architecture.md, "External signals"). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
 import { Context, Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"

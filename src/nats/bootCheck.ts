@@ -1,6 +1,6 @@
 /**
- * What a NATS server has to be before the engine rests on it: new enough, with JetStream, with room for a frame, and not
- * visibly acknowledging before it has synced (architecture, rule 14). Needs no service.
+ * What a NATS server has to be before the engine rests on it: new enough, with JetStream, with room for a frame, and
+ * not visibly acknowledging before it has synced (docs/architecture.md, rule 14). Needs no service.
  */
 import { type JetStreamApiError, jetstreamManager } from "@nats-io/jetstream"
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
@@ -8,7 +8,7 @@ import { Effect, Option, Schedule, Schema } from "effect"
 import { NatsPayloadTooSmall, NatsTooOld, NatsUnreachable, NatsWeakSync, NatsWithoutJetStream } from "./errors.ts"
 import { isOldNats } from "./version.ts"
 
-/** A frame of at most 512 KiB and its headers (architecture, rule 8), rounded up generously. */
+/** A frame of at most 512 KiB and its headers (docs/architecture.md, rule 8), rounded up generously. */
 export const NEEDED_PAYLOAD_BYTES = 576 * 1024
 
 /**

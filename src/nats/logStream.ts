@@ -1,6 +1,6 @@
 /**
- * The stream that holds one partition's log: its settings (architecture, rule 14), and the sentence for an operator when a stream that is
- * there offers less. Needs `JetStreamApi`.
+ * The stream that holds one partition's log: its settings (docs/architecture.md, rule 14), and the sentence for an
+ * operator when a stream that is there offers less. Needs `JetStreamApi`.
  */
 import { Effect } from "effect"
 import { JournalRefused, JournalUnavailable } from "../engine/Journal.ts"

@@ -1,6 +1,7 @@
 /**
- * A look at the streams of a deployment's logs before any of them is opened: which are there, and whether the store has room for the others, since the
- * server sets aside every log's bound (architecture, rule 14). Makes and changes nothing. Needs `Requests`.
+ * A look at the streams of a deployment's logs before any of them is opened: which are there, and whether the store has
+ * room for the others, since the server sets aside every log's bound (docs/architecture.md, rule 14). Makes and changes
+ * nothing. Needs `Requests`.
  */
 import { Effect, Option, Schema } from "effect"
 import { JournalRefused, JournalUnavailable, type LogFound } from "../engine/Journal.ts"

@@ -1,7 +1,7 @@
 /**
- * API keys in PostgreSQL (decisions, "Tenancy, keys, scopes"): made at random, shown once, stored as SHA-256 only.
- * Revoking one announces it to every node in the transaction of the change, so no node trusts it a second longer.
- * Needs `SqlClient`, `Notifications` and `Organizations`.
+ * API keys in PostgreSQL (docs/platform.md, 2.3): made at random, shown once, stored as SHA-256 only. Revoking one
+ * announces it to every node in the transaction of the change, so no node trusts it a second longer. Needs `SqlClient`,
+ * `Notifications` and `Organizations`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -2,7 +2,7 @@
  * Tells who a key is. Warm look-ups are a digest and a map look-up, no database round trip; misses share one look-up a
  * key and at most 32 are in flight. A change of a key is announced by PostgreSQL and drops it from the map at once;
  * while that channel is down an entry lives five seconds, and after it everything is looked up anew, because an
- * announcement may have been missed (decisions, "Tenancy, keys, scopes"). Needs `ApiKeys` and `Notifications`.
+ * announcement may have been missed (docs/platform.md, 2.3). Needs `ApiKeys` and `Notifications`.
  */
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
 import { Notifications } from "../postgres/Notifications.ts"

@@ -1,7 +1,7 @@
 /**
  * Cursors of lists: opaque, signed with a secret of the database, good on every node and for the list they were made
- * for. A forged, foreign or damaged one is refused (decisions: 400), so a handler can trust the position it decodes.
- * Needs `SqlClient` once, at start.
+ * for. A forged, foreign or damaged one is refused (docs/platform.md, 3.4: 400), so a handler can trust the position it
+ * decodes. Needs `SqlClient` once, at start.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Context, Data, Effect, Layer, Option } from "effect"
@@ -16,7 +16,7 @@ export interface Position {
 /** The cursor was not made here for this list. */
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly cursor: string }> {}
 
-/** Page size of cursor lists where the request gives none (decisions, "Status codes and bodies"). */
+/** Page size of cursor lists where the request gives none (docs/platform.md, 3.4). */
 export const defaultCursorPageSize = 25
 
 /** Longest cursor that is looked at, in characters. */

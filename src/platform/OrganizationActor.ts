@@ -1,6 +1,6 @@
 /**
  * The organization as an actor: its plans and limits are facts of the log, the columns in PostgreSQL their projection
- * (architecture, "One picture"; decisions, "Tenancy, keys, scopes"). Other actors of the organization read its state.
+ * (docs/architecture.md, "The way of a command"). Other actors of the organization read its state.
  */
 import { Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"

@@ -1,7 +1,6 @@
 /**
- * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient` and
- * `OrganizationPlans`. The same service serves the
- * admin API and the command line, so an organization is made by one piece of code whoever asks.
+ * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The same service
+ * serves the admin API and the command line, so an organization is made by one piece of code whoever asks.
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

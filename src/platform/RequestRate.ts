@@ -1,9 +1,8 @@
 /**
- * The platform's request rate (platform-api.md, "Platform request rate"; decisions, the same heading): one limiter an
- * organization over all its keys, in the engine's limiter lane, which answers from memory and is not evicted within its
- * window. A plan change keeps the count, because plan and limits are read from the organization's facts at each decision.
- * When the owner cannot be reached within 250 ms the request passes and is counted as let through: the request rate fails
- * open. Needs `Engine`.
+ * The platform's request rate (docs/platform.md, 3.1): one limiter an organization over all its keys, in the engine's
+ * limiter lane, which answers from memory and is not evicted within its window. A plan change keeps the count, because
+ * plan and limits are read from the organization's facts at each decision. When the owner cannot be reached within 250
+ * ms the request passes and is counted as let through: the request rate fails open. Needs `Engine`.
  */
 import { Context, Effect, type Exit, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"
@@ -15,7 +14,7 @@ import type { Decision } from "../limits/rules.ts"
 import type { PlatformPlan, Principal } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 
-/** How long a request waits for its limiter before it passes uncounted (decisions, "Platform request rate"). */
+/** How long a request waits for its limiter before it passes uncounted (docs/platform.md, 3.1). */
 export const limiterTimeoutMillis = 250
 
 /**

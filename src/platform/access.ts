@@ -26,8 +26,8 @@ export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principa
 ) {}
 
 /**
- * The scopes an endpoint asks for, of which a key must have one; none where it asks for none (platform-api.md, "Authentication";
- * decisions). The first is the one that a refusal names.
+ * The scopes an endpoint asks for, of which a key must have one; none where it asks for none (docs/platform.md, 2.5).
+ * The first is the one that a refusal names.
  */
 export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("sluice/platform/RequiredScopes", {
   defaultValue: () => []
@@ -35,20 +35,20 @@ export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("sluice/pl
 
 /**
  * The number directory's: a key with the service `directory`, in `Authorization: Bearer`, `X-API-Key` or `?apiKey=`;
- * the first form present decides (number-directory.md, "Authentication").
+ * the first form present decides (docs/platform.md, 2.4).
  */
 export class DirectoryAccess extends HttpApiMiddleware.Service<DirectoryAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/DirectoryAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** Telco's: a key with the service `telco` (platform-api.md, "Authentication"). Errors as in the directory. */
+/** Telco's: a key with the service `telco` (docs/platform.md, 2.5). Errors as in the directory. */
 export class TelcoAccess extends HttpApiMiddleware.Service<TelcoAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/TelcoAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** The webhook endpoints': a key with the endpoint's scope (platform-api.md, "Authentication"), whatever its services. */
+/** The webhook endpoints': a key with the endpoint's scope (docs/platform.md, 2.5), whatever its services. */
 export class WebhooksAccess extends HttpApiMiddleware.Service<WebhooksAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/WebhooksAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }

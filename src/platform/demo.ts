@@ -1,6 +1,6 @@
 /**
- * The organization `demo` of a first start (decisions, "Tenancy, keys, scopes"): plan `team`, send plan `enterprise`, one
- * key for all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
+ * The organization `demo` of a first start (docs/platform.md, 2.7): plan `team`, send plan `enterprise`, one key for
+ * all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
  */
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on requests that create (decisions, "Status codes and bodies"): a repeat with the same key and body
- * answers what the first one made, another body under the same key is a conflict.
+ * `Idempotency-Key` on requests that create (docs/platform.md, 3.2): a repeat with the same key and body answers what
+ * the first one made, another body under the same key is a conflict.
  */
 import { hash } from "node:crypto"
 import { Data, Schema } from "effect"

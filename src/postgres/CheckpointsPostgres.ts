@@ -1,6 +1,7 @@
 /**
- * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a newer row of the same
- * actor is covered by the second-newest checkpoint (architecture, rule 9). Needs `SqlClient` and the tables of `engineTables.ts`.
+ * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a
+ * newer row of the same actor is covered by the second-newest checkpoint (docs/architecture.md, rule 9). Needs
+ * `SqlClient` and the tables of `engineTables.ts`.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"

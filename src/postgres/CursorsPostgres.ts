@@ -1,7 +1,7 @@
 /**
- * Reactors' cursors in PostgreSQL: the SQL effects of a batch and the cursor's move are one transaction, and the move is a
- * compare-and-set, so that a zombie rolls back (architecture, rule 11). Needs `SqlClient`, the one that the effects use, and the tables of
- * `engineTables.ts`.
+ * Reactors' cursors in PostgreSQL: the SQL effects of a batch and the cursor's move are one transaction, and the move
+ * is a compare-and-set, so that a zombie rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one that
+ * the effects use, and the tables of `engineTables.ts`.
  */
 import { Cause, Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"

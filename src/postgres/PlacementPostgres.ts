@@ -1,6 +1,7 @@
 /**
- * The placement of one machine: this process runs all partitions, and a lock of the database sees to it that no second one does
- * (architecture, rule 4: two `serve` on one database is the likeliest double owner). The lock is no fence; the log's is. Needs `PgClient`.
+ * The placement of one machine: this process runs all partitions, and a lock of the database sees to it that no second
+ * one does (docs/architecture.md, rule 4: two `serve` on one database is the likeliest double owner). The lock is no
+ * fence; the log's is. Needs `PgClient`.
  */
 import { Clock, Duration, Effect, Exit, FiberSet, Layer, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql"

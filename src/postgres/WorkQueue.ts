@@ -1,8 +1,9 @@
 /**
- * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until its outcome is recorded: at
- * least once (architecture, rule 11). A job waits in a group, which is what is served fairly and may stand still (an endpoint, a sender), and in
- * a lane of it, which is what has capacity of its own (first attempts beside retries). Every operation is one statement for many jobs.
- * Needs `SqlClient` and a table made by `createWorkQueue` (`workQueueTable.ts`).
+ * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until
+ * its outcome is recorded: at least once (docs/architecture.md, rule 11). A job waits in a group, which is what is
+ * served fairly and may stand still (an endpoint, a sender), and in a lane of it, which is what has capacity of its own
+ * (first attempts beside retries). Every operation is one statement for many jobs. Needs `SqlClient` and a table made
+ * by `createWorkQueue` (`workQueueTable.ts`).
  *
  * A job is taken for a time, and its `due_at` is simply the end of that time: who dies with it does not have to be noticed. An outcome
  * counts only for the attempt that it belongs to (`where attempts = n`), so a late one changes nothing.

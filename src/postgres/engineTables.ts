@@ -1,6 +1,6 @@
 /**
- * The tables of the engine's adapters: checkpoints, cursors, parked records. Nothing in them is needed beyond the checkpoint that the log
- * continues from (architecture, rule 1). Run as a migration. Needs `SqlClient`.
+ * The tables of the engine's adapters: checkpoints, cursors, parked records. Nothing in them is needed beyond the
+ * checkpoint that the log continues from (docs/architecture.md, rule 1). Run as a migration. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

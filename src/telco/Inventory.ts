@@ -1,5 +1,6 @@
 /**
- * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `Cursors`.
+ * Organizations' own numbers (docs/platform.md, 4.4): imported by operators, looked at by lookups and searches. Needs
+ * `SqlClient` and `Cursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,4 +1,7 @@
-/** The table of organizations' numbers (decisions, "Telco"): reference data that operators import, so it is in PostgreSQL only. */
+/**
+ * The table of organizations' numbers (docs/platform.md, 4.4): reference data that operators import, so it is in
+ * PostgreSQL only.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

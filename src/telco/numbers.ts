@@ -1,5 +1,6 @@
 /**
- * Telephone numbers as people write them (decisions, "Telco"): 10 digits, optionally +1 or 1 before them, punctuation ignored. Pure.
+ * Telephone numbers as people write them (docs/platform.md, 4.1): 10 digits, optionally +1 or 1 before them,
+ * punctuation ignored. Pure.
  */
 
 /** The longest text that is looked at, in characters. */

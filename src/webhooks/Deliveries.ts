@@ -1,7 +1,7 @@
 /**
- * Deliveries for whoever asks by HTTP (decisions, "Events and webhooks"): what was sent to an endpoint, what it missed while it was Paused or
- * Disabled, a delivery sent once more, and how many events a replay sends. The rows are the reactor's and the dispatcher's. Needs `SqlClient`,
- * `Engine` and `Cursors`.
+ * Deliveries for whoever asks by HTTP (docs/platform.md, 7.7): what was sent to an endpoint, what it missed while it
+ * was Paused or Disabled, a delivery sent once more, and how many events a replay sends. The rows are the reactor's and
+ * the dispatcher's. Needs `SqlClient`, `Engine` and `Cursors`.
  */
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

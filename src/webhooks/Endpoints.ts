@@ -1,7 +1,8 @@
 /**
- * Webhook endpoints for whoever asks by HTTP (platform-api.md, "Webhooks"; decisions, "Events and webhooks"). Each read and change is a
- * question to the endpoint's actor, so that everyone reads what he wrote; only when and how the last delivery went comes from its row in
- * PostgreSQL, soon after. Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
+ * Webhook endpoints for whoever asks by HTTP (docs/platform.md, 6). Each read and change is a question to the
+ * endpoint's actor, so that everyone reads what he wrote; only when and how the last delivery went comes from its row
+ * in PostgreSQL, soon after. Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and
+ * `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

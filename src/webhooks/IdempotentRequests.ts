@@ -1,7 +1,8 @@
 /**
- * Requests with an `Idempotency-Key` (decisions, "Status codes and bodies"): the first one's answer is kept for a day and given to every
- * repeat. What the first one chose at random is kept before it acts, so that a repeat after an unknown outcome acts with the same ids, and what
- * was already decided is not decided twice. Answers are sealed, because they may show a secret. Needs `SqlClient` and `WebhookSecrets`.
+ * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): the first one's answer is kept for a day and given to
+ * every repeat. What the first one chose at random is kept before it acts, so that a repeat after an unknown outcome
+ * acts with the same ids, and what was already decided is not decided twice. Answers are sealed, because they may show
+ * a secret. Needs `SqlClient` and `WebhookSecrets`.
  */
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"

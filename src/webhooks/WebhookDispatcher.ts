@@ -1,9 +1,9 @@
 /**
- * Delivers events to webhook endpoints (decisions, "Events and webhooks"): at least once, each endpoint for itself, so that a slow or dead one
- * takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the store where they wait, were to be
- * retried, or were left by a crash. When its scope ends it lets attempts in flight end for a bounded time and gives the rest back. Its
- * ports (`dispatchPorts.ts`) are arguments of `make`; `layer` has the platform's and needs `Engine`, `SqlClient`, `DispatchFeed`,
- * `SigningSecrets`.
+ * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, each endpoint for itself, so that a slow
+ * or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
+ * store where they wait, were to be retried, or were left by a crash. When its scope ends it lets attempts in flight
+ * end for a bounded time and gives the rest back. Its ports (`dispatchPorts.ts`) are arguments of `make`; `layer` has
+ * the platform's and needs `Engine`, `SqlClient`, `DispatchFeed`, `SigningSecrets`.
  */
 import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"

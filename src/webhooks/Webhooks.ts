@@ -1,7 +1,8 @@
 /**
- * Webhooks for whoever embeds the dispatcher alone, without PostgreSQL, NATS or an engine: endpoints and events are handed in, what is delivered
- * how and when is what the platform does (decisions, "Events and webhooks"): signatures, retries, pauses. Everything is in memory, bounded,
- * and gone with the process. `layerMemory` needs nothing; event types are one's own.
+ * Webhooks for whoever embeds the dispatcher alone, without PostgreSQL, NATS or an engine: endpoints and events are
+ * handed in, what is delivered how and when is what the platform does (docs/platform.md, 7): signatures, retries,
+ * pauses. Everything is in memory, bounded, and gone with the process. `layerMemory` needs nothing; event types are
+ * one's own.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Data, Effect, Layer, Result } from "effect"

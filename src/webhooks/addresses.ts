@@ -1,6 +1,7 @@
 /**
- * Which IP addresses a webhook may be delivered to: the public ones (decisions, "Events and webhooks", "Targets"). The ranges are those
- * of the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds. Pure, needs no service.
+ * Which IP addresses a webhook may be delivered to: the public ones (docs/platform.md, 6.9). The ranges are those of
+ * the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds. Pure, needs no
+ * service.
  */
 import { BlockList, isIP, isIPv4 } from "node:net"
 

@@ -1,7 +1,7 @@
 /**
- * The webhook endpoints' part of the API as an HttpApi group (platform-api.md, "Webhooks"; decisions, "Events and webhooks"): paths, bodies
- * and errors. An endpoint's own fields are written as in the document, with underscores; everything else like the rest of the platform.
- * Definitions only; `http.ts` implements them and the typed client shares them.
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, bodies and errors. An
+ * endpoint's own fields are written as in the document, with underscores; everything else like the rest of the
+ * platform. Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -14,7 +14,7 @@ import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "./deliveryMod
 import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "./endpointModel.ts"
 import { verifyText } from "./verifyText.ts"
 
-/** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
+/** The two sentences that the document gives for a URL (docs/platform.md, 6.3); nothing else is in their bodies. */
 export const urlRequired = "url is required"
 export const urlNotHttps = "Webhook URL must use HTTPS"
 

@@ -1,6 +1,7 @@
 /**
- * One attempt of a delivery, from its signature to its recorded outcome (decisions, "Events and webhooks"). What the endpoint's actor must
- * know it is told before the outcome is final in the store, so that a crash between the two tells it twice rather than never.
+ * One attempt of a delivery, from its signature to its recorded outcome (docs/platform.md, 7.4). What the endpoint's
+ * actor must know it is told before the outcome is final in the store, so that a crash between the two tells it twice
+ * rather than never.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
 import { type AskError, isRetryable } from "../engine/errors.ts"

@@ -1,6 +1,7 @@
 /**
- * A delivery as it is kept in PostgreSQL: one event for one endpoint, with its attempts (decisions, "Events and webhooks": "A delivery is…").
- * What the reactor, the dispatcher and the HTTP endpoints share about its row, its job in the work queue, and their names. Pure.
+ * A delivery as it is kept in PostgreSQL: one event for one endpoint, with its attempts (docs/platform.md, 7.1: "A
+ * delivery is…"). What the reactor, the dispatcher and the HTTP endpoints share about its row, its job in the work
+ * queue, and their names. Pure.
  */
 import { hash } from "node:crypto"
 import { Schema } from "effect"

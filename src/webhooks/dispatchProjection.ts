@@ -1,8 +1,8 @@
 /**
- * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch (decisions, "Events and webhooks"):
- * folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs, and hands over to the dispatcher what it can
- * begin with at once. The same records give the same rows, so that a second run changes nothing. Needs `SqlClient`, `DayPartitions`,
- * `DispatchFeed`, `SigningSecrets` and `EventAppend`.
+ * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch
+ * (docs/platform.md, 6.4): folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs,
+ * and hands over to the dispatcher what it can begin with at once. The same records give the same rows, so that a
+ * second run changes nothing. Needs `SqlClient`, `DayPartitions`, `DispatchFeed`, `SigningSecrets` and `EventAppend`.
  */
 import { Clock, Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"

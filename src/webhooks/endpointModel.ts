@@ -1,7 +1,7 @@
 /**
- * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and what can be told from the state alone
- * (platform-api.md, "Webhook endpoint"; decisions, "Events and webhooks"). Secrets are not in the log: the state names them by id, their
- * ciphertext is in PostgreSQL, as are times and statuses of deliveries. Pure.
+ * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and what can be told from the state
+ * alone (docs/platform.md, 6.1). Secrets are not in the log: the state names them by id, their ciphertext is in
+ * PostgreSQL, as are times and statuses of deliveries. Pure.
  */
 import { Result, Schema } from "effect"
 import { catalogue } from "../events/catalogue.ts"
@@ -15,7 +15,7 @@ export const maximumEndpoints = 50
 /** Consecutive failed deliveries that emit `platform.webhook.failing`. */
 export const failingAfterFailures = 5
 
-/** Consecutive failed deliveries that pause the endpoint (platform-api.md, "Other"). */
+/** Consecutive failed deliveries that pause the endpoint (docs/platform.md, 7.5). */
 export const pausedAfterFailures = 10
 
 /** How long the previous secret goes on signing after a rotation, unless the caller says otherwise, and at most. In seconds. */
@@ -248,7 +248,7 @@ export const signingSecretIds = (endpoint: Endpoint, now: number): ReadonlyArray
   return previousSecret !== null && now < previousSecret.until ? [secretId, previousSecret.secretId] : [secretId]
 }
 
-/** The event that a `TestRequested` of an endpoint is, made by a decision at `createdAt` (platform-api.md, "Test event payload"). */
+/** The event that a `TestRequested` of an endpoint is, made by a decision at `createdAt` (docs/platform.md, 6.5). */
 export const testEventOf = (
   endpointId: string,
   fact: Extract<EndpointFact, { readonly _tag: "TestRequested" }>,

@@ -1,7 +1,7 @@
 /**
- * The rules of webhook endpoints as actors of the engine (platform-api.md, "Webhook endpoint" under "States and transitions"; decisions,
- * "Events and webhooks"): one actor per endpoint, its key being the endpoint's id, and one per organization that knows their ids. Endpoints
- * are actors of their own because fifty of them with long URLs would not fit one actor's state. Pure.
+ * The rules of webhook endpoints as actors of the engine (docs/platform.md, 6.4): one actor per endpoint, its key being
+ * the endpoint's id, and one per organization that knows their ids. Endpoints are actors of their own because fifty of
+ * them with long URLs would not fit one actor's state. Pure.
  */
 import { Result, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"

@@ -20,7 +20,7 @@ import { IdempotentRequests, type Keep, type Once } from "./IdempotentRequests.t
 
 const shownOnce = "Store the signing secret now: it is shown this once."
 
-/** The list form (platform-api.md, "Webhook endpoint"). */
+/** The list form (docs/platform.md, 6.1). */
 const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): WebhookEndpoint => ({
   id,
   url: endpoint.url,

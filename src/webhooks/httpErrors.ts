@@ -1,6 +1,6 @@
 /**
- * What callers are told of the faults of webhook endpoints (platform-api.md, "Webhook errors"; decisions, "Status codes and bodies"): a fault
- * of the request or of the endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
+ * What callers are told of the faults of webhook endpoints (docs/platform.md, 6.3): a fault of the request or of the
+ * endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
  */
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"

@@ -1,7 +1,8 @@
 /**
- * What a batch of the log comes to: which events become deliveries to which endpoints, as they were at that place in the log (decisions, "Events
- * and webhooks"), which are skipped, and what the dispatcher of this process can begin with at once. The SQL reactor writes it into
- * PostgreSQL (`dispatchProjection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no clock.
+ * What a batch of the log comes to: which events become deliveries to which endpoints, as they were at that place in
+ * the log (docs/platform.md, 6.4), which are skipped, and what the dispatcher of this process can begin with at once.
+ * The SQL reactor writes it into PostgreSQL (`dispatchProjection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no
+ * clock.
  */
 import type { EventRecord, FactRecord } from "../engine/records.ts"
 import { type Event, encodeEvent, eventRetentionMillis, readEvent } from "../events/event.ts"

@@ -1,6 +1,7 @@
 /**
- * Replays in PostgreSQL: which events of the log one means, and the part of the SQL reactor that takes requested ones down. What a replay sends
- * is decided at its place in the log, behind all events of its interval (decisions, "Events and webhooks": `POST …/replay`). Needs `SqlClient`.
+ * Replays in PostgreSQL: which events of the log one means, and the part of the SQL reactor that takes requested ones
+ * down. What a replay sends is decided at its place in the log, behind all events of its interval (docs/platform.md,
+ * 6.7: `POST …/replay`). Needs `SqlClient`.
  */
 import { Context, Effect, Layer, Queue, Result } from "effect"
 import { SqlClient, type Statement } from "effect/sql"

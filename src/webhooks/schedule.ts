@@ -1,7 +1,7 @@
 /**
- * What an attempt of a delivery means and when the next one is due (decisions, "Events and webhooks": "A delivery is…", "A delivery
- * fails…"). A delivery is one event for one endpoint: a first attempt and at most five retries. Time and randomness come in as arguments,
- * so that simulations replay. Pure, needs no service.
+ * What an attempt of a delivery means and when the next one is due (docs/platform.md, 7.4: "A delivery is…", "A
+ * delivery fails…"). A delivery is one event for one endpoint: a first attempt and at most five retries. Time and
+ * randomness come in as arguments, so that simulations replay. Pure, needs no service.
  */
 import { Schema } from "effect"
 import { eventRetentionMillis } from "../events/event.ts"

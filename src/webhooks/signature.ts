@@ -1,6 +1,6 @@
 /**
- * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (platform-api.md, "Delivery headers",
- * "Signature rule"; decisions, "Events and webhooks"). Each attempt is signed anew. Needs no service and no Effect runtime.
+ * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (docs/platform.md, 7.2 and
+ * 7.3). Each attempt is signed anew. Needs no service and no Effect runtime.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
@@ -100,7 +100,7 @@ export interface DeliveryToSign {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** The headers of one attempt (platform-api.md, "Delivery headers"; Standard Webhooks). Throws as `sign` does. */
+/** The headers of one attempt (docs/platform.md, 7.2; Standard Webhooks). Throws as `sign` does. */
 export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<string, string>> => {
   const timestampSeconds = Math.floor(delivery.nowMillis / 1000)
   return {
@@ -210,7 +210,8 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
 }
 
 /**
- * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (platform-api.md, "Signature rule").
+ * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (docs/platform.md,
+ * 7.3).
  *
  * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation either of the two
  * fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in either direction; `Infinity` turns that

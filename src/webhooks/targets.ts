@@ -1,7 +1,8 @@
 /**
- * Where webhooks may be delivered to (decisions, "Events and webhooks", "Targets"): the rules of the URL, and the check of the address at
- * the moment of connecting. The address that was checked is the one that is connected to, so a name that changes its answer between
- * the two gains nothing. Whoever delivers calls `open` before it attempts a URL and connects with `lookup`; redirects must not be followed.
+ * Where webhooks may be delivered to (docs/platform.md, 6.9): the rules of the URL, and the check of the address at the
+ * moment of connecting. The address that was checked is the one that is connected to, so a name that changes its answer
+ * between the two gains nothing. Whoever delivers calls `open` before it attempts a URL and connects with `lookup`;
+ * redirects must not be followed.
  */
 import { lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -27,7 +28,7 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
 ])
 
-/** A URL that no endpoint may have. The message is what the caller is told (platform-api.md, "Webhook errors"). Terminal. */
+/** A URL that no endpoint may have. The message is what the caller is told (docs/platform.md, 6.3). Terminal. */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
   message: Schema.String

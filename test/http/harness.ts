@@ -69,7 +69,7 @@ export interface TestPlatform {
   readonly stop: () => Promise<Finished>
 }
 
-/** Requests, and checks what decisions ("Status codes and bodies") asks of every response. */
+/** Requests, and checks what docs/platform.md, 1.3 asks of every response. */
 export const request = async (url: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(hangMillis), redirect: "manual", ...init })
   const text = await response.text()

@@ -29,7 +29,7 @@ const required = ["NPA", "CO Code (NXX)", "Status", "Exchange Area", "Company", 
 /** Codes of an area code, 200 to 999. */
 const codesOfAreaCode = 800
 
-/** Decisions, "Number directory": a status not listed here is a malformed line. */
+/** docs/directory.md, 1.3: a status not listed here is a malformed line. */
 const statusOfCell: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["In Service", "ASSIGNED"],
   ["Assigned", "ASSIGNED"],

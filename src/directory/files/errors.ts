@@ -51,7 +51,7 @@ export type MalformedLines = typeof MalformedLines.Type
 export const refusals = ["NoRecords", "Truncated", "TooManyMalformed", "Changed"] as const
 export type Refusal = (typeof refusals)[number]
 
-/** A recognised file that must not replace what is stored (decisions, "Number directory": ingestion). */
+/** A recognised file that must not replace what is stored (docs/directory.md, 6.3: ingestion). */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   source: Schema.String,
   kind: Schema.Literals(datasetKinds),

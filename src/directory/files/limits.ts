@@ -11,7 +11,7 @@ export const lineLimitBytes = 8_192
 /** Malformed lines that a summary lists with number and reason; all are counted. */
 export const listedMalformedLimit = 100
 
-/** Share of malformed lines above which a file is refused (decisions, "Number directory"). */
+/** Share of malformed lines above which a file is refused (docs/directory.md, 6.3). */
 export const malformedShareLimit = 0.01
 
 /** Malformed lines whose record is remembered, a few times what the share of a whole published file allows. */

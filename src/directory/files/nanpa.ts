@@ -29,7 +29,7 @@ const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"]
 /** The rate center of codes without one. */
 const noRateCenter = "XXXXXXXXXX"
 
-/** `AS` assigned, `UA` unavailable (decisions, "Number directory": any other is a malformed line). */
+/** `AS` assigned, `UA` unavailable (docs/directory.md, 1.3: any other is a malformed line). */
 const statusOfUse: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["AS", "ASSIGNED"],
   ["UA", "RESERVED"]

@@ -81,7 +81,7 @@ const recognition = Effect.fnUntraced(function* (
  * it that is recognised and names the others. Temporary files and handles go when the scope closes.
  *
  * Fails with `SourceUnreadable`, or with `NotRecognized` when nothing in the source is a file of a known kind
- * (number-directory.md; decisions, "Number directory": ingestion).
+ * (docs/directory.md; docs/directory.md, 6.1: ingestion).
  */
 export const openSource = Effect.fn("directory.openSource")(function* (
   source: string

@@ -1,6 +1,7 @@
 /**
- * How actors come into a partition's memory beside its drains (architecture, rules 10 and 16): asked for in batches, with what waits for each of
- * them kept in order. A store that fails or hangs costs those who wait, and nobody else.
+ * How actors come into a partition's memory beside its drains (docs/architecture.md, rules 10 and 16): asked for in
+ * batches, with what waits for each of them kept in order. A store that fails or hangs costs those who wait, and nobody
+ * else.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { Unavailable } from "../errors.ts"

@@ -1,4 +1,7 @@
-/** When a checkpoint is due: after so many frames, bytes or changed actors, so that a log can be purged before it is full (architecture, rule 9). */
+/**
+ * When a checkpoint is due: after so many frames, bytes or changed actors, so that a log can be purged before it is
+ * full (docs/architecture.md, rule 9).
+ */
 
 /** Checkpoints are at most this part of a full log apart, because it is purged up to the second-newest. */
 const checkpointsPerLog = 8

@@ -1,6 +1,6 @@
 /**
- * A partition's core towards the checkpoints (architecture, rules 9 and 10): what is to be read from them, what was read, and the states that go into
- * the next one.
+ * A partition's core towards the checkpoints (docs/architecture.md, rules 9 and 10): what is to be read from them, what
+ * was read, and the states that go into the next one.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import type { Head } from "../frame.ts"

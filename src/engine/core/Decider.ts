@@ -1,7 +1,7 @@
 /**
- * Decides one command, signal or wake after the other against the drafts of a drain (architecture, rules 5, 8, 10, 12, 13, 17). What a rule
- * answers is checked before it counts, and a command that breaks its rule fails alone. What is decided waits here for the frame, or is
- * answered before it.
+ * Decides one command, signal or wake after the other against the drafts of a drain (docs/architecture.md, rules 5, 8,
+ * 10, 12, 13, 17). What a rule answers is checked before it counts, and a command that breaks its rule fails alone.
+ * What is decided waits here for the frame, or is answered before it.
  */
 import type { AnyActor, Decision } from "../Actor.ts"
 import { describe } from "../describe.ts"

@@ -1,6 +1,6 @@
 /**
- * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as followers will see them
- * (architecture, rule 5). The durable states are untouched until `commit`.
+ * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as
+ * followers will see them (docs/architecture.md, rule 5). The durable states are untouched until `commit`.
  */
 import type { Decision, PublicEvent } from "../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"

@@ -1,6 +1,7 @@
 /**
- * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one frame's worth of facts with the
- * replies that wait for it (architecture, rules 8, 10, 13, 19). Synchronous; afterwards `end`, `commit` or `abandon` ends it.
+ * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one
+ * frame's worth of facts with the replies that wait for it (docs/architecture.md, rules 8, 10, 13, 19). Synchronous;
+ * afterwards `end`, `commit` or `abandon` ends it.
  */
 import { describe } from "../describe.ts"
 import type { Head } from "../frame.ts"

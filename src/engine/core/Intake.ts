@@ -1,6 +1,7 @@
 /**
- * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once (architecture, rules 6, 13, 15). What
- * waits here is answered one way or the other, whatever becomes of the life.
+ * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once
+ * (docs/architecture.md, rules 6, 13, 15). What waits here is answered one way or the other, whatever becomes of the
+ * life.
  */
 import type { AnyActor } from "../Actor.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"

@@ -1,7 +1,8 @@
 /**
- * How much a partition's log still takes (architecture, rule 14). A small part of it is kept for claims and marks: facts are refused unsent
- * before that part is touched, so that a partition whose log has filled up can still claim it, and can write the one frame behind which
- * its checkpoints let the rest go. Estimated between two looks at the log itself.
+ * How much a partition's log still takes (docs/architecture.md, rule 14). A small part of it is kept for claims and
+ * marks: facts are refused unsent before that part is touched, so that a partition whose log has filled up can still
+ * claim it, and can write the one frame behind which its checkpoints let the rest go. Estimated between two looks at
+ * the log itself.
  */
 import {
   fullHoldMillis,

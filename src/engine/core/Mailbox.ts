@@ -1,7 +1,8 @@
 /**
- * The bounded mailbox of a partition (architecture, rule 13): a queue per organization, at most a quarter of the whole each, served round-robin.
- * Commands that wait for an actor's state have a bound of their own, so that a store that hangs does not shut out who needs none of it.
- * Commands of one organization keep their order, except that one may overtake another that waits for a state.
+ * The bounded mailbox of a partition (docs/architecture.md, rule 13): a queue per organization, at most a quarter of
+ * the whole each, served round-robin. Commands that wait for an actor's state have a bound of their own, so that a
+ * store that hangs does not shut out who needs none of it. Commands of one organization keep their order, except that
+ * one may overtake another that waits for a state.
  */
 import { organizationShare } from "../limits.ts"
 import type { Entry, Organization } from "./actors.ts"

@@ -1,8 +1,9 @@
 /**
- * The core of a partition: a synchronous state machine over its actors (architecture, rules 5 to 8, 10, 12, 13, 15, 17, 19). Commands, loads,
- * acknowledgements and the time go in; frames to append, actors to load, pages of timers to read, snapshots and replies come out. It knows no
- * Effect, no clock and no store, and nobody else touches its state: the shell around it carries out what it asks for. What it believes of
- * itself it asserts; a false belief ends the life, and the log decides anew.
+ * The core of a partition: a synchronous state machine over its actors (docs/architecture.md, rules 5 to 8, 10, 12, 13,
+ * 15, 17, 19). Commands, loads, acknowledgements and the time go in; frames to append, actors to load, pages of timers
+ * to read, snapshots and replies come out. It knows no Effect, no clock and no store, and nobody else touches its
+ * state: the shell around it carries out what it asks for. What it believes of itself it asserts; a false belief ends
+ * the life, and the log decides anew.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { OutcomeUnknown, Unavailable } from "../errors.ts"

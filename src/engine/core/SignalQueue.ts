@@ -1,4 +1,7 @@
-/** The external signals of a partition that were read and not yet decided, in their order (architecture, "External signals"). Bounded. */
+/**
+ * The external signals of a partition that were read and not yet decided, in their order (docs/architecture.md,
+ * "External signals"). Bounded.
+ */
 import { maximumQueuedSignals } from "../limits.ts"
 import type { Entry } from "./actors.ts"
 

@@ -1,6 +1,6 @@
 /**
- * The pages of timers that are read from the checkpoints beside the loop (architecture, rules 10 and 16): one at a time, and none of them holds
- * back for long what is in memory.
+ * The pages of timers that are read from the checkpoints beside the loop (docs/architecture.md, rules 10 and 16): one
+ * at a time, and none of them holds back for long what is in memory.
  */
 import type { TimerRow } from "../Checkpoints.ts"
 import { maximumTimerPage, pageHoldMillis } from "../limits.ts"

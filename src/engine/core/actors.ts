@@ -86,7 +86,7 @@ export interface LaneAsk {
   readonly caller: Caller
 }
 
-/** What cannot be folded into an actor, kept until a program comes that can (architecture, rule 17). */
+/** What cannot be folded into an actor, kept until a program comes that can (docs/architecture.md, rule 17). */
 export interface Unreadable {
   /** Why, for people. */
   readonly reason: string

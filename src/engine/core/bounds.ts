@@ -1,6 +1,7 @@
 /**
- * What all partitions of a process hold together, against the bounds an operator chooses (architecture, rules 13 and 19). A partition that finds
- * no room asks the others to let idle actors go, so that a failover does not multiply the memory of a process.
+ * What all partitions of a process hold together, against the bounds an operator chooses (docs/architecture.md, rules
+ * 13 and 19). A partition that finds no room asks the others to let idle actors go, so that a failover does not
+ * multiply the memory of a process.
  */
 
 /** The most of each thing that a process holds. */

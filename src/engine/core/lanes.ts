@@ -1,7 +1,7 @@
 /**
- * A partition's lanes: decided synchronously on arrival, outside mailbox and append (architecture, rule 15). An ask waits only while an actor
- * that it reads is loaded, or the partition's ownership is confirmed; each is tried again when just that has happened. A state is dropped
- * only when it has ended.
+ * A partition's lanes: decided synchronously on arrival, outside mailbox and append (docs/architecture.md, rule 15). An
+ * ask waits only while an actor that it reads is loaded, or the partition's ownership is confirmed; each is tried again
+ * when just that has happened. A state is dropped only when it has ended.
  */
 import type { ActorOfState } from "../Actor.ts"
 import type { ActorAddress } from "../address.ts"

@@ -1,4 +1,7 @@
-/** The actors whose checkpoint rows are wanted, in batches: what is asked for while others are read goes together (architecture, rule 10). */
+/**
+ * The actors whose checkpoint rows are wanted, in batches: what is asked for while others are read goes together
+ * (docs/architecture.md, rule 10).
+ */
 import { maximumConcurrentLoads, maximumLoadBatch } from "../limits.ts"
 import type { Cell } from "./actors.ts"
 

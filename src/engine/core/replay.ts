@@ -1,6 +1,7 @@
 /**
- * Folds the log's tail into the actors when a partition recovers (architecture, rules 9 and 17). A frame that does not follow the one before it
- * is refused; a fact that cannot be folded takes its organization out of service and is kept, and the others go on.
+ * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). A frame that
+ * does not follow the one before it is refused; a fact that cannot be folded takes its organization out of service and
+ * is kept, and the others go on.
  */
 import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"

@@ -1,6 +1,6 @@
 /**
- * Actors' states in the checkpoints' rows: encoded, read back, and the form in which facts that cannot be folded are kept until a program comes
- * that can (architecture, rule 17).
+ * Actors' states in the checkpoints' rows: encoded, read back, and the form in which facts that cannot be folded are
+ * kept until a program comes that can (docs/architecture.md, rule 17).
  */
 import type { AnyActor } from "../Actor.ts"
 import { formatAddress } from "../address.ts"

@@ -1,6 +1,7 @@
 /**
- * What the engine checks of a rule's answers before anything is appended (architecture, rule 17): rules are users' code and are not trusted. What
- * passes here can be stored, folded again and checkpointed. Each function throws an error that names the rule and what is wrong with it.
+ * What the engine checks of a rule's answers before anything is appended (docs/architecture.md, rule 17): rules are
+ * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
+ * an error that names the rule and what is wrong with it.
  */
 import { type AnyActor, Decision } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"

@@ -1,8 +1,8 @@
 /**
- * A partition's time and what it knows of being the owner. Time (architecture, rule 7) is what the clock says, never earlier than the last frame or
- * than what was told before in this life; a clock that was set back by more than a minute ends the life, because what was told (a lane's
- * windows) must not be told again within it. Ownership (rule 6) counts by both clocks: the monotonic one stands still while a machine is
- * suspended, and the wall's may be set back.
+ * A partition's time and what it knows of being the owner. Time (docs/architecture.md, rule 7) is what the clock says,
+ * never earlier than the last frame or than what was told before in this life; a clock that was set back by more than a
+ * minute ends the life, because what was told (a lane's windows) must not be told again within it. Ownership (rule 6)
+ * counts by both clocks: the monotonic one stands still while a machine is suspended, and the wall's may be set back.
  */
 import { clockBehindMillis, freshnessMillis, idleConfirmMillis } from "../limits.ts"
 

@@ -1,7 +1,8 @@
 /**
- * The timers of a partition (architecture, rule 10): at most one for each actor in memory, and the earliest of the actors that left it, in (time,
- * name) order. Later timers of actors that left stay in the checkpoints' index; `horizon` says from where on. A timer moves with its
- * actor, so that their number is bounded by the actors and some pages.
+ * The timers of a partition (docs/architecture.md, rule 10): at most one for each actor in memory, and the earliest of
+ * the actors that left it, in (time, name) order. Later timers of actors that left stay in the checkpoints' index;
+ * `horizon` says from where on. A timer moves with its actor, so that their number is bounded by the actors and some
+ * pages.
  */
 import { type ActorAddress, compareAddresses } from "../address.ts"
 import type { TimerRow } from "../Checkpoints.ts"

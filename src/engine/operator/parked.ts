@@ -1,6 +1,7 @@
 /**
- * What an operator can do about records that a reactor has parked (architecture, rule 11): see whose they are and why, try them again in order, or
- * dismiss the first. What is to be recorded about an act goes with its transaction.
+ * What an operator can do about records that a reactor has parked (docs/architecture.md, rule 11): see whose they are
+ * and why, try them again in order, or dismiss the first. What is to be recorded about an act goes with its
+ * transaction.
  */
 import { Cause, Effect } from "effect"
 import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"

@@ -1,6 +1,7 @@
 /**
- * What an operator can do about a partition that refuses to start (architecture, rules 7 and 9): give up what was lost, or accept the clock. To be
- * run while no process serves the deployment (the caller holds the placement's lock). Needs `Journal`, `Checkpoints`, `Cursors`.
+ * What an operator can do about a partition that refuses to start (docs/architecture.md, rules 7 and 9): give up what
+ * was lost, or accept the clock. To be run while no process serves the deployment (the caller holds the placement's
+ * lock). Needs `Journal`, `Checkpoints`, `Cursors`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
 import { type CheckpointRecord, Checkpoints, emptyLogHash, type LogPosition } from "../Checkpoints.ts"

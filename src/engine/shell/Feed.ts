@@ -1,6 +1,7 @@
 /**
- * The committed frames of a partition that its reactors have not read, in memory (architecture, rule 11). Bounded in frames and bytes; who lags
- * behind reads the log. What all have read goes at once: kept for long it would only be old garbage.
+ * The committed frames of a partition that its reactors have not read, in memory (docs/architecture.md, rule 11).
+ * Bounded in frames and bytes; who lags behind reads the log. What all have read goes at once: kept for long it would
+ * only be old garbage.
  */
 import type { CommittedFrame } from "../records.ts"
 

@@ -1,6 +1,7 @@
 /**
- * One partition of this process: its core, and what the fibers around it share (architecture, "One picture"). `serving.ts` carries out what the core
- * asks for; `recovering.ts`, `claiming.ts`, `reading.ts`, `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
+ * One partition of this process: its core, and what the fibers around it share (docs/architecture.md, "The way of a
+ * command"). `serving.ts` carries out what the core asks for; `recovering.ts`, `claiming.ts`, `reading.ts`,
+ * `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
  */
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"

@@ -1,7 +1,7 @@
 /**
- * What the answers of the log mean: the fenced append of architecture rule 2. One frame at a time; an attempt is never believed to
- * have failed before the leader was read, and a refusal not before nothing of the frame can be stored any more. Runs over the low-level `Log`,
- * so every answer can be simulated.
+ * What the answers of the log mean: the fenced append of docs/architecture.md, rule 2. One frame at a time; an attempt
+ * is never believed to have failed before the leader was read, and a refusal not before nothing of the frame can be
+ * stored any more. Runs over the low-level `Log`, so every answer can be simulated.
  */
 import { Duration, Effect } from "effect"
 import type { Instant } from "../core/time.ts"

@@ -1,6 +1,7 @@
 /**
- * Whether a log belongs to the deployment that opens it (architecture, rule 18): two databases on one server and namespace must never write into each
- * other's logs. A log without an id is from before there were ids; it is adopted once, by the deployment that can show that it knows it.
+ * Whether a log belongs to the deployment that opens it (docs/architecture.md, rule 18): two databases on one server
+ * and namespace must never write into each other's logs. A log without an id is from before there were ids; it is
+ * adopted once, by the deployment that can show that it knows it.
  */
 import { Effect } from "effect"
 import type { Checkpoints, Deployment } from "../Checkpoints.ts"

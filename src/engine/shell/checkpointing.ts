@@ -1,6 +1,7 @@
 /**
- * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and frames go (architecture, rules 9
- * and 10). Few of a process are written at once, and none of the calls is without a deadline.
+ * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and
+ * frames go (docs/architecture.md, rules 9 and 10). Few of a process are written at once, and none of the calls is
+ * without a deadline.
  */
 import { Duration, Effect } from "effect"
 import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"

@@ -1,7 +1,8 @@
 /**
- * The claim at the start of a life (architecture, rule 4), also into a log that is full: what keeps it full goes first. Nothing of that needs
- * the ownership that the claim gives. The checkpoint is one of stored frames, a reactor moves its cursor by compare-and-set, and the
- * purge takes only what checkpoints and all cursors cover, so an owner that was replaced meanwhile does no harm with it.
+ * The claim at the start of a life (docs/architecture.md, rule 4), also into a log that is full: what keeps it full
+ * goes first. Nothing of that needs the ownership that the claim gives. The checkpoint is one of stored frames, a
+ * reactor moves its cursor by compare-and-set, and the purge takes only what checkpoints and all cursors cover, so an
+ * owner that was replaced meanwhile does no harm with it.
  */
 import { Effect } from "effect"
 import { checkpoint } from "./checkpointing.ts"

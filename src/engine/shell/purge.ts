@@ -1,6 +1,6 @@
 /**
- * The only way to remove frames from a log (architecture, rule 9): up to the second-newest checkpoint, never past a cursor, and
- * never with a sequence that a server would take for "everything".
+ * The only way to remove frames from a log (docs/architecture.md, rule 9): up to the second-newest checkpoint, never
+ * past a cursor, and never with a sequence that a server would take for "everything".
  */
 import { Effect } from "effect"
 import type { CheckpointRecord, LogPosition } from "../Checkpoints.ts"

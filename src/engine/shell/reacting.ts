@@ -1,6 +1,7 @@
 /**
- * Runs a reactor over one partition (architecture, rule 11): batches from memory or, when it lags, from the log; effects and the cursor's
- * move in one transaction; what cannot be processed is parked with its organization's later records.
+ * Runs a reactor over one partition (docs/architecture.md, rule 11): batches from memory or, when it lags, from the
+ * log; effects and the cursor's move in one transaction; what cannot be processed is parked with its organization's
+ * later records.
  */
 import { Cause, Duration, Effect, Exit, Stream } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"

@@ -1,6 +1,7 @@
 /**
- * Reads what the core wants from the checkpoints, beside its loop (architecture, rules 10 and 16): actors a batch at a time, and pages of timers.
- * Each read has a deadline; one that fails is told, and the partition goes on with what it has in memory.
+ * Reads what the core wants from the checkpoints, beside its loop (docs/architecture.md, rules 10 and 16): actors a
+ * batch at a time, and pages of timers. Each read has a deadline; one that fails is told, and the partition goes on
+ * with what it has in memory.
  */
 import { Duration, Effect } from "effect"
 import { CheckpointsUnavailable } from "../Checkpoints.ts"

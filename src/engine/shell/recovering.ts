@@ -1,6 +1,6 @@
 /**
- * How a partition comes to know its state: the witnesses against the log, the newest checkpoint, the log's tail, and the claim (architecture,
- * rules 4 and 9).
+ * How a partition comes to know its state: the witnesses against the log, the newest checkpoint, the log's tail, and
+ * the claim (docs/architecture.md, rules 4 and 9).
  */
 import { Data, Duration, Effect, Random, Stream } from "effect"
 import { type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"

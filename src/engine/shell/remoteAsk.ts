@@ -1,6 +1,7 @@
 /**
- * Asks that cross processes: how a command, its reply and its errors are written, and which replies count. A reply bears the epoch of who gave it; one
- * of a lower epoch than seen before comes from an owner that was replaced, and is ignored (architecture, "Placement").
+ * Asks that cross processes: how a command, its reply and its errors are written, and which replies count. A reply
+ * bears the epoch of who gave it; one of a lower epoch than seen before comes from an owner that was replaced, and is
+ * ignored (docs/architecture.md, "Placement").
  */
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"

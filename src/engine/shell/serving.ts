@@ -1,5 +1,6 @@
 /**
- * The loop of a serving partition: asks the core what to do next and carries it out (architecture, rules 2, 6, 7). Ends with why it cannot go on.
+ * The loop of a serving partition: asks the core what to do next and carries it out (docs/architecture.md, rules 2, 6,
+ * 7). Ends with why it cannot go on.
  */
 import { Effect, type Scope } from "effect"
 import type { DraftedFrame } from "../core/protocol.ts"

@@ -1,6 +1,6 @@
 /**
- * Feeds a partition's external signals into its drain, from the highest one that is in a frame (architecture, "External signals"): read in order,
- * decided in order, so that each counts once without a set of seen ids.
+ * Feeds a partition's external signals into its drain, from the highest one that is in a frame (docs/architecture.md,
+ * "External signals"): read in order, decided in order, so that each counts once without a set of seen ids.
  */
 import { Duration, Effect, Stream } from "effect"
 import type { AnyActor } from "../Actor.ts"

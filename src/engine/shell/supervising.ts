@@ -1,6 +1,6 @@
 /**
- * Keeps a partition alive (architecture, rules 3, 4, 7, 12): recover, claim, serve, and begin anew after a fence or a fault, with a growing pause;
- * stop and say why when an operator is needed.
+ * Keeps a partition alive (docs/architecture.md, rules 3, 4, 7, 12): recover, claim, serve, and begin anew after a
+ * fence or a fault, with a growing pause; stop and say why when an operator is needed.
  */
 import { Cause, Duration, Effect, Exit, Option, Random } from "effect"
 import { describe } from "../describe.ts"

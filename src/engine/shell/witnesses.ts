@@ -1,6 +1,6 @@
 /**
- * Who has seen a partition's log, and whether the log still is what they saw (architecture, rule 9): checkpoints, reactors' cursors, and the process
- * itself.
+ * Who has seen a partition's log, and whether the log still is what they saw (docs/architecture.md, rule 9):
+ * checkpoints, reactors' cursors, and the process itself.
  */
 import { Effect } from "effect"
 import { type CheckpointRecord, emptyLogHash, type LogPosition } from "../Checkpoints.ts"

@@ -1,6 +1,6 @@
 /**
- * The event log over HTTP (platform-api.md, "Delivery"; decisions, "Events and webhooks", whose lines name the tests): lists, filters, pages, single
- * events, access, and test events.
+ * The event log over HTTP (docs/platform.md, 5.4, whose lines name the tests): lists, filters, pages, single events,
+ * access, and test events.
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue, namedTypes } from "../../../src/events/index.ts"
