@@ -5,7 +5,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 export class AdminActs extends Context.Service<
   AdminActs,
   {
-    /** Records that `act` was done to `subject`; `detail` holds no secret. */
+    /** Records that `act` was done to `subject`. `detail` must hold no secret. */
     readonly record: (act: string, subject: string, detail: object) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("sluice/admin/AdminActs") {

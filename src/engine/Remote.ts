@@ -5,7 +5,9 @@
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 
-/** Nobody answered. `sent` says whether the request may have reached an owner: if so, the outcome is not known. */
+/**
+ * Nobody answered. `sent` says whether the request may have reached an owner; if it may have, the outcome is not known.
+ */
 export class RemoteUnavailable extends Data.TaggedError("RemoteUnavailable")<{
   readonly message: string
   readonly sent: boolean

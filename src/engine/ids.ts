@@ -8,7 +8,7 @@
 export const idKinds = { decided: 0, event: 1 } as const
 export type IdKind = (typeof idKinds)[keyof typeof idKinds]
 
-/** Decisions of one frame number that can be given ids. */
+/** How many decisions under one frame number can get ids. */
 export const maximumIdCommands = 0x1000
 
 /** The place an id is derived from. `command` is below 4,096 and `index` below 65,536; for events their place in the frame, split over both. */

@@ -44,13 +44,15 @@ export type Event = typeof Event.Type
 
 const decode = Schema.decodeUnknownSync(Event)
 
-/** The event of a record of the log. Throws a `SchemaError` on a record that no catalogued emission makes. */
+/**
+ * The event of a record of the log. Throws a `SchemaError` on a record that no rule of the catalogue can have emitted.
+ */
 export const eventOf = (record: Pick<EventRecord, "id" | "now" | "event">): Event =>
   decode({ ...record.event, eventId: `${eventIdPrefix}${record.id}`, createdAt: record.now })
 
 /**
- * The JSON text of an event: its fields in the document's order, so that the event log and every delivery of it show the same
- * bytes (decisions, "Events and webhooks").
+ * The JSON text of an event, with its fields in the order of docs/platform.md, 5.1, so that the event log and every
+ * delivery show the same bytes.
  */
 export const encodeEvent = (event: Event): string =>
   JSON.stringify({
@@ -71,7 +73,10 @@ export interface ReadEvent {
 
 const read = new WeakMap<object, ReadEvent>()
 
-/** The event of a record with its text, made once however many parts of a reactor ask for it. Throws as `eventOf` does. */
+/**
+ * The event of a record with its text. It is made once, however many parts of a reactor ask for it. Throws like
+ * `eventOf`.
+ */
 export const readEvent = (record: Pick<EventRecord, "id" | "now" | "event">): ReadEvent => {
   const known = read.get(record)
   if (known !== undefined) return known

@@ -19,7 +19,7 @@ export class SluiceApi extends HttpApi.make("sluice")
   .add(TelcoApi)
   .add(WebhooksApi)
   .add(SystemApi)
-  // A misspelt field would do nothing and say nothing.
+  // A misspelt field would otherwise be ignored silently.
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(
     Context.mergeAll(

@@ -9,7 +9,7 @@ import { keyDigest } from "../platform/identifiers.ts"
 import { SluiceApi } from "./api.ts"
 import { EnvelopeUnauthorized } from "./wireErrors.ts"
 
-/** Who may read the metrics: anybody, or who has one of these credentials as a bearer. */
+/** Who may read the metrics: anybody, or the bearer of one of these credentials. */
 export type MetricsReaders = "anybody" | ReadonlyArray<Redacted.Redacted<string>>
 
 const isOneOf = (given: string | undefined, keys: ReadonlyArray<Redacted.Redacted<string>>): boolean => {

@@ -1,5 +1,5 @@
 /**
- * Versions of nats-server: which are good enough, and why. Needs no service.
+ * Which versions of nats-server are good enough, and why. Needs no service.
  */
 
 /**

@@ -12,7 +12,7 @@ export type PlatformPlan = (typeof platformPlans)[number]
 export const sendPlans = ["hobby", "pro", "enterprise"] as const
 export type SendPlan = (typeof sendPlans)[number]
 
-/** Risk at sign-up; `higher` has the tighter probation caps (docs/platform.md, 2.2). */
+/** Risk at sign-up, kept for the send product (docs/platform.md, 2.2). */
 export const risks = ["standard", "higher"] as const
 export type Risk = (typeof risks)[number]
 
@@ -20,7 +20,7 @@ export type Risk = (typeof risks)[number]
 export const services = ["directory", "send", "telco", "talk", "voip", "transcribe"] as const
 export type Service = (typeof services)[number]
 
-/** Every scope of the scope table and of the decisions; `<product>:*` grants a product and `*` everything. */
+/** Every scope (docs/platform.md, 2.5). `<product>:*` grants a product's scopes and `*` all. */
 export const scopes = [
   "*",
   "platform:*",
@@ -72,7 +72,7 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** Who is asking: the verified key of a request with what it may do. */
+/** Who is asking: the verified key of a request and what it may do. */
 export interface Principal {
   readonly keyId: string
   readonly organizationId: string

@@ -35,7 +35,7 @@ export interface FramePlace {
   readonly command: number
 }
 
-/** Reads the place back from an id that was derived from it (rule 8). */
+/** Reads the place back from an id that was derived from it (docs/architecture.md, rule 8). */
 export const placeOf = (id: string): FramePlace => {
   const bits = (from: number, to: number) => Number.parseInt(id.slice(from, to), 16)
   const high = bits(14, 18) & 0x0fff

@@ -81,7 +81,8 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         Effect.map(
           inner.list(partition),
           (records): ReadonlyArray<CheckpointRecord> =>
-            // both stores forgetting the same at once is beyond the promise: nothing is left that could tell of the loss (rule 9)
+            // both stores forgetting the same at once is beyond the promise: nothing is left that could tell of the
+            // loss (docs/architecture.md, rule 9)
             fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Numbers sort like their digits, so an area code is a range of the key. */
+/** The key sorts numbers by their digits, so the numbers of an area code are a range of it. */
 export const createTelcoTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

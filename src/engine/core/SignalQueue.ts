@@ -22,7 +22,7 @@ export class SignalQueue {
     return this.entries[0]
   }
 
-  /** Whether the first one could be decided now: it does not wait for its actor. */
+  /** Whether the first signal can be decided now, because it does not wait for its actor. */
   get isReady(): boolean {
     const first = this.entries[0]
     if (first === undefined) return false

@@ -1,7 +1,7 @@
 /**
- * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). A frame that
- * does not follow the one before it is refused; a fact that cannot be folded takes its organization out of service and
- * is kept, and the others go on.
+ * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). It refuses a
+ * frame that does not follow the one before. A fact that cannot be folded is kept and takes its organization out of
+ * service; the other organizations go on.
  */
 import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"
@@ -15,7 +15,9 @@ import { keep, keepAlso } from "./rows.ts"
 import { checkState, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
-/** A sentence about what is wrong with the log, or an organization whose facts have to be folded anew on copies. */
+/**
+ * Either a sentence about what is wrong with the log, or an organization whose facts must be folded again on copies.
+ */
 export type ReplayProblem = { readonly refused: string } | { readonly careful: string }
 
 export interface ReplayOptions {
@@ -28,7 +30,7 @@ export class Replay {
   head: Head
   private readonly memory: ActorMemory
   private readonly quarantined: (organization: string, reason: string) => void
-  /** Organizations of which a fact has thrown half-way: their states are not changed in place. */
+  /** Organizations with a fact that threw half-way. Their states are not changed in place. */
   private readonly careful: ReadonlySet<string>
   private readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
   private readonly changed = new Set<Cell>()
@@ -42,7 +44,10 @@ export class Replay {
     this.careful = careful
   }
 
-  /** Takes in frames of the tail: what is wrong with them, or the actors whose rows are needed before they are applied. */
+  /**
+   * Takes in frames of the tail. Answers what is wrong with them, or the actors whose rows are needed before the frames
+   * can be applied.
+   */
   link(stored: ReadonlyArray<StoredFrame>): string | ReadonlyArray<Cell> {
     const frames: Array<Frame> = []
     for (const one of stored) {
@@ -54,7 +59,7 @@ export class Replay {
     return this.missing(frames)
   }
 
-  /** The rows of those actors. */
+  /** Takes in the rows of those actors. */
   fill(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>): void {
     this.fillAll(cells, rows)
   }
@@ -70,7 +75,10 @@ export class Replay {
     return undefined
   }
 
-  /** Decodes a frame and looks that it follows the head, which it becomes. Answers a sentence where it does not. */
+  /**
+   * Decodes a frame, checks that it follows the head, and makes it the new head. Answers a sentence when it does not
+   * follow.
+   */
   private linkOne(stored: StoredFrame): Frame | string {
     let frame: Frame
     try {
@@ -85,7 +93,7 @@ export class Replay {
     return frame
   }
 
-  /** The actors of frames that are not in memory yet, made. */
+  /** Makes the cells of the frames' actors that are not in memory yet, and answers them. */
   private missing(frames: ReadonlyArray<Frame>): ReadonlyArray<Cell> {
     const { memory } = this
     const missing: Array<Cell> = []
@@ -97,7 +105,8 @@ export class Replay {
         const index = memory.registry.actorIndex(actor.kind)
         const organization = memory.organization(actor.organization)
         if (index < 0 || organization?.cell(index, actor.key) !== undefined || organization === undefined) continue
-        // it is made in any case: a log's tail has to be in memory. The other partitions' idle actors make room.
+        // the actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
+        // room
         memory.admitsActor()
         missing.push(memory.cell(organization, index, actor.key))
       }
@@ -126,7 +135,7 @@ export class Replay {
       return undefined
     }
     const { copy, evolve } = actor.options
-    // the row's state belongs to nobody else, so it may be changed in place; a shared initial state may not
+    // nobody else holds a row's state, so it may be changed in place; a shared initial state may not
     const isCareful = this.careful.has(of.organization)
     try {
       const decoded = actor.decodeFact(fact, of.version)
@@ -139,12 +148,12 @@ export class Replay {
       if (copy !== undefined && !isCareful) return { careful: of.organization }
       this.setAside(cell, `${where} that cannot be applied: ${describe(cause)}`, keep(actor, cell.state, [stored]))
     }
-    // not known without encoding: the next write measures it
+    // the size is not known without encoding; the next write measures it
     cell.bytes = maximumStateBytes
     return undefined
   }
 
-  /** All frames are applied: what has changed waits for a checkpoint, and timers are set. */
+  /** Ends the replay: changed actors wait for a checkpoint, and timers are set. */
   finish(timers: Timers): void {
     for (const cell of this.changed) {
       if (cell.unreadable === undefined) {

@@ -1,4 +1,7 @@
-/** Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints (rules 10, 13). */
+/**
+ * Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints
+ * (docs/architecture.md, rules 10, 13).
+ */
 import { maximumColdTimers } from "../../engine/core/timers.ts"
 import { maximumFrameBytes, maximumQueuedSignals } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"

@@ -1,4 +1,7 @@
-/** SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its organization (rule 11). */
+/**
+ * SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its
+ * organization (docs/architecture.md, rule 11).
+ */
 import { booksName, placeOfRecord } from "../Books.ts"
 import type { Checker } from "../Checker.ts"
 

@@ -1,4 +1,6 @@
-/** State from replay equals state from checkpoint plus tail equals live state (rules 5, 9, 10). */
+/**
+ * State from replay equals state from checkpoint plus tail equals live state (docs/architecture.md, rules 5, 9, 10).
+ */
 import type { Checker } from "../Checker.ts"
 import { jsonOf, nameOf } from "../Truth.ts"
 
