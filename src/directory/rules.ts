@@ -13,9 +13,8 @@ import {
 } from "./schema.ts"
 
 /**
- * What the directory answers to each question, as pure functions of an index (docs/directory.md, 3). They expect
- * arguments that were validated: an impossible page is a defect of the caller, an unknown carrier or code is a
- * `NotFound`. Needs no service.
+ * The directory's answers as pure functions of an index (docs/directory.md, 3). They expect validated arguments: an
+ * impossible page is a defect of the caller, an unknown carrier or code is a `NotFound`. Needs no service.
  */
 
 /** Which part of a list is wanted. */
@@ -191,5 +190,5 @@ export const statistics = (index: DirectoryIndex, lastUpdated: IngestionTimes): 
 
 /** Time of the latest of all ingestions, null before the first (docs/directory.md, 3.6). */
 export const lastIngestion = (times: Readonly<Record<string, string | null>>): string | null =>
-  // Times in this form sort as text.
+  // Times in this format sort as text.
   Object.values(times).reduce((latest, time) => (latest === null || (time ?? "") > latest ? time : latest), null)

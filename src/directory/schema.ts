@@ -3,8 +3,8 @@ import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
 
 /**
  * What the number directory answers, field by field (docs/directory.md, 3), as schemas that the HTTP group, its
- * documentation and the typed client share. Field names are those of the document. A field is null where the published
- * files have nothing; the document shows plain strings there (decisions, "Number directory", which lists each case).
+ * documentation and the typed client share. A field is null when the published files have no value for it
+ * (docs/directory.md, 1.2 and 2).
  */
 
 /** Page size when a request names none (docs/directory.md, 5). */

@@ -41,7 +41,7 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
-/** What can be away, or be there and not answer. */
+/** What can be away, or hang. */
 export type Outage = "log" | "database" | "hanging database"
 
 const noOutage: Record<Outage, number> = {
@@ -76,7 +76,7 @@ export class Simulation {
   readonly operations: Array<Operation> = []
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
-  /** Draws of faults and steps. */
+  /** The random source of faults and steps. */
   readonly draw: Prng
   /** Frames that a step has taken from a log or changed, to be put back when healing. */
   readonly damaged = new Map<
@@ -143,12 +143,12 @@ export class Simulation {
     return this.world.now < this.outages[what]
   }
 
-  /** How long it is away already, milliseconds; 0 while it is there. */
+  /** How long it has been away, milliseconds; 0 while it is there. */
   outFor(what: Outage): number {
     return this.isOut(what) ? this.world.now - this.outagesBegan[what] : 0
   }
 
-  /** How long it will go on, milliseconds; 0 while it is there. */
+  /** How long it will still be away, milliseconds; 0 while it is there. */
   outLeft(what: Outage): number {
     return Math.max(0, this.outages[what] - this.world.now)
   }
@@ -195,7 +195,7 @@ export class Simulation {
     engine.process.pause()
   }
 
-  /** A process has ended: whoever waits for it sees the connection close. */
+  /** Ends a process's connections: callers that wait for it see them close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
     if (this.isHealed) restartLater(this)
@@ -388,7 +388,7 @@ export class Simulation {
     const { log } = this.server.of(partition)
     const last = JournalMemory.lastSequenceOf(log)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
-    // past the end, the server empties the stream and moves its last sequence
+    // with a sequence past the end, the server empties the stream and moves its last sequence
     const kept = log.frames.filter((frame) => frame.sequence >= below)
     log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
     log.frames = kept

@@ -1,7 +1,7 @@
 /**
- * Deliveries for whoever asks by HTTP (docs/platform.md, 7.7): what was sent to an endpoint, what it missed while it
- * was Paused or Disabled, a delivery sent once more, and how many events a replay sends. The rows are the reactor's and
- * the dispatcher's. Needs `SqlClient`, `Engine` and `Cursors`.
+ * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
+ * while it was Paused or Disabled, sends a delivery once more, and counts the events of a replay. The reactor and the
+ * dispatcher write the rows. Needs `SqlClient`, `Engine` and `Cursors`.
  */
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -24,8 +24,8 @@ import type { DeliveryOrigin } from "./endpointModel.ts"
 import { type ReplayRange, replaysTable, sentEventsOf } from "./replaying.ts"
 
 /**
- * Deliveries that one page of a filtered list looks through; so that a rare status of a busy endpoint cannot keep the database busy. An index by
- * status would be written anew with every outcome.
+ * How many deliveries one page of a filtered list looks through, so that a rare status of a busy endpoint cannot keep
+ * the database busy. An index by status would have to be written with every outcome.
  */
 export const maximumScannedDeliveries = 10_000
 
@@ -41,7 +41,7 @@ export interface Delivery {
   readonly eventCreatedAt: number
   readonly origin: DeliveryOrigin
   readonly status: DeliveryStatus
-  /** How many were made; `attempts` shows the newest of them. */
+  /** How many attempts were made; `attempts` shows the newest of them. */
   readonly attemptCount: number
   readonly attempts: ReadonlyArray<DeliveryAttempt>
   readonly createdAt: number
@@ -51,7 +51,7 @@ export interface Delivery {
   readonly settledAt: number | null
 }
 
-/** An event that an endpoint subscribes to and did not get. */
+/** An event that an endpoint subscribes to and missed. */
 export interface SkippedEvent {
   readonly eventId: string
   readonly eventType: string
@@ -72,7 +72,7 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly message: string
 }> {}
 
-/** Of which endpoint. */
+/** The endpoint that is meant. */
 export interface EndpointPlace {
   readonly organizationId: string
   readonly endpointId: string
@@ -87,9 +87,9 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be
-     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScannedDeliveries`. A cursor is good
-     * with any status.
+     * Lists deliveries, newest first. A cursor that was not made for this list, or whose place is no longer kept, is
+     * refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks
+     * through `maximumScannedDeliveries`. A cursor is good with any status.
      */
     readonly list: (
       place: EndpointPlace,
@@ -99,7 +99,7 @@ export class Deliveries extends Context.Service<
       place: EndpointPlace,
       deliveryId: string
     ) => Effect.Effect<Delivery, DeliveryNotFound | SqlError.SqlError>
-    /** Newest first. */
+    /** Lists skipped events, newest first. */
     readonly skipped: (
       place: EndpointPlace,
       page: PageRequest
@@ -148,7 +148,7 @@ const make = Effect.gen(function* () {
   const of = ({ endpointId, organizationId }: EndpointPlace) =>
     sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
-  /** Where a page begins; what a cursor older than the rows points at is gone. */
+  /** The position where a page begins. Refuses a cursor that is older than the kept rows. */
   const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
     const now = yield* Clock.currentTimeMillis
@@ -263,9 +263,9 @@ const make = Effect.gen(function* () {
     Effect.map(sql`select 1 from ${sql(replaysTable)} where id = ${replayId}`, (rows) => rows.length > 0)
 
   const countNow = Effect.fnUntraced(function* (replayId: string, range: ReplayRange) {
-    // The planner may know nothing yet of the latest days, and one by one the rows of both tables would take minutes.
+    // The planner may have no statistics of the latest days, and joining both tables row by row would take minutes.
     yield* sql`set local enable_nestloop = off`
-    // One statement, because the replay may be under way: what was sent, and what is still before it.
+    // One statement counts both what was sent and what is still to be sent, because the replay may be under way.
     const [row] = yield* sql<{ readonly count: number }>`
       select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
           select count(*) ${sentEventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
@@ -277,7 +277,7 @@ const make = Effect.gen(function* () {
 
   const countReplay: Deliveries["Service"]["countReplay"] = Effect.fn("Deliveries.countReplay")(
     function* (replayId, range) {
-      // The replay's place in the log is behind its events: once it is taken down, so are they.
+      // The replay stands behind its events in the log, so once the reactor has recorded it, it has recorded them too.
       yield* isTakenDown(replayId).pipe(
         Effect.repeat({
           until: (isThere) => isThere,

@@ -1,4 +1,4 @@
-/** A queue whose both ends cost the same however long it is. Needs no service. */
+/** A queue whose operations cost the same however long it is. Needs no service. */
 export class Fifo<A> {
   #items: Array<A | undefined> = []
   #first = 0
@@ -14,7 +14,7 @@ export class Fifo<A> {
   shift(): A | undefined {
     if (this.#first === this.#items.length) return undefined
     const item = this.#items[this.#first]
-    // what was taken is not kept from the garbage collector
+    // clear the slot, so that the garbage collector can free the taken item
     this.#items[this.#first++] = undefined
     if (this.#first === this.#items.length) {
       this.#items = []

@@ -1,9 +1,9 @@
 /**
- * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, each endpoint for itself, so that a slow
- * or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
- * store where they wait, were to be retried, or were left by a crash. When its scope ends it lets attempts in flight
- * end for a bounded time and gives the rest back. Its ports (`dispatchPorts.ts`) are arguments of `make`; `layer` has
- * the platform's and needs `Engine`, `SqlClient`, `DispatchFeed`, `SigningSecrets`.
+ * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, and each endpoint by itself, so that a
+ * slow or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
+ * store, where they wait, are due again, or were left by a crash. At the end of its scope it waits a bounded time for
+ * attempts in flight and gives the rest back. Its ports (`dispatchPorts.ts`) are arguments of `make`; `layer` uses the
+ * platform's and needs `Engine`, `SqlClient`, `DispatchFeed`, `SigningSecrets`.
  */
 import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -28,15 +28,15 @@ import { fibers, giveBack } from "./refilling.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "./schedule.ts"
 import type { TargetGuard } from "./targets.ts"
 
-/** Outcomes in one statement, statements at a time, and outcomes that wait for one at most. */
+/** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
 const outcomesAtOnce = 1_000
 const recordersAtOnce = 2
 const waitingOutcomes = 20_000
 
-/** How long a shutdown tries to give deliveries back; after that they are free when their time ends. */
+/** How long a shutdown tries to give deliveries back. Otherwise they are free when their lease ends. */
 const giveBackMillis = 2_000
 
-/** Longer than any attempt, with room for its recording. */
+/** The lease for a timeout: longer than any attempt, with room for recording it. */
 export const leaseOf = (timeoutMillis: number): number => 2 * timeoutMillis + 5_000
 
 export const defaultSettings: DispatcherSettings = {
@@ -60,9 +60,12 @@ export interface DispatcherPorts {
 export class WebhookDispatcher extends Context.Service<
   WebhookDispatcher,
   {
-    /** An endpoint of a partition has new deliveries in the store. Where the partition is served elsewhere, they are found there. */
+    /**
+     * Tells that an endpoint has new deliveries in the store. If its partition is served elsewhere, the dispatcher
+     * there finds them.
+     */
     readonly wake: (partition: number, endpointId: string) => Effect.Effect<void>
-    /** What goes on now. */
+    /** The current load. */
     readonly load: Effect.Effect<{
       /** Deliveries in memory. */
       readonly held: number
@@ -73,8 +76,9 @@ export class WebhookDispatcher extends Context.Service<
 >()("sluice/webhooks/WebhookDispatcher") {}
 
 /**
- * Records outcomes together; where the store does not take them, in halves, so that one of them does not keep the others from being recorded.
- * What is alone then is recorded without what the endpoint has said, the only part that comes from outside.
+ * Records outcomes together. If the store refuses them, it records them in halves, so that one bad outcome does not
+ * keep the others from being recorded. A single refused outcome is recorded without the endpoint's answer, the only
+ * part that comes from outside.
  */
 const recordAll = (
   store: DeliveryStore,
@@ -125,7 +129,7 @@ export const make = (
       run(
         Effect.catchCause(attempt(parts, slot), (cause) => {
           if (Cause.hasInterrupts(cause)) return Effect.void
-          // it is attempted again when its time is over
+          // it is attempted again when its lease is over
           dispatching.queue.end(slot, undefined)
           dispatching.release(slot.item)
           return Effect.logError(`a delivery to webhook endpoint ${slot.item.endpointId} failed`, cause)
@@ -139,7 +143,8 @@ export const make = (
         yield* recorder.hurry
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
-        // an outcome that was told and not answered may be in the store: giving it back would undo it and its wait
+        // an outcome that was sent but not acknowledged may be stored; giving the delivery back would undo it and its
+        // wait
         const left = [...dispatching.held.values()]
           .map(({ delivery }) => delivery)
           .filter(({ id }) => !dispatching.recording.has(id))
@@ -169,7 +174,7 @@ export const make = (
 /** Endpoints as actors of the engine. */
 export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
   tell: ({ endpointId, organizationId }, command) =>
-    // its rejections are for those who ask for something; outcomes have none
+    // rejections concern callers that ask for something; outcomes cannot be rejected
     Effect.catchTags(engine.ask(WebhookEndpoint, { organization: organizationId, key: endpointId }, command), {
       EndpointNotFound: () => Effect.succeed({ endpoint: null }),
       EndpointExists: Effect.die,

@@ -1,6 +1,6 @@
 /**
- * Rows of endpoints as the SQL reactor folds them: what events are matched against, and what the dispatcher knows of an endpoint. Their state
- * is decoded once for each change. Needs `SqlClient`.
+ * Rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher reads them. Each
+ * state is decoded once per change. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -21,7 +21,7 @@ const decodeEndpoint = (text: string): Endpoint | null =>
 
 const encodeEndpoint = (endpoint: Endpoint): string => JSON.stringify(WebhookEndpoint.encodeState(endpoint))
 
-/** Decoded states, each good for the frame that it is of. */
+/** Decoded states, each valid for its frame. */
 export class RememberedEndpoints {
   readonly #states = new Map<string, FoldedEndpoint>()
 
@@ -41,10 +41,10 @@ export class RememberedEndpoints {
   }
 }
 
-/** What organizations' endpoints were at the end of a move of the SQL reactor's cursor. */
+/** The endpoints of organizations at the end of a move of the SQL reactor's cursor. */
 interface Known {
   readonly at: LogPosition
-  /** The one that was not asked for longest comes first. */
+  /** Organizations, least recently used first. */
   readonly organizations: Map<string, ReadonlyArray<FoldedEndpoint>>
   /** Organizations and their endpoints. */
   size: number
@@ -53,8 +53,8 @@ interface Known {
 const sizeOf = (endpoints: ReadonlyArray<FoldedEndpoint>): number => 1 + endpoints.length
 
 /**
- * Endpoints of whole organizations, which only the SQL reactor of their partition writes: what is remembered holds for a move of its cursor that
- * begins where the last one ended, and for no other. Bounded in each partition.
+ * Remembers the endpoints of whole organizations. Only the SQL reactor of their partition writes them, so the memory is
+ * valid for a move of its cursor that begins where the last one ended, and for no other. Bounded in each partition.
  */
 export class RememberedOrganizations {
   readonly #partitions = new Map<number, Known>()
@@ -65,7 +65,10 @@ export class RememberedOrganizations {
     this.#maximum = maximum
   }
 
-  /** What is known of an organization when the transaction of this move begins; nothing, if that is not a move. */
+  /**
+   * Answers what is known of organizations when the transaction of this move begins; nothing if the transaction makes
+   * no move.
+   */
   of(move: CursorMove | undefined): (organization: string) => ReadonlyArray<FoldedEndpoint> | undefined {
     const known = move === undefined ? undefined : this.#partitions.get(move.partition)
     return known !== undefined && isSame(known.at, move!.from)
@@ -73,7 +76,7 @@ export class RememberedOrganizations {
       : () => undefined
   }
 
-  /** To be called when the move has been committed, with the endpoints of the organizations that it was about, without deleted ones. */
+  /** Call it when the move is committed, with the endpoints of the organizations concerned, without deleted ones. */
   committed(move: CursorMove, organizations: Iterable<readonly [string, ReadonlyArray<FoldedEndpoint>]>): void {
     const before = this.#partitions.get(move.partition)
     const holds = before !== undefined && isSame(before.at, move.from)
@@ -90,7 +93,7 @@ export class RememberedOrganizations {
     this.#partitions.set(move.partition, known)
   }
 
-  /** To be called before something writes endpoints of the partition that is no move of the cursor. */
+  /** Call it before anything else than a move of the cursor writes endpoints of the partition. */
   forget(partition: number): void {
     this.#partitions.delete(partition)
   }

@@ -1,7 +1,7 @@
 /**
- * Replays in PostgreSQL: which events of the log one means, and the part of the SQL reactor that takes requested ones
- * down. What a replay sends is decided at its place in the log, behind all events of its interval (docs/platform.md,
- * 6.7: `POST …/replay`). Needs `SqlClient`.
+ * Replays in PostgreSQL (docs/platform.md, 6.7): which events a replay covers, and the part of the SQL reactor that
+ * records requested ones. A replay's events are fixed by its place in the log, behind all events of its interval. Needs
+ * `SqlClient`.
  */
 import { Context, Effect, Layer, Queue, Result } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
@@ -16,12 +16,12 @@ import { WebhookEndpoint } from "./endpointRules.ts"
 
 export const replaysTable = "webhook_replays"
 
-/** Tells who sends replays that there is one. */
+/** Tells the sender of replays that there is one. */
 export class ReplaySignal extends Context.Service<
   ReplaySignal,
   {
     readonly notify: () => void
-    /** Waits until there was a `notify` since the last time. */
+    /** Waits until there was a `notify` since the last wait. */
     readonly wait: Effect.Effect<void>
   }
 >()("sluice/webhooks/ReplaySignal") {
@@ -56,14 +56,17 @@ const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): State
     or exists (select 1 from unnest(${prefixes}::text[]) as prefix where starts_with(e.type, prefix)))`
 }
 
-/** The events `e` of a replay that match, but for tests, which are for the endpoint that was tested alone. */
+/** The matching events `e` of a replay, without test events, which are only for the tested endpoint. */
 export const eventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   from ${sql(eventsTable)} e
   where e.organization_id = ${range.organizationId} and e.created_at >= ${range.since} and e.created_at < ${range.until}
     and e.type <> 'platform.test'
     and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}`
 
-/** Those of them that it sends: without a delivery to this endpoint that is still pending. Reads all of the endpoint's pending ones. */
+/**
+ * The events that a replay sends: those without a pending delivery to this endpoint. Reads all of the endpoint's
+ * pending deliveries.
+ */
 export const sentEventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   ${eventsOf(sql, range)}
     and not exists (
@@ -127,8 +130,8 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
 })
 
 /**
- * The part of the SQL reactor that takes replays down. It stands before the one that cancels the deliveries of a deleted endpoint: the batch
- * of a replay that is under way ends before this goes on, and its deliveries are cancelled with the others.
+ * The part of the SQL reactor that records replays. It stands before the part that cancels the deliveries of a deleted
+ * endpoint: it waits for a running batch of a replay, so that the batch's deliveries are cancelled with the others.
  */
 export const replayProjection = {
   wants: isOurs,

@@ -32,10 +32,10 @@ export interface Violation {
 /** Changes of the ports, for tests that prove that the checkers notice. */
 export interface Sabotage {
   readonly store?: (store: DeliveryStore, data: DeliveriesMemory) => DeliveryStore
-  /** Whether the endpoint's actor gets to hear of it. */
+  /** Whether the endpoint's actor receives a command. */
   readonly hears?: (command: EndpointCommand) => boolean
   readonly capacity?: { readonly main: number; readonly slow: number }
-  /** What is done with a secret before it signs. */
+  /** Changes a secret before it signs. */
   readonly secret?: (secret: string) => string
 }
 
@@ -70,7 +70,7 @@ export class Simulation {
   /** The process that runs, and all there were. */
   running: SimulatedDispatcher | undefined
   processes = 0
-  /** When a process, the store or a clock last was not what it should be. */
+  /** When a process, the store or a clock was last disturbed. */
   disturbedAt = Number.NEGATIVE_INFINITY
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
@@ -103,7 +103,7 @@ export class Simulation {
     )
   }
 
-  /** The wall clock where it goes right. */
+  /** The correct wall clock. */
   get wallMillis(): number {
     return Math.floor(epochMillis + this.world.now)
   }
@@ -205,7 +205,7 @@ export class Simulation {
 
   // the log
 
-  /** Decides a command; what it comes to is in the log at once and with the reactor a while later. */
+  /** Decides a command. Its facts are in the log at once, and the reactor sees them a little later. */
   ask(endpointId: string, command: EndpointCommand) {
     const place = { organizationId, endpointId }
     const now = this.wallMillis
@@ -245,7 +245,7 @@ export class Simulation {
     this.running?.follow()
   }
 
-  /** An outcome counts. */
+  /** Notes an outcome that counts. */
   recorded(outcome: DeliveryOutcome): void {
     this.trace(
       () =>
@@ -272,7 +272,7 @@ export class Simulation {
     this.running?.wake(endpointId)
   }
 
-  /** The endpoint that stands in a place now, or stood there last: a new one has a new id. */
+  /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */
   endpointAt(place: number): string {
     return `we_${place}_${this.#generations[place] ?? 0}`
   }
