@@ -1,5 +1,5 @@
 /**
- * The port of placement: which partitions this process runs (docs/architecture.md, "Placement", rule 4). Placement
+ * The port of placement: which partitions this process runs (docs/architecture.md, "Placement" and rule 4). Placement
  * keeps two owners apart in the normal case. It does not exclude them at every instant; the journal's fence protects
  * the log. Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a
  * deployment-wide advisory lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton
