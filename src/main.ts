@@ -18,7 +18,7 @@ import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { trigger } from "./cli/trigger.ts"
-import { version } from "./version.ts"
+import { version } from "./common/version.ts"
 
 const sluice = Command.make("sluice").pipe(
   Command.withDescription(

@@ -3,8 +3,8 @@
  * running platform has none and says so.
  */
 import { Context, Data, Effect, Layer } from "effect"
+import { actors } from "../app/engine.ts"
 import { Engine } from "../engine/Engine.ts"
-import { actors } from "../platform/engine.ts"
 
 /** There is nothing to inspect: no running engine, no such partition, no such kind of actor. */
 export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ readonly message: string }> {}

@@ -5,8 +5,10 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
+import { version } from "../common/version.ts"
 import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
+import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import {
   EnvelopeConflict,
@@ -15,12 +17,10 @@ import {
   EnvelopeUnauthorized,
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
-import { IdempotencyKey } from "../platform/idempotency.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
 import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
-import { version } from "../version.ts"
 
 /** Requires the admin credential. */
 export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("sluice/admin/AdminAccess", {

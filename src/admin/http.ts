@@ -8,11 +8,14 @@ import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } f
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { SqlClient, type SqlError } from "effect/sql"
+import { keyDigest } from "../common/identifiers.ts"
 import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
+import { idempotentRequest } from "../http/idempotency.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import {
   EnvelopeConflict,
   EnvelopeInvalidRequest,
@@ -21,9 +24,6 @@ import {
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
-import { defaultCursorPageSize } from "../platform/Cursors.ts"
-import { idempotentRequest } from "../platform/idempotency.ts"
-import { keyDigest } from "../platform/identifiers.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"

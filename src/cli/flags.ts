@@ -1,7 +1,7 @@
 /** The configuration's flags: every setting has one, shared by all commands, read with the environment and checked at once. */
 import { Console, Effect, Option } from "effect"
 import { Flag } from "effect/cli"
-import { type Config, type Resolved, resolveConfig, settings } from "../config.ts"
+import { type Config, type Resolved, resolveConfig, settings } from "../config/settings.ts"
 import { explained } from "./output.ts"
 
 type SettingFlags = { readonly [K in keyof typeof settings]: Flag.Flag<Option.Option<string>> }

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import { RecentlyUsed } from "../RecentlyUsed.ts"
+import { RecentlyUsed } from "../common/RecentlyUsed.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
 import {
   type AreaCodeQuery,

@@ -3,8 +3,8 @@
  * `Health`.
  */
 import { Clock, Effect } from "effect"
+import { version } from "../common/version.ts"
 import { Health } from "../platform/Health.ts"
-import { version } from "../version.ts"
 import { Directory } from "./Directory.ts"
 import type { Health as HealthRecord } from "./schema.ts"
 

@@ -140,7 +140,10 @@ export class Cursors extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable>
 
-    /** Runs `effects` and takes the records off the parking place in one transaction (an operator's retry or dismissal). */
+    /**
+     * Runs `effects` and takes the records off the parking place in one transaction (an operator's retry or dismissal). Fails with nothing
+     * done when one of them is not parked any more, so that of two who retry the same record one does.
+     */
     readonly unpark: <A, E, R>(
       records: ReadonlyArray<ParkedRecord>,
       effects: Effect.Effect<A, E, R>

@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"

@@ -6,8 +6,9 @@ import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { SluiceApi } from "../http/api.ts"
+import { SluiceApi } from "../api/SluiceApi.ts"
 import { builtWith } from "../http/lean.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
 import {
   EnvelopeInvalidRequest,
@@ -17,7 +18,6 @@ import {
 } from "../http/wireErrors.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
-import { defaultCursorPageSize } from "../platform/Cursors.ts"
 import { givenKey } from "../platform/layerAccess.ts"
 import { isStoreFailure } from "../postgres/transactions.ts"
 import { EventLog, type Followed } from "./EventLog.ts"

@@ -5,10 +5,10 @@
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { keyDigest, randomText } from "../common/identifiers.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
-import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
-import { keyDigest, randomText } from "./identifiers.ts"
 import type { ApiKey, Principal, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
 

@@ -5,9 +5,9 @@
  * entries are dropped, because an announcement may have been missed. Needs `ApiKeys` and `Notifications`.
  */
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
+import { keyDigest } from "../common/identifiers.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import { ApiKeys, keysChannel } from "./ApiKeys.ts"
-import { keyDigest } from "./identifiers.ts"
 import type { Principal } from "./model.ts"
 
 /** Most entries of known keys, and likewise of unknown ones. The oldest entry gives way. */

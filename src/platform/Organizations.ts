@@ -4,9 +4,9 @@
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
-import { randomText } from "./identifiers.ts"
+import { randomText } from "../common/identifiers.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
 

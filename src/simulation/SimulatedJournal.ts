@@ -155,7 +155,7 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
           simulation.marks.reach("fault, log: a request under way was lost with the machine")
           return
         }
-        if (simulation.isOut("log")) {
+        if (simulation.outages.isOut("log")) {
           world.after(requestTimeoutMillis, process, () => resume(unavailable()))
           return
         }
@@ -285,7 +285,7 @@ class Publish {
         world.after(0, engine.process, () => this.arriveAfter(latency(), undefined))
         return
       default:
-        if (simulation.outFor("log") >= outageNoticedMillis) return this.answerAfter(0, { _tag: "NotSent" })
+        if (simulation.outages.outFor("log") >= outageNoticedMillis) return this.answerAfter(0, { _tag: "NotSent" })
         this.arriveAfter(latency(), fault)
     }
   }
@@ -293,7 +293,7 @@ class Publish {
   private arriveAfter(millis: number, fault: string | undefined): void {
     const { simulation } = this
     simulation.world.after(millis, undefined, () => {
-      if (simulation.isOut("log")) return this.answerAfter(this.request.timeoutMillis, timeout)
+      if (simulation.outages.isOut("log")) return this.answerAfter(this.request.timeoutMillis, timeout)
       this.arrive(fault)
     })
   }

@@ -59,8 +59,8 @@ const statement = <A, E, F>(
     else if (fault === "unavailable" || fault === "lost") giveUp()
     else {
       const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-      cancel = world.after(there + simulation.outLeft("hanging database"), process, () => {
-        if (simulation.isOut("database")) giveUp()
+      cancel = world.after(there + simulation.outages.leftOf("hanging database"), process, () => {
+        if (simulation.outages.isOut("database")) giveUp()
         else resume(effect(fault))
       })
     }
@@ -124,7 +124,7 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
     transact: (move, effects) =>
       Effect.suspend(() => {
         const fault = simulation.faults.take("transact")
-        if (fault === "unavailable" || simulation.isOut("database")) {
+        if (fault === "unavailable" || simulation.outages.isOut("database")) {
           return Effect.andThen(
             wait(simulation, engine, statementTimeoutMillis),
             Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
@@ -132,7 +132,7 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
         }
         if (fault === "hangs") return Effect.never
         const usual = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-        const commit = usual + simulation.outLeft("hanging database")
+        const commit = usual + simulation.outages.leftOf("hanging database")
         const last =
           fault === "effects fail"
             ? Effect.suspend(() => Effect.fail(new Error("simulated: an effect failed") as never))

@@ -19,6 +19,7 @@ import { Faults } from "./Faults.ts"
 import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
+import { Outages } from "./Outages.ts"
 import { Prng } from "./Prng.ts"
 import type { Scenario } from "./Scenario.ts"
 import { SimulatedEngine } from "./SimulatedEngine.ts"
@@ -41,15 +42,6 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
-/** What can be away, or hang. */
-export type Outage = "log" | "database" | "hanging database"
-
-const noOutage: Record<Outage, number> = {
-  log: Number.NEGATIVE_INFINITY,
-  database: Number.NEGATIVE_INFINITY,
-  "hanging database": Number.NEGATIVE_INFINITY
-}
-
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
 const lastRetryMillis = 5_000
@@ -61,6 +53,7 @@ export class Simulation {
   readonly world: World
   readonly marks = new Marks()
   readonly faults: Faults
+  readonly outages: Outages
   readonly truth: Truth
   readonly stores: {
     readonly journal: JournalMemory.JournalStore
@@ -87,8 +80,6 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
-  private readonly outages: Record<Outage, number> = { ...noOutage }
-  private readonly outagesBegan: Record<Outage, number> = { ...noOutage }
   private readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
@@ -103,6 +94,7 @@ export class Simulation {
       sliceOperations: Math.max(1, topology.sliceOperations),
       dragMicros: topology.dragMicros
     })
+    this.outages = new Outages(this.world)
     this.draw = new Prng(scenario.seed, "faults")
     this.latencies = new Prng(scenario.seed, "latencies")
     this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
@@ -138,29 +130,6 @@ export class Simulation {
 
   /** The time that a message takes, milliseconds. */
   latency = (): number => (20 + this.latencies.next() * this.scenario.topology.latencyMicros) / 1000
-
-  isOut(what: Outage): boolean {
-    return this.world.now < this.outages[what]
-  }
-
-  /** How long it has been away, milliseconds; 0 while it is there. */
-  outFor(what: Outage): number {
-    return this.isOut(what) ? this.world.now - this.outagesBegan[what] : 0
-  }
-
-  /** How long it will still be away, milliseconds; 0 while it is there. */
-  outLeft(what: Outage): number {
-    return Math.max(0, this.outages[what] - this.world.now)
-  }
-
-  startOutage(of: Outage, millis: number): void {
-    if (!this.isOut(of)) this.outagesBegan[of] = this.world.now
-    this.outages[of] = Math.max(this.outages[of], this.world.now + millis)
-  }
-
-  endOutages(): void {
-    Object.assign(this.outages, noOutage)
-  }
 
   /** Bytes that a log holds now; an operator may raise it. */
   logBytes: number

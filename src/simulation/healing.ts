@@ -50,7 +50,7 @@ export const heal = (simulation: Simulation): void => {
   simulation.trace(() => "healed")
   simulation.isHealed = true
   simulation.faults.heal()
-  simulation.endOutages()
+  simulation.outages.endAll()
   restore(simulation)
   for (const engine of simulation.living().slice(0, -1)) simulation.crash(engine, "as one too many")
   const newest = simulation.newest()

@@ -94,7 +94,7 @@ export const perform = (simulation: Simulation, step: Step) => {
       return
     case "Outage":
       simulation.marks.reach(`fault, outage: ${step.of}`)
-      return simulation.startOutage(step.of, step.millis)
+      return simulation.outages.start(step.of, step.millis)
     case "Checkpoint":
       for (const partition of pick(simulation, step.which)?.partitions() ?? []) partition.core.wantCheckpoint()
       return

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
 /** Most numbers in one request. A larger file is imported in several requests. */

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { SluiceApi } from "../http/api.ts"
+import { SluiceApi } from "../api/SluiceApi.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
 import { retryAfter } from "../http/RequestState.ts"

@@ -29,4 +29,4 @@ export {
   timestampHeader,
   verifyWebhook,
   WebhookVerificationError
-} from "./signature.ts"
+} from "./secret/signature.ts"

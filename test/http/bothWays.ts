@@ -8,6 +8,11 @@ import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer, Logger, Metric, Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
+import { SluiceApi } from "../../src/api/SluiceApi.ts"
+import { layerSystem } from "../../src/api/system.ts"
+import { layerMatching } from "../../src/app/dispatch.ts"
+import { actors, lanes, projections } from "../../src/app/engine.ts"
+import { layerServices, layerStores } from "../../src/app/layers.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
 import * as Engine from "../../src/engine/Engine.ts"
@@ -17,14 +22,10 @@ import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
 import { EventStreams } from "../../src/events/EventStreams.ts"
 import { layerEvents } from "../../src/events/http.ts"
-import { SluiceApi } from "../../src/http/api.ts"
 import { middleware, middlewareMarkOf } from "../../src/http/fast/marks.ts"
 import { layerServer } from "../../src/http/server.ts"
-import { layerSystem } from "../../src/http/system.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
-import { layerMatching } from "../../src/platform/dispatch.ts"
-import { actors, lanes, projections } from "../../src/platform/engine.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
@@ -34,14 +35,13 @@ import {
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
-import { layerServices, layerStores } from "../../src/platform.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { layerTelco } from "../../src/telco/http.ts"
-import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
-import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http.ts"
-import { ReplaySignal } from "../../src/webhooks/replaying.ts"
-import { parseSecretsKeys } from "../../src/webhooks/secretsKeys.ts"
-import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
+import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http/handlers.ts"
+import { ReplaySignal } from "../../src/webhooks/replay/replaying.ts"
+import { parseSecretsKeys } from "../../src/webhooks/secret/secretsKeys.ts"
+import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
 import { code, listed } from "../directory/records.ts"
 import { makeDatabase } from "../support/database.ts"
 
@@ -149,7 +149,7 @@ const accessMarkOf = (access: object) => {
   return mark
 }
 
-/** Marks an access anew, with what the fault makes of it; the ordinary way is left as it is. */
+/** Marks an access anew, with what the fault makes of it; the general path is left as it is. */
 const planted = <Access extends object>(
   access: Access,
   { counts = 1, forgetsServices = false }: Fault,

@@ -48,7 +48,7 @@ export interface TestPlatform {
   readonly database: TcpProxy
   readonly nats: TcpProxy
   readonly collector: Collector
-  /** Whether requests are logged and traced, and so all go the ordinary way. */
+  /** Whether requests are logged and traced, and so all take the general path. */
   readonly isObserved: boolean
   readonly process: Platform
   /** The organization of every key made here, plan `team`. */

@@ -110,8 +110,11 @@ export class Decider {
   /** Takes the answers that waited for the frame, which is stored now. */
   takeAnswers(): Answers {
     const answers = new Answers()
-    for (const [index, { caller }] of this.waiting.entries())
-      if (caller !== undefined) answers.add(caller, this.waitingAccepted[index]!, this.waitingValues[index])
+    const { waiting, waitingAccepted, waitingValues } = this
+    for (let index = 0; index < waiting.length; index++) {
+      const { caller } = waiting[index]!
+      if (caller !== undefined) answers.add(caller, waitingAccepted[index]!, waitingValues[index])
+    }
     this.takeWaiting()
     return answers
   }

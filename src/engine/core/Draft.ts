@@ -51,6 +51,13 @@ interface Undo {
   readonly wakeAt: number
   readonly bytes: number
   readonly isNew: boolean
+  /** The step before it, of another actor. */
+  readonly before: Undo | undefined
+}
+
+const isAmong = (last: Undo | undefined, cell: Cell): boolean => {
+  for (let step = last; step !== undefined; step = step.before) if (step.cell === cell) return true
+  return false
 }
 
 export class Draft implements DecidingDraft {
@@ -128,35 +135,41 @@ export class Draft implements DecidingDraft {
 
   /** Encodes and measures a decision, changing nothing. Throws what an encoder throws, and when facts are for an actor that is not touched. */
   encode(cell: Cell, touched: ReadonlyArray<Cell>, decision: Decision<unknown, unknown, unknown>): EncodedDecision {
-    const texts: Array<string> = []
-    const sizes: Array<number> = []
-    const cells: Array<Cell> = []
-    const facts: Array<unknown> = []
+    const { events, others } = decision
+    let count = decision.facts.length
+    for (const other of others) count += other.facts.length
+    // of their exact lengths: lists that grow take a hundred bytes more each, for every decision
+    const facts = new Array<unknown>(count)
+    const cells = new Array<Cell>(count)
+    const texts = new Array<string>(count + events.length)
+    const sizes = new Array<number>(count + events.length)
     let bytes = this.tableBytes(cell)
+    let at = 0
     const add = (text: string | undefined) => {
       if (text === undefined) throw new TypeError("a fact has no JSON form")
       const size = Buffer.byteLength(text)
-      texts.push(text)
-      sizes.push(size)
+      texts[at] = text
+      sizes[at] = size
+      at++
       bytes += size + recordOverheadBytes
     }
-    for (const fact of decision.facts) {
-      add(JSON.stringify(cell.actor.encodeFact(fact)))
-      cells.push(cell)
-      facts.push(fact)
+    const addFacts = (target: Cell, own: ReadonlyArray<unknown>) => {
+      for (const fact of own) {
+        facts[at] = fact
+        cells[at] = target
+        add(JSON.stringify(target.actor.encodeFact(fact)))
+      }
     }
-    for (const other of decision.others) {
+    addFacts(cell, decision.facts)
+    for (const other of others) {
       checkKey(other.key)
       const target = findTouched(cell, touched, other.actor.kind, other.key)
       bytes += this.tableBytes(target)
-      for (const fact of other.facts) {
-        add(JSON.stringify(target.actor.encodeFact(fact)))
-        cells.push(target)
-        facts.push(fact)
-      }
+      addFacts(target, other.facts)
     }
-    for (const event of decision.events) add(encodeEvent(event))
-    return { cells, facts, events: decision.events, texts, sizes, bytes }
+    for (const event of events) add(encodeEvent(event))
+    if (at !== texts.length) throw new TypeError("its facts change while they are encoded")
+    return { cells, facts, events, texts, sizes, bytes }
   }
 
   /**
@@ -165,18 +178,20 @@ export class Draft implements DecidingDraft {
    */
   apply(encoded: EncodedDecision, isCareful: boolean): NotApplied | undefined {
     const { cells, facts, sizes } = encoded
-    const copies = isCareful || cells.some((cell) => cell.bytes + encoded.bytes > maximumStateBytes)
-    const undo: Array<Undo> = []
+    let copies = isCareful
+    for (let index = 0; index < cells.length && !copies; index++)
+      copies = cells[index]!.bytes + encoded.bytes > maximumStateBytes
+    let undo: Undo | undefined
     let inPlace = false
     try {
       for (let index = 0; index < facts.length; index++) {
         const cell = cells[index]!
         const { copy, evolve } = cell.actor.options
-        if (!undo.some((step) => step.cell === cell)) {
+        if (!isAmong(undo, cell)) {
           const isNew = cell.draftOf !== this.stamp
           // before an undo is noted, because copying may throw
           const first = isNew && copy !== undefined ? copy(cell.state) : cell.state
-          undo.push({ cell, draft: cell.draft, wakeAt: cell.draftWakeAt, bytes: cell.bytes, isNew })
+          undo = { cell, draft: cell.draft, wakeAt: cell.draftWakeAt, bytes: cell.bytes, isNew, before: undo }
           if (isNew) {
             cell.draft = first
             cell.draftOf = this.stamp
@@ -190,7 +205,8 @@ export class Draft implements DecidingDraft {
         cell.draft = evolve(cell.draft, facts[index])
         cell.bytes += sizes[index]!
       }
-      for (const { cell } of undo) {
+      for (let step = undo; step !== undefined; step = step.before) {
+        const { cell } = step
         checkState(cell.actor, cell.draft)
         cell.draftWakeAt = wakeAtOf(cell.actor, cell.draft)
         if (cell.bytes <= maximumStateBytes) continue
@@ -210,16 +226,17 @@ export class Draft implements DecidingDraft {
     }
   }
 
-  private undo(steps: ReadonlyArray<Undo>): void {
-    for (let index = steps.length - 1; index >= 0; index--) {
-      const { bytes, cell, draft, isNew, wakeAt } = steps[index]!
+  /** Takes back a decision's steps, the last one first. */
+  private undo(last: Undo | undefined): void {
+    for (let step = last; step !== undefined; step = step.before) {
+      const { bytes, cell, draft, isNew, wakeAt } = step
       cell.draft = draft
       cell.draftWakeAt = wakeAt
       cell.bytes = bytes
       if (!isNew) continue
       cell.draftOf = -1
-      const last = this.changed.pop()
-      assert(last === cell, "a decision is undone in another order than it was applied")
+      const changed = this.changed.pop()
+      assert(changed === cell, "a decision is undone in another order than it was applied")
     }
   }
 

@@ -4,6 +4,7 @@
  * afterwards `end`, `commit` or `abandon` ends it.
  */
 import { describe } from "../describe.ts"
+import { CommandFailed } from "../errors.ts"
 import type { Head } from "../frame.ts"
 import { maximumSignalsPerDrain, maximumTimersPerDrain, signalsShare, timersShare } from "../limits.ts"
 import type { Answers } from "./Answers.ts"
@@ -41,6 +42,8 @@ export class Drain {
   private readonly host: DrainHost
   private timers: Timers
   private turn: Turn = { monotonic: 0, spent: () => 0 }
+  /** What is being decided. */
+  private inHand: Entry | undefined = undefined
 
   constructor(host: DrainHost, timers: Timers) {
     this.host = host
@@ -76,7 +79,15 @@ export class Drain {
         this.fill(held)
         return
       } catch (error) {
-        for (const entry of decider.takeWaiting().toReversed()) this.putBack(entry)
+        const waiting = decider.takeWaiting()
+        const inHand = this.inHand
+        this.inHand = undefined
+        if (!(error instanceof DecideAgain) && inHand !== undefined && !waiting.includes(inHand)) {
+          // nobody would answer it, and decided again it would end the next life too
+          inHand.refusal = new CommandFailed({ kind: inHand.actor.kind, reason: describe(error) })
+          this.putBack(inHand)
+        }
+        for (const entry of waiting.toReversed()) this.putBack(entry)
         decider.draft.discard()
         if (!(error instanceof DecideAgain)) throw error
       }
@@ -121,6 +132,13 @@ export class Drain {
     this.host.memory.drain++
   }
 
+  private decide(entry: Entry): Fate {
+    this.inHand = entry
+    const fate = this.decider.decide(entry)
+    this.inHand = undefined
+    return fate
+  }
+
   private fill(held: boolean): void {
     const { decider } = this
     const { mailbox, signals } = this.host
@@ -135,7 +153,7 @@ export class Drain {
     while (this.decider.hasRoom(1)) {
       const entry = mailbox.take()
       if (entry === undefined) break
-      if (this.decider.decide(entry) === "no room") mailbox.putBack(entry)
+      if (this.decide(entry) === "no room") mailbox.putBack(entry)
       if (++sinceLook < timeStride && decider.draft.measured === measured) continue
       sinceLook = 0
       measured = decider.draft.measured
@@ -160,7 +178,7 @@ export class Drain {
         continue
       }
       taken++
-      const fate = cell === undefined ? this.loadForTimer(timer) : this.decider.decide(wakeOf(cell, timer.wakeAt))
+      const fate = cell === undefined ? this.loadForTimer(timer) : this.decide(wakeOf(cell, timer.wakeAt))
       if (fate === "no room") return
       // a wake that changed nothing is not tried again at this time
       if (cell?.timer === timer && timer.wakeAt <= this.decider.draft.now) timers.set(cell, Number.POSITIVE_INFINITY)
@@ -208,7 +226,7 @@ export class Drain {
       const cell = entry.organization.cell(entry.actorIndex, entry.key)
       if (cell?.loaded !== true && !this.host.mayLoad()) return
       signals.take()
-      if (this.decider.decide(entry) === "decided") continue
+      if (this.decide(entry) === "decided") continue
       signals.putBack(entry)
       return
     }

@@ -27,11 +27,9 @@ import { SignalQueue } from "./SignalQueue.ts"
 import { TimerPages } from "./TimerPages.ts"
 import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
+import { WorkAhead } from "./WorkAhead.ts"
 
 const retryAfterMillis = 1_000
-
-/** How long timers and signals wait while memory is full of changes that no checkpoint has yet. */
-const crowdedHoldMillis = 100
 
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
@@ -48,6 +46,7 @@ export class PartitionCore implements Evictable {
   private readonly room = new LogRoom()
   private readonly pace: CheckpointPace
   private readonly drain: Drain
+  private readonly work: WorkAhead
   private readonly time = new PartitionTime()
   /** The time that the shell told last. */
   private readonly now = new Moment()
@@ -59,7 +58,6 @@ export class PartitionCore implements Evictable {
   private provesByFrames = false
   private isMarkWanted = false
   private isCheckpointDue = false
-  private crowdedUntil = 0
 
   constructor(options: CoreOptions) {
     const { bounds, host, partition, registry, wantsRecords } = options
@@ -81,21 +79,22 @@ export class PartitionCore implements Evictable {
     const defer = (timer: TimerRow) => loader.defer(timer)
     const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
+    const atHand = { timers: () => this.timers, head: () => this.headNow }
+    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, time, timers: atHand.timers })
     this.memory = memory
     this.mailbox = mailbox
     this.pace = pace
     this.loader = loader
     this.lanes = lanes
     this.intake = new Intake({ options, memory, mailbox, signals, loader, lanes, time, now })
-    const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.checkpoints = new CheckpointSide({ options, memory, loader, pages, pace, now, ...atHand })
     bounds.join(this)
   }
 
   /** What it holds, for operators, tests and the simulator. */
   readonly probe = new Probe(() => {
-    const { headNow: head, loader, mailbox, memory, signals, timers } = this
-    return { memory, mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
+    const { headNow: head, loader, memory, signals, timers } = this
+    return { memory, mailbox: this.mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
   })
 
   get head(): Head {
@@ -105,8 +104,6 @@ export class PartitionCore implements Evictable {
   get newestCheckpoint(): CheckpointRecord | undefined {
     return this.loader.newestCheckpoint
   }
-
-  // lives
 
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
@@ -123,7 +120,7 @@ export class PartitionCore implements Evictable {
     this.pace.begin(0, 0, Number.POSITIVE_INFINITY)
     this.isMarkWanted = false
     this.isCheckpointDue = false
-    this.crowdedUntil = 0
+    this.work.begin()
   }
 
   private setTimers(timers: Timers): void {
@@ -205,8 +202,6 @@ export class PartitionCore implements Evictable {
     return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
-  // the loop
-
   /** Decides until the shell has to do something. */
   next(turn: CoreTurn): Demand {
     assert(this.underWay === undefined, "a drain begins while the frame of another one is on its way")
@@ -221,8 +216,8 @@ export class PartitionCore implements Evictable {
       this.notice(told)
       if (this.isMarkWanted || this.needsProof(now)) return this.prove(told)
       if (this.room.wantsLook || this.time.isLookDue(now)) return { _tag: "Confirm" }
-      const held = this.room.isHeld(now.monotonic) || now.monotonic < this.crowdedUntil
-      if (!this.hasWork(told, held)) return this.waitDemand(told, now)
+      const held = this.work.isHeld(now)
+      if (!this.work.hasAny(told, held, now)) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
       this.drain.run(this.headNow, told, turn, this.room.forFacts(now.monotonic), held)
       if (this.drain.decider.metFullLog) this.logIsFull(false)
       if (this.drain.decider.hasFrame) return { _tag: "Append", frame: this.send() }
@@ -231,7 +226,7 @@ export class PartitionCore implements Evictable {
       this.now.set(now)
       if (this.time.isFresh(now)) this.drain.immediate.give(this.options.host.reply)
       if (turn.spent() > 1) return { _tag: "Yield" }
-      if (this.drain.decider.decidedCount === 0) return this.waitDemand(told, now)
+      if (this.drain.decider.decidedCount === 0) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
     }
   }
 
@@ -241,25 +236,6 @@ export class PartitionCore implements Evictable {
     if (this.isCheckpointDue) host.checkpointWanted()
     this.isCheckpointDue = false
     if (this.pages.isWanted(this.timers, told, this.now.monotonic)) host.readsWanted()
-  }
-
-  private hasWork(now: number, held: boolean): boolean {
-    if (this.mailbox.hasRunnable) return true
-    if (held) return false
-    if (this.signals.isReady) return true
-    const timer = this.timers.first
-    if (timer === undefined || timer.wakeAt > now) return false
-    return !this.pages.holds(timer, this.timers, this.now.monotonic)
-  }
-
-  /** How long the shell may wait for news. */
-  private waitDemand(told: number, { monotonic }: Instant): Demand {
-    const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
-    const untilHold = Math.min(until(this.room.heldTo), until(this.crowdedUntil), until(this.loader.heldTo))
-    const untilTimer = this.pages.waitMillis(this.timers, told, monotonic)
-    // a due timer that was not fired waits for the end of a hold
-    const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, this.time.untilLook(this.now))) }
   }
 
   /** Whether something waits for a proof of the ownership, or will soon. */
@@ -393,11 +369,9 @@ export class PartitionCore implements Evictable {
   }
 
   private crowded(): void {
-    this.crowdedUntil = this.now.monotonic + crowdedHoldMillis
+    this.work.crowded(this.now)
     this.isCheckpointDue = true
   }
-
-  // beside the loop
 
   /** Asks for a checkpoint in the next turn, if anything has changed. */
   wantCheckpoint(): void {

@@ -40,13 +40,17 @@ export class DrainContext implements DecideContext {
     return this.cell.address
   }
 
-  // Properties, not methods, so that a rule may destructure the context.
-  readonly id = (index: number): string => {
-    const { epoch, frameNumber, partition } = this.draft
-    if (this.idCommand < 0) this.idCommand = this.draft.nextIdCommand()
-    return deriveId({ partition, epoch, frame: frameNumber, kind: idKinds.decided, command: this.idCommand, index })
+  // Getters, not methods, so that a rule may destructure the context; most rules never ask for either function.
+  get id() {
+    return (index: number): string => {
+      const { epoch, frameNumber, partition } = this.draft
+      if (this.idCommand < 0) this.idCommand = this.draft.nextIdCommand()
+      return deriveId({ partition, epoch, frame: frameNumber, kind: idKinds.decided, command: this.idCommand, index })
+    }
   }
 
-  readonly read = <State>(actor: ActorOfState<State>, key = ""): State =>
-    this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
+  get read() {
+    return <State>(actor: ActorOfState<State>, key = ""): State =>
+      this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
+  }
 }

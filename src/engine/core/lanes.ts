@@ -50,13 +50,16 @@ class RunningContext implements LaneContext {
     return { organization: this.cell.organization.name, kind: this.lane.kind, key: this.cell.key }
   }
 
-  // A property, not a method, so that a rule may destructure the context.
-  readonly read = <State>(actor: ActorOfState<State>, key = ""): State => {
-    const index = this.memory.registry.actorIndex(actor.kind)
-    for (const name of this.cell.touched) {
-      if (name.actorIndex === index && name.key === key) return this.cell.organization.cell(index, key)!.state as State
+  // A getter, not a method, so that a rule may destructure the context.
+  get read() {
+    return <State>(actor: ActorOfState<State>, key = ""): State => {
+      const index = this.memory.registry.actorIndex(actor.kind)
+      for (const name of this.cell.touched) {
+        if (name.actorIndex === index && name.key === key)
+          return this.cell.organization.cell(index, key)!.state as State
+      }
+      throw new Error(`the lane does not name ${actor.kind} "${key}" among the actors it touches`)
     }
-    throw new Error(`the lane does not name ${actor.kind} "${key}" among the actors it touches`)
   }
 }
 

@@ -109,16 +109,15 @@ export interface SnapshotActor {
   readonly kept: string | undefined
 }
 
-/** The row of an actor at a checkpoint. */
+/**
+ * The row of an actor at a checkpoint. Its size is noted: a state may grow by more than the facts that are counted, and is measured with its next
+ * fact then.
+ */
 export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number): ActorRow => {
   const { actor } = cell
   if (kept !== undefined) return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null }
   const never = wakeAt === Number.POSITIVE_INFINITY
-  return {
-    ...cell.address,
-    sequence,
-    version: actor.version,
-    state: never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state)),
-    wakeAt: never ? null : wakeAt
-  }
+  const text = never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state))
+  if (text !== null) cell.bytes = Math.max(cell.bytes, Buffer.byteLength(text))
+  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt }
 }

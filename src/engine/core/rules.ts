@@ -79,28 +79,30 @@ export const quarantined = (organization: string, reason: string): Quarantined =
 /** How many parts of a command the size estimate looks at, and what each further list or object counts. */
 const estimatedParts = 256
 const partBytes = 8
+const maximumEstimatedDepth = 64
+
+/** How many more parts of the command being estimated are looked at. */
+let partsLeft = 0
 
 /** Estimates how many bytes a command holds in memory, with bounded work. */
 export const estimateBytes = (command: unknown): number => {
-  if (typeof command === "string") return command.length
-  if (typeof command !== "object" || command === null) return partBytes
-  let bytes = 0
-  const open: Array<unknown> = [command]
-  for (let parts = 0; open.length > 0; parts++) {
-    const value = open.pop()
-    bytes += partBytes
-    if (typeof value === "string") bytes += value.length
-    if (typeof value !== "object" || value === null) continue
-    if (ArrayBuffer.isView(value)) {
-      bytes += value.byteLength
-      continue
-    }
-    if (parts > estimatedParts) {
-      bytes += partBytes * (Array.isArray(value) ? value.length : 16)
-      continue
-    }
-    for (const part of Array.isArray(value) ? value.slice(0, estimatedParts) : Object.values(value)) open.push(part)
-    if (Array.isArray(value) && value.length > estimatedParts) bytes += (value.length - estimatedParts) * partBytes * 4
+  partsLeft = estimatedParts
+  return typeof command === "string" ? command.length : bytesOf(command, 0)
+}
+
+const bytesOf = (value: unknown, depth: number): number => {
+  if (typeof value === "string") return partBytes + value.length
+  if (typeof value !== "object" || value === null) return partBytes
+  if (ArrayBuffer.isView(value)) return partBytes + value.byteLength
+  if (--partsLeft < 0 || depth > maximumEstimatedDepth)
+    return partBytes + partBytes * (Array.isArray(value) ? value.length : 16)
+  let bytes = partBytes
+  if (Array.isArray(value)) {
+    const looked = Math.min(value.length, estimatedParts)
+    for (let index = 0; index < looked; index++) bytes += bytesOf(value[index], depth + 1)
+    return bytes + (value.length - looked) * partBytes * 4
   }
+  // inherited members are counted too, where a command has any
+  for (const name in value) bytes += bytesOf((value as Record<string, unknown>)[name], depth + 1)
   return bytes
 }

@@ -6,7 +6,7 @@
 import { Exit, Schema, SchemaAST } from "effect"
 import { FindMyWay } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { RecentlyUsed } from "../../RecentlyUsed.ts"
+import { RecentlyUsed } from "../../common/RecentlyUsed.ts"
 
 /** Most memory for decoded targets, in bytes. */
 const maximumBytes = 4 * 1024 * 1024
@@ -16,7 +16,7 @@ const overheadBytes = 512
 const maximumLength = 256
 
 /**
- * Targets with percent escapes, or with the other characters that the router takes for the start of a query, go the
+ * Targets with percent escapes, or with the other characters that the router takes for the start of a query, take the
  * general path.
  */
 const plainTarget = /^\/[^%;#]*$/
@@ -61,7 +61,7 @@ export class Targets<Route> {
     this.router.on(this.method, path, null)
   }
 
-  /** An endpoint's path, which without a route is left too. */
+  /** Adds an endpoint's path. Without a route it is left to the general path too. */
   add(
     path: FindMyWay.PathInput,
     { params, query }: HttpApiEndpoint.Top,
@@ -109,6 +109,6 @@ export class Targets<Route> {
   }
 }
 
-/** The endpoint's own decoder. One that is not synchronous fails here, and its requests go the ordinary way. */
+/** The endpoint's own decoder. One that is not synchronous fails here, and its requests take the general path. */
 const decoderOf = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined) =>
   Schema.decodeUnknownExit(schema as Schema.Top & { readonly DecodingServices: never }, options)

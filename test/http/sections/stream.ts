@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { afterEach, describe, expect, it } from "vitest"
-import { make as makeClient } from "../../../src/client.ts"
+import { make as makeClient } from "../../../src/api/client.ts"
 import { maximumStreamsPerOrganization } from "../../../src/events/EventStreams.ts"
 import type { TestPlatform } from "../harness.ts"
 import { makeTenant, type Tenant } from "./emitted.ts"

@@ -4,10 +4,10 @@
  */
 import { Effect, Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { SluiceClient, type SluiceClientShape } from "../../../src/client.ts"
+import { SluiceClient, type SluiceClientShape } from "../../../src/api/client.ts"
 import { query, until } from "../../cli/support.ts"
+import { putDelivery, putEvents } from "../../webhooks/delivery/rows.ts"
 import { askAt, hookUrl, manageAndRead } from "../../webhooks/platform.ts"
-import { putDelivery, putEvents } from "../../webhooks/rows.ts"
 import type { TestPlatform } from "../harness.ts"
 
 export const webhooksSection = (platform: () => TestPlatform): void => {
