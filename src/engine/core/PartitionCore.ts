@@ -80,7 +80,7 @@ export class PartitionCore implements Evictable {
     const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
     const atHand = { timers: () => this.timers, head: () => this.headNow }
-    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, time, timers: atHand.timers })
+    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
     this.memory = memory
     this.mailbox = mailbox
     this.pace = pace

@@ -4,6 +4,7 @@
  */
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { LogRoom } from "./LogRoom.ts"
+import type { Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { TimerPages } from "./TimerPages.ts"
@@ -19,6 +20,7 @@ export interface WorkAheadParts {
   readonly pages: TimerPages
   readonly room: LogRoom
   readonly loader: ActorLoader
+  readonly lanes: Lanes
   readonly time: PartitionTime
   readonly timers: () => Timers
 }
@@ -36,12 +38,12 @@ export class WorkAhead {
     this.crowdedUntil = 0
   }
 
-  /** Memory is full and nothing can go before a checkpoint: timers and signals wait. */
+  /** Makes timers and signals wait, because memory is full and nothing can leave before a checkpoint. */
   crowded({ monotonic }: Instant): void {
     this.crowdedUntil = monotonic + crowdedHoldMillis
   }
 
-  /** Whether timers and signals wait, because what they do finds no room in the log or in memory. */
+  /** Whether timers and signals wait, because there is no room for them in the log or in memory. */
   isHeld({ monotonic }: Instant): boolean {
     return this.parts.room.isHeld(monotonic) || monotonic < this.crowdedUntil
   }
@@ -60,13 +62,15 @@ export class WorkAhead {
 
   /** How long the partition may wait for news, milliseconds. */
   waitMillis(told: number, now: Instant): number {
-    const { loader, pages, room, time } = this.parts
+    const { lanes, loader, pages, room, time } = this.parts
     const { monotonic } = now
     const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
     const untilHold = Math.min(until(room.heldTo), until(this.crowdedUntil), until(loader.heldTo))
     const untilTimer = pages.waitMillis(this.parts.timers(), told, monotonic)
     // a due timer that was not fired waits for the end of a hold
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    return Math.max(1, Math.min(untilWork, time.untilLook(now)))
+    // who asks a lane waits for no more than the pause after a proof that has failed
+    const untilProof = lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)
+    return Math.max(1, Math.min(untilWork, untilProof))
   }
 }

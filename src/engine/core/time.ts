@@ -115,12 +115,16 @@ export class PartitionTime {
     return now.monotonic >= this.notBefore
   }
 
+  untilAsk(now: Instant): number {
+    return this.notBefore - now.monotonic
+  }
+
   /** Whether the log was not looked at for so long that another owner may have come unnoticed. */
   isLookDue(now: Instant): boolean {
     return between(this.seenAt, now) >= idleConfirmMillis && this.mayAsk(now)
   }
 
   untilLook(now: Instant): number {
-    return Math.max(idleConfirmMillis - between(this.seenAt, now), this.notBefore - now.monotonic)
+    return Math.max(idleConfirmMillis - between(this.seenAt, now), this.untilAsk(now))
   }
 }
