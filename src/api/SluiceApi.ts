@@ -3,24 +3,23 @@
  * client and `openapi.json` are derived from it.
  */
 import { Context } from "effect"
-import { HttpApi, OpenApi } from "effect/http-api"
+import { OpenApi } from "effect/http-api"
 import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { WebhooksApi } from "../webhooks/http/api.ts"
 import { webhooksDocument } from "../webhooks/http/document.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
-export class SluiceApi extends HttpApi.make("sluice")
+export class SluiceApi extends baseApi
   .add(DirectoryApi)
   .add(EventsApi)
   .add(TelcoApi)
   .add(WebhooksApi)
   .add(SystemApi)
-  // A misspelt field would otherwise be ignored silently.
-  .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(
     Context.mergeAll(
       OpenApi.annotations({

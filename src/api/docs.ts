@@ -9,6 +9,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
 import { hasAlready, makeTag, type Tag } from "../http/caching.ts"
+import type { Page } from "../http/server.ts"
 
 /** How long clients keep the page without asking again, so short that a new version shows soon. */
 const cacheSeconds = 300
@@ -18,7 +19,7 @@ const brotliQuality = 5
 
 type Encoding = "br" | "gzip" | "identity"
 
-interface Page {
+interface Compressed {
   readonly tag: Tag
   readonly bytes: Readonly<Record<Encoding, Uint8Array>>
 }
@@ -29,7 +30,7 @@ const compress = Effect.fnUntraced(function* (whole: Uint8Array) {
     Promise.all([promisify(brotliCompress)(whole, options), promisify(gzip)(whole)])
   )
   const tag = makeTag(createHash("sha256").update(whole).digest("base64url").slice(0, 22))
-  return { tag, bytes: { br, gzip: zipped, identity: whole } } satisfies Page
+  return { tag, bytes: { br, gzip: zipped, identity: whole } } satisfies Compressed
 })
 
 /** The first encoding that the client accepts. One that it forbids (`q=0`) counts as not named. */
@@ -40,7 +41,7 @@ const encodingFor = (acceptEncoding: string | undefined): Encoding => {
   return (["br", "gzip"] as const).find((one) => accepted.includes(one)) ?? "identity"
 }
 
-const respond = ({ bytes, tag }: Page, request: HttpServerRequest.HttpServerRequest) => {
+const respond = ({ bytes, tag }: Compressed, request: HttpServerRequest.HttpServerRequest) => {
   const headers = {
     etag: tag,
     vary: "Accept-Encoding",
@@ -55,7 +56,7 @@ const respond = ({ bytes, tag }: Page, request: HttpServerRequest.HttpServerRequ
 }
 
 /** Serves the page at the path. The page is made when it is first asked for. */
-export const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   path: `/${string}`
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> =>
@@ -91,3 +92,8 @@ export const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constra
       )
     })
   )
+
+/** The page at `/docs`. */
+export const docsPage = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): Page => ({ path: "/docs", layer: layerDocs(api, "/docs") })

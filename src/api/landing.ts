@@ -2,6 +2,7 @@
 import { Effect, type Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { version } from "../common/version.ts"
+import type { Page } from "../http/server.ts"
 
 const places = { docs: "/docs", openapi: "/openapi.json", health: "/v1/health" }
 
@@ -16,7 +17,7 @@ const page = `<!doctype html>
 /** Whether a browser asks. */
 const wantsPage = (accept: string | undefined): boolean => accept?.includes("text/html") === true
 
-export const layerLanding: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
+const layerLanding: Layer.Layer<never, never, HttpRouter.HttpRouter> = HttpRouter.use((router) =>
   router.add(
     "GET",
     "/",
@@ -27,3 +28,5 @@ export const layerLanding: Layer.Layer<never, never, HttpRouter.HttpRouter> = Ht
     )
   )
 )
+
+export const landingPage: Page = { path: "/", layer: layerLanding }

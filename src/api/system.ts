@@ -5,9 +5,10 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { keyDigest } from "../common/identifiers.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { EnvelopeUnauthorized } from "../http/wireErrors.ts"
 import { Health } from "../platform/Health.ts"
-import { SluiceApi } from "./SluiceApi.ts"
+import { SystemApi } from "./systemApi.ts"
 
 /** Who may read the metrics: anybody, or the bearer of one of these credentials. */
 export type MetricsReaders = "anybody" | ReadonlyArray<Redacted.Redacted<string>>
@@ -22,7 +23,7 @@ const isOneOf = (given: string | undefined, keys: ReadonlyArray<Redacted.Redacte
 
 export const layerSystem = (readers: MetricsReaders) =>
   HttpApiBuilder.group(
-    SluiceApi,
+    baseApi.add(SystemApi),
     "system",
     Effect.fn(function* (handlers) {
       const health = yield* Health

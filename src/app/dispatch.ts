@@ -11,6 +11,7 @@ import { DispatcherWakeup } from "../webhooks/delivery/DispatcherWakeup.ts"
 import { SecretsUnavailable, SigningSecrets } from "../webhooks/delivery/ports.ts"
 import { EventAppend } from "../webhooks/delivery/projection.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../webhooks/delivery/schedule.ts"
+import * as Dispatcher from "../webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../webhooks/dispatcher/WebhookDispatcher.ts"
 import { forgetSecrets, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { makeTargetGuard, type TargetPolicy } from "../webhooks/target/targets.ts"
@@ -71,7 +72,7 @@ export const layerDispatcher = (options: DispatchOptions) => {
   const timeoutMillis = options.webhookTimeoutMillis ?? attemptTimeoutMillis
   return layerWakeup.pipe(
     Layer.provideMerge(
-      WebhookDispatcher.layer(makeTargetGuard(options.webhookTargets), {
+      Dispatcher.layer(makeTargetGuard(options.webhookTargets), {
         ...WebhookDispatcher.defaultSettings,
         schedule: { ...defaultSchedule, delaysMillis: options.webhookRetryDelays ?? defaultSchedule.delaysMillis },
         timeoutMillis,

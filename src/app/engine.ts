@@ -28,7 +28,8 @@ import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
 import type { SigningSecrets } from "../webhooks/delivery/ports.ts"
 import { dispatchProjection, type EventAppend } from "../webhooks/delivery/projection.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts"
-import { ReplaySignal, replayProjection } from "../webhooks/replay/replaying.ts"
+import { replayProjection } from "../webhooks/replay/projection.ts"
+import { ReplaySignal } from "../webhooks/replay/ReplaySignal.ts"
 import { layerMatching } from "./dispatch.ts"
 
 /** What the parts of the SQL reactor need. */

@@ -8,8 +8,8 @@ import { Ingestions } from "../directory/Ingestions.ts"
 import { EventLog } from "../events/EventLog.ts"
 import { EventWakeups } from "../events/EventWakeups.ts"
 import { eventRetentionMillis } from "../events/event.ts"
-import { eventsTable } from "../events/migrations.ts"
 import { TestEvents } from "../events/TestEvents.ts"
+import { eventsTable } from "../events/table.ts"
 import { Cursors } from "../http/PageCursors.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
@@ -27,7 +27,8 @@ import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
 import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
-import * as Replays from "../webhooks/replay/Replays.ts"
+import { Replays } from "../webhooks/replay/Replays.ts"
+import * as ReplaySending from "../webhooks/replay/sending.ts"
 import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../webhooks/secret/Resealing.ts"
 import type { SecretsKeys } from "../webhooks/secret/secretsKeys.ts"
@@ -84,10 +85,12 @@ export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
 
 /** Webhook endpoints, their deliveries and replays. */
 const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
-  Layer.mergeAll(Endpoints.layer({ targets: options.webhookTargets }), Deliveries.layer, IdempotentRequests.layer).pipe(
-    Layer.provide(PgClient.layerPipelined),
-    Layer.merge(Replays.layer)
-  )
+  Layer.mergeAll(
+    Endpoints.layer({ targets: options.webhookTargets }),
+    Deliveries.layer,
+    Replays.layer,
+    IdempotentRequests.layer
+  ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
 
 /** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
 export const layerDelivery = (options: WebhookOptions) =>

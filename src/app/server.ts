@@ -9,12 +9,14 @@ import { AdminApi } from "../admin/api.ts"
 import { layerAdminAccess, layerAdminHandlers } from "../admin/http.ts"
 import { Inspection } from "../admin/Inspection.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
+import { docsPage } from "../api/docs.ts"
+import { landingPage } from "../api/landing.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
 import { layerSystem, type MetricsReaders } from "../api/system.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
-import { layerServer, type ServerOptions } from "../http/server.ts"
+import { type ServerOptions as ListenerOptions, layerServer } from "../http/server.ts"
 import { Health } from "../platform/Health.ts"
 import {
   layerDirectoryAccess,
@@ -24,8 +26,8 @@ import {
 } from "../platform/layerAccess.ts"
 import { layerTelco } from "../telco/http.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
+import { actors } from "./engine.ts"
 
-export type { ServerOptions } from "../http/server.ts"
 export {
   layerDecisions,
   layerDelivery,
@@ -34,6 +36,13 @@ export {
   type StoreOptions,
   type WebhookOptions
 } from "./layers.ts"
+
+export interface ServerOptions extends ListenerOptions {
+  /** Who may read `/metrics`: anybody by default. */
+  readonly metricsReaders?: MetricsReaders | undefined
+  /** Whether `/` says where to go on; it does by default. */
+  readonly landing?: boolean
+}
 
 /**
  * Runs before the listener stops, which waits for requests under way: it makes `/readyz` fail for load balancers, and
@@ -55,10 +64,12 @@ const layerStopping = Layer.effectDiscard(
   })
 )
 
-/** The public API on its listener. Needs the services of `layerServices`. Who may read `/metrics`: anybody by default. */
-export const layerPublic = (options: ServerOptions & { readonly metricsReaders?: MetricsReaders | undefined }) =>
+/** The public API on its listener. Needs the services of `layerServices`. */
+export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
-    Layer.provideMerge(layerServer(SluiceApi, { landing: true, ...options })),
+    Layer.provideMerge(
+      layerServer(SluiceApi, options, [docsPage(SluiceApi), ...(options.landing === false ? [] : [landingPage])])
+    ),
     Layer.provide(
       Layer.mergeAll(
         layerDirectory,
@@ -81,9 +92,9 @@ export const layerPublic = (options: ServerOptions & { readonly metricsReaders?:
   )
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
-export const layerAdmin = (options: ServerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
-  layerServer(AdminApi, options).pipe(
+export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
+  layerServer(AdminApi, options, [docsPage(AdminApi)]).pipe(
     Layer.provide(layerAdminHandlers),
-    Layer.provide(Layer.mergeAll(Inspection.layer, ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
+    Layer.provide(Layer.mergeAll(Inspection.layer(actors), ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
     Layer.provide(layerAdminAccess(options.keys))
   )

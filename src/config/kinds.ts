@@ -4,10 +4,6 @@
  * variable's. The table of settings is in `settings.ts`.
  */
 import { Redacted, Result } from "effect"
-import { eventRetentionMillis } from "../events/event.ts"
-import { parseNatsAddress } from "../nats/address.ts"
-import { maximumRetries } from "../webhooks/delivery/schedule.ts"
-import { parseSecretsKeys } from "../webhooks/secret/secretsKeys.ts"
 
 /** One setting: where it comes from, what it means and how its text becomes a value. */
 export interface Setting<A> {
@@ -24,7 +20,7 @@ export interface Setting<A> {
   readonly show?: (text: string) => string
 }
 
-const setting =
+export const setting =
   <A>(
     expected: string,
     parse: (text: string) => A | undefined,
@@ -77,7 +73,7 @@ export const url = (...protocols: ReadonlyArray<string>) =>
 const misplaced = /[@#]|\/.*\//
 
 /** Shows an address without its user and password. */
-const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
+export const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
 
 /**
  * An unencoded `/`, `?`, `#` or `@` in a password would move part of the password into the host or the database's name.
@@ -92,22 +88,6 @@ export const postgresUrl = setting(
   {
     explain: (value) => (/^postgres(ql)?:\/\/.*[@#]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
     show: (value) => withoutCredentials(value).replace(/\?.*$/s, "")
-  }
-)
-
-export const natsUrl = setting(
-  "an address such as nats://user:password@host:4222, several separated by commas",
-  (value) => (Result.isSuccess(parseNatsAddress(Redacted.make(value))) ? value : undefined),
-  {
-    explain: (value) => {
-      const address = parseNatsAddress(Redacted.make(value))
-      return Result.isFailure(address) ? address.failure.reason : undefined
-    },
-    show: (value) =>
-      value
-        .split(",")
-        .map((one) => withoutCredentials(one.trim()))
-        .join(",")
   }
 )
 
@@ -140,19 +120,14 @@ export const namespace = setting("1 to 64 letters, digits, _ and -", (value) =>
   /^[A-Za-z0-9_-]{1,64}$/.test(value) ? value : undefined
 )
 
-/** Keys: the first one encrypts, the others are earlier ones that only decrypt. */
-export const secretsKeys = setting(
-  "32 bytes in base64 or hexadecimal, such as `openssl rand -base64 32` makes, earlier keys behind a comma",
-  (value) => parseSecretsKeys(value)
-)
-
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** Durations in a row, such as `5s,30s,2m`, in milliseconds: at most 20, none over 30 days. An empty text is none. */
-export const durations = setting("durations such as 5s,30s,2m,1h, at most 20 of them", (value) => {
-  const millis = (value.trim() === "" ? [] : value.split(",")).map((one) => {
-    const match = /^(\d{1,9})(ms|s|m|h)$/.exec(one.trim())
-    return match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!
+/** Durations in a row, such as `5s,30s,2m`, in milliseconds. An empty text is none. */
+export const durations = (most: number, longestMillis: number) =>
+  setting(`durations such as 5s,30s,2m,1h, at most ${most} of them`, (value) => {
+    const millis = (value.trim() === "" ? [] : value.split(",")).map((one) => {
+      const match = /^(\d{1,9})(ms|s|m|h)$/.exec(one.trim())
+      return match === null ? Number.NaN : Number(match[1]) * units[match[2]!]!
+    })
+    return millis.length <= most && millis.every((one) => one <= longestMillis) ? millis : undefined
   })
-  return millis.length <= maximumRetries && millis.every((one) => one <= eventRetentionMillis) ? millis : undefined
-})

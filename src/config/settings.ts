@@ -9,19 +9,17 @@ import { targetPolicies } from "../webhooks/target/targets.ts"
 import {
   adminKey,
   apiKey,
-  durations,
   headers,
   integer,
   namespace,
-  natsUrl,
   oneOf,
   postgresUrl,
   type Setting,
   secret,
-  secretsKeys,
   text,
   url
 } from "./kinds.ts"
+import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
 export const settings = {
@@ -207,7 +205,7 @@ export const settings = {
     description:
       "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
   }),
-  webhookRetryDelays: durations({
+  webhookRetryDelays: retryDelays({
     env: "SLUICE_WEBHOOK_RETRY_DELAYS",
     description: "Waits before the retries of a webhook delivery; default: 5s,30s,2m,15m,1h"
   }),

@@ -5,14 +5,15 @@
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { SluiceApi } from "../api/SluiceApi.ts"
 import { version } from "../common/version.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { makeTag, type Tag } from "../http/caching.ts"
 import { type Answer, synchronous } from "../http/fast/marks.ts"
 import { builtWith } from "../http/lean.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { Health } from "../platform/Health.ts"
+import { DirectoryApi } from "./api.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
 import type { EncodedAnswers } from "./EncodedAnswers.ts"
 import { healthReport } from "./health.ts"
@@ -41,7 +42,7 @@ const found = (result: Result.Result<Buffer, NothingFound>) =>
   Result.mapError(result, ({ message }) => new NotFound({ error: "not_found", message }))
 
 export const layerDirectory = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(DirectoryApi),
   "directory",
   Effect.fn(function* (handlers) {
     const directory = yield* Directory

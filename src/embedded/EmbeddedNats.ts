@@ -33,17 +33,17 @@ export interface EmbeddedNatsOptions extends Omit<NatsBinaryOptions, "override">
 }
 
 /** The account's name. It must never change, because it is part of the streams' path on the disk. */
-const ACCOUNT = "SLUICE"
-const USER = "sluice"
+const natsAccount = "SLUICE"
+const natsUser = "sluice"
 
 /**
  * Soft limit of the server's heap. Without one Go lets the heap double between collections, and the server took 430 to
  * 940 MB under load.
  */
-export const NATS_MEMORY_LIMIT = "256MiB"
+export const natsMemoryLimit = "256MiB"
 
 /** The server syncs and ends in well under a second. Everything acknowledged is on disk anyway. */
-const STOP_SIGNALS = [{ signal: "SIGTERM", waitMillis: 5_000 }] as const
+const stopSignals = [{ signal: "SIGTERM", waitMillis: 5_000 }] as const
 
 /** `nats.conf` lies at the package's top level, next to `src` and to the published `dist`. */
 export const natsConfiguration = fileURLToPath(new URL("../../nats.conf", import.meta.url))
@@ -65,7 +65,7 @@ export const startNats = Effect.fnUntraced(function* (
     options.pickPort
   )
   yield* rememberPort(folder, "nats", port)
-  const url = `nats://${USER}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}`
+  const url = `nats://${natsUser}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}`
   return { url: Redacted.make(url, { label: "nats-url" }), port, version: binary.version, state: server.state }
 })
 
@@ -88,11 +88,11 @@ const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, pass
 
 /** The block that nats.conf describes under "Accounts", with the one user this server has. */
 const accounts = (password: Redacted.Redacted<string>): string => `accounts {
-  SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${ACCOUNT}"] }] }
-  ${ACCOUNT} {
+  SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${natsAccount}"] }] }
+  ${natsAccount} {
     jetstream: enabled
     imports: [{ service: { account: "SYS", subject: "$SYS.REQ.SERVER.PING.JSZ" } }]
-    users: [{ user: "${USER}", password: "${Redacted.value(password)}" }]
+    users: [{ user: "${natsUser}", password: "${Redacted.value(password)}" }]
   }
 }
 system_account: SYS
@@ -111,10 +111,10 @@ const plan = (
     args: ["-c", configuration, "-a", "127.0.0.1", "-p", `${port}`, ...natsMark(options.folder.token)],
     // `store_dir` in nats.conf is relative to this.
     folder: options.folder.file("nats"),
-    environment: { PATH: process.env.PATH, TZ: "UTC", GOMEMLIMIT: NATS_MEMORY_LIMIT },
+    environment: { PATH: process.env.PATH, TZ: "UTC", GOMEMLIMIT: natsMemoryLimit },
     user: undefined,
     logFile: options.folder.file("logs", "nats.log"),
-    stopSignals: STOP_SIGNALS,
+    stopSignals,
     ...(options.endWithParent === undefined ? {} : { endWithParent: options.endWithParent })
   },
   progress: options.progress,
@@ -138,7 +138,7 @@ const ready = (token: string, port: number, password: Redacted.Redacted<string>)
     try: async () => {
       const client = await connect({
         servers: `127.0.0.1:${port}`,
-        user: USER,
+        user: natsUser,
         pass: Redacted.value(password),
         reconnect: false,
         timeout: 2_000,
@@ -161,5 +161,5 @@ const ready = (token: string, port: number, password: Redacted.Redacted<string>)
 const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {
   const servers = yield* findMarked(natsMark(folder.token))
   if (servers.length > 0) yield* progress("Stopping a nats-server that an earlier run left behind …")
-  yield* endProcesses(servers, [...STOP_SIGNALS, { signal: "SIGKILL", waitMillis: 2_000 }])
+  yield* endProcesses(servers, [...stopSignals, { signal: "SIGKILL", waitMillis: 2_000 }])
 })

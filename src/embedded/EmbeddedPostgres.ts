@@ -16,7 +16,7 @@ import { BinaryUnavailable, DataFolderUnusable, type EmbeddedError, reasonOf, Se
 import { endProcesses, findMarked, findPostgresWorkers, postgresMark } from "./orphans.ts"
 import { onFreePort, rememberedPort, rememberPort } from "./ports.ts"
 import { findPostgresBinaries, type PostgresBinaries } from "./postgresBinaries.ts"
-import { chooseOwner, handOver, NOBODY, namingOf, type SystemUser } from "./postgresUser.ts"
+import { chooseOwner, handOver, namingOf, nobody, type SystemUser } from "./postgresUser.ts"
 import { isTaken, lookAt, workingFolder } from "./processes.ts"
 import { type ServerPlan, type ServerState, supervise } from "./supervisor.ts"
 
@@ -41,13 +41,13 @@ export interface EmbeddedPostgresOptions {
 }
 
 /** Name of the superuser and of the database. */
-const NAME = "sluice"
+const serverName = "sluice"
 
 /**
  * Fast shutdown rolls transactions back and writes a checkpoint. If that takes too long, immediate shutdown ends every
  * process at once and the next start recovers from the log, with nothing committed lost.
  */
-const STOP_SIGNALS = [
+const stopSignals = [
   { signal: "SIGINT", waitMillis: 5_000 },
   { signal: "SIGQUIT", waitMillis: 1_000 }
 ] as const
@@ -85,13 +85,16 @@ export const startPostgres = Effect.fnUntraced(function* (
   )
   yield* rememberPort(folder, "postgres", port)
   yield* makeDatabase(cluster, port)
-  return { url: urlOf(password, port, NAME), port, version: binaries.version, state: server.state }
+  return { url: urlOf(password, port, serverName), port, version: binaries.version, state: server.state }
 })
 
 const urlOf = (password: Redacted.Redacted<string>, port: number, database: string) =>
-  Redacted.make(`postgres://${NAME}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}/${database}`, {
-    label: "postgres-url"
-  })
+  Redacted.make(
+    `postgres://${serverName}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}/${database}`,
+    {
+      label: "postgres-url"
+    }
+  )
 
 const clusterOf = (folder: DataFolder) => folder.file("postgres", "cluster")
 const initdbLog = (folder: DataFolder) => folder.file("logs", "initdb.log")
@@ -164,7 +167,7 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
   const naming = yield* namingOf(user)
   if (naming._tag === "Nameless" && user === undefined) return yield* failed(naming.reason)
   // When its own user cannot have a name, initdb runs as nobody, and its files are handed over afterwards.
-  const maker = naming._tag === "Nameless" ? NOBODY : user
+  const maker = naming._tag === "Nameless" ? nobody : user
   const wrapped = naming._tag === "Wrapped" ? [naming.program, ...naming.args, binaries.initdb] : [binaries.initdb]
   yield* onFolder(folder, async () => {
     await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -206,7 +209,7 @@ const runInitdb = Effect.fnUntraced(function* (of: {
     args: [
       program.slice(1),
       ["-D", dataArgument(beside, maker)],
-      ["-U", NAME],
+      ["-U", serverName],
       ["-A", "scram-sha-256"],
       ["--pwfile", "../password.tmp"],
       ["-E", "UTF8"],
@@ -250,7 +253,7 @@ const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions):
       environment,
       user,
       logFile,
-      stopSignals: STOP_SIGNALS,
+      stopSignals,
       ...(options.endWithParent === undefined ? {} : { endWithParent: options.endWithParent })
     },
     progress: options.progress,
@@ -297,15 +300,15 @@ const query = (
   statement: string,
   parameters: ReadonlyArray<unknown> = []
 ): Effect.Effect<PgConnection.Result, SqlError.SqlError> =>
-  PgConnection.make({ host: "127.0.0.1", port, username: NAME, password, database: "postgres" }).pipe(
+  PgConnection.make({ host: "127.0.0.1", port, username: serverName, password, database: "postgres" }).pipe(
     Effect.flatMap((connection) => connection.query(statement, parameters)),
     Effect.scoped
   )
 
 const makeDatabase = ({ folder, password }: Cluster, port: number) =>
   Effect.gen(function* () {
-    const { rows } = yield* query(port, password, "select 1 from pg_database where datname = $1", [NAME])
-    if (rows.length === 0) yield* query(port, password, `create database ${NAME}`)
+    const { rows } = yield* query(port, password, "select 1 from pg_database where datname = $1", [serverName])
+    if (rows.length === 0) yield* query(port, password, `create database ${serverName}`)
   }).pipe(
     Effect.mapError(
       ({ reason }) =>
@@ -322,7 +325,7 @@ const makeDatabase = ({ folder, password }: Cluster, port: number) =>
 const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {
   const servers = yield* findMarked(postgresMark(folder.token))
   if (servers.length > 0) yield* progress("Stopping a PostgreSQL that an earlier run left behind …")
-  yield* endProcesses(servers, [...STOP_SIGNALS, { signal: "SIGKILL", waitMillis: 2_000 }])
+  yield* endProcesses(servers, [...stopSignals, { signal: "SIGKILL", waitMillis: 2_000 }])
   // These helpers notice by themselves that their server is gone, unless one is stuck.
   yield* endProcesses(yield* findPostgresWorkers(folder.token), [
     { signal: undefined, waitMillis: 2_000 },
@@ -332,7 +335,7 @@ const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (l
 })
 
 /** PostgreSQL writes its start within this time of the process's own. */
-const PID_FILE_TOLERANCE_SECONDS = 120
+const pidFileToleranceSeconds = 120
 
 /**
  * Removes a stale pid file. PostgreSQL leaves its pid file after a kill and removes a stale one itself, except when
@@ -353,7 +356,7 @@ const clearStalePid = (folder: DataFolder, logFile: string) =>
     const startedSeconds = Number(lines[2])
     const sameStart =
       found?.startedAtSeconds === undefined ||
-      Math.abs(found.startedAtSeconds - startedSeconds) < PID_FILE_TOLERANCE_SECONDS
+      Math.abs(found.startedAtSeconds - startedSeconds) < pidFileToleranceSeconds
     const place = yield* workingFolder(pid)
     if (isPostgres && sameStart && (place === undefined || place === clusterOf(folder))) {
       return yield* new ServerStartFailed({

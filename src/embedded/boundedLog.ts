@@ -7,12 +7,12 @@ import { copyFile, open, stat, truncate } from "node:fs/promises"
 import { Effect, Schedule } from "effect"
 
 /** Size at which a log is turned over. With the copy, a server keeps twice that. */
-export const LOG_MAX_BYTES = 4 * 1024 * 1024
+export const logMaxBytes = 4 * 1024 * 1024
 
-const LOG_CHECK_MILLIS = 5_000
+const logCheckMillis = 5_000
 
 /** Turns the log over if it is too large. Never fails: a full disk must not stop a server. */
-export const boundLog = (file: string, maxBytes = LOG_MAX_BYTES): Effect.Effect<void> =>
+export const boundLog = (file: string, maxBytes = logMaxBytes): Effect.Effect<void> =>
   Effect.flatMap(logSize(file), (size) =>
     size <= maxBytes
       ? Effect.void
@@ -25,7 +25,7 @@ export const boundLog = (file: string, maxBytes = LOG_MAX_BYTES): Effect.Effect<
 
 /** Bounds the log for as long as it runs. */
 export const keepBounded = (file: string): Effect.Effect<void> =>
-  boundLog(file).pipe(Effect.repeat(Schedule.spaced(LOG_CHECK_MILLIS)), Effect.asVoid)
+  boundLog(file).pipe(Effect.repeat(Schedule.spaced(logCheckMillis)), Effect.asVoid)
 
 /** The log's size, to read later what was added since; 0 if there is none. */
 export const logSize = (file: string): Effect.Effect<number> =>
@@ -37,7 +37,7 @@ export const logSize = (file: string): Effect.Effect<number> =>
   )
 
 /** Most bytes of a log that are read to explain a failure. */
-const LOG_EXCERPT_BYTES = 64 * 1024
+const logExcerptBytes = 64 * 1024
 
 /** What was written since the log had that size; only its end if it is long. */
 export const logSince = (file: string, size: number): Effect.Effect<string> =>
@@ -46,7 +46,7 @@ export const logSince = (file: string, size: number): Effect.Effect<string> =>
       const handle = await open(file, "r")
       try {
         const end = (await handle.stat()).size
-        const from = Math.max(end < size ? 0 : size, end - LOG_EXCERPT_BYTES)
+        const from = Math.max(end < size ? 0 : size, end - logExcerptBytes)
         const buffer = Buffer.alloc(end - from)
         const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
         return buffer.toString("utf8", 0, bytesRead)

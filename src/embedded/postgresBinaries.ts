@@ -29,7 +29,7 @@ import type { DataFolder } from "./dataFolder.ts"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
 /** The oldest supported major version: clusters are made with its built-in locale provider and checksums. */
-export const POSTGRES_MINIMUM_MAJOR = 18
+export const postgresMinimumMajor = 18
 
 export interface PostgresBinaries {
   readonly initdb: string
@@ -92,9 +92,9 @@ const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.
 const binariesIn = (bin: string, version: string) =>
   Effect.gen(function* () {
     const major = Number.parseInt(version, 10)
-    if (major < POSTGRES_MINIMUM_MAJOR) {
+    if (major < postgresMinimumMajor) {
       return yield* unavailable(
-        `${bin} holds PostgreSQL ${version}, and at least ${POSTGRES_MINIMUM_MAJOR} is needed (unset SLUICE_POSTGRES_BIN to use the installed package)`
+        `${bin} holds PostgreSQL ${version}, and at least ${postgresMinimumMajor} is needed (unset SLUICE_POSTGRES_BIN to use the installed package)`
       )
     }
     return { initdb: join(bin, "initdb"), postgres: join(bin, "postgres"), version, major }

@@ -17,10 +17,10 @@ export interface SystemUser {
 }
 
 /** `nobody` on every Linux: the account that has a name everywhere, and that other programs use too. */
-export const NOBODY: SystemUser = { uid: 65_534, gid: 65_534 }
+export const nobody: SystemUser = { uid: 65_534, gid: 65_534 }
 
 /** Ids that Debian reserves for packages that ask for one, which few do. Every container maps ids below 65,536. */
-const OWN_IDS = { first: 62_000, count: 2_900 }
+const ownIds = { first: 62_000, count: 2_900 }
 
 /** What a program answers, undefined if it fails or is not there. */
 const answerOf = (program: string, args: ReadonlyArray<string>, user?: SystemUser): Promise<string | undefined> =>
@@ -54,17 +54,17 @@ const hasName = async (id: number): Promise<boolean> => {
 const unusedId = async (seed: string): Promise<number> => {
   const used = await idsInUse()
   const start = Number.parseInt(/[0-9a-f]{8}$/.exec(seed)?.[0] ?? "0", 16)
-  for (let step = 0; step < OWN_IDS.count; step++) {
-    const id = OWN_IDS.first + ((start + step) % OWN_IDS.count)
+  for (let step = 0; step < ownIds.count; step++) {
+    const id = ownIds.first + ((start + step) % ownIds.count)
     if (!used.has(id) && !(await hasName(id))) return id
   }
-  throw new Error(`no user id from ${OWN_IDS.first} to ${OWN_IDS.first + OWN_IDS.count - 1} is free`)
+  throw new Error(`no user id from ${ownIds.first} to ${ownIds.first + ownIds.count - 1} is free`)
 }
 
 /** Under root: the cluster's owner, or an id of its own if that is root or nobody or there is no cluster yet. */
 export const chooseOwner = async (cluster: string, seed: string): Promise<SystemUser> => {
   const owner = await stat(cluster).catch(() => undefined)
-  if (owner !== undefined && owner.uid !== 0 && owner.uid !== NOBODY.uid) return { uid: owner.uid, gid: owner.gid }
+  if (owner !== undefined && owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
   const id = await unusedId(seed)
   return { uid: id, gid: id }
 }
@@ -129,14 +129,14 @@ export type Naming =
   /** It cannot get a name here; `reason` is a clause. */
   | { readonly _tag: "Nameless"; readonly reason: string }
 
-const UNSHARE = ["/usr/bin/unshare", "/bin/unshare"]
+const unsharePrograms = ["/usr/bin/unshare", "/bin/unshare"]
 
 /** Finds out how `initdb` can be run for the user; undefined is the user of this process. */
 export const namingOf = (user: SystemUser | undefined): Effect.Effect<Naming> =>
   Effect.promise(async () => {
     if (user === undefined && hasOwnName()) return { _tag: "Named" }
-    const mapped = ["-U", `--map-user=${NOBODY.uid}`, "--"]
-    for (const program of process.platform === "linux" ? UNSHARE : []) {
+    const mapped = ["-U", `--map-user=${nobody.uid}`, "--"]
+    for (const program of process.platform === "linux" ? unsharePrograms : []) {
       const name = await answerOf(program, [...mapped, "id", "-un"], user)
       if (name !== undefined && name !== "") return { _tag: "Wrapped", program, args: mapped }
     }

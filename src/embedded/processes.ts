@@ -18,7 +18,7 @@ export interface ProcessInfo {
 }
 
 /** Kernel clock ticks per second as /proc shows them to every program on Linux, whatever the kernel's own rate. */
-const TICKS_PER_SECOND = 100
+const ticksPerSecond = 100
 
 const run = promisify(execFile)
 
@@ -55,7 +55,7 @@ const lookLinux = async (pid: number): Promise<ProcessInfo | undefined> => {
     return {
       pid,
       startedAt: `${id}:${ticks}`,
-      startedAtSeconds: seconds === undefined ? undefined : seconds + Number(ticks) / TICKS_PER_SECOND,
+      startedAtSeconds: seconds === undefined ? undefined : seconds + Number(ticks) / ticksPerSecond,
       command: commandLine.replace(/\0+$/, "").split("\0")
     }
   } catch {

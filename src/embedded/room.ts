@@ -10,10 +10,10 @@ import { DataFolderFull } from "./errors.ts"
 const mebibyte = 1024 * 1024
 
 /** What a first start writes: the cluster, its log and the bundled data. */
-export const FIRST_START_BYTES = 256 * mebibyte
+export const firstStartBytes = 256 * mebibyte
 
 /** What every later start writes at least, and below which a disk counts as full. */
-export const LATER_START_BYTES = 16 * mebibyte
+export const laterStartBytes = 16 * mebibyte
 
 /** Bytes free to this user; undefined where it cannot be told. */
 const freeBytes = (folder: string): Effect.Effect<number | undefined> =>
@@ -36,7 +36,7 @@ export const requireRoom = Effect.fnUntraced(function* (
       () => false
     )
   )
-  const neededBytes = wanted.postgres && !made ? FIRST_START_BYTES : LATER_START_BYTES
+  const neededBytes = wanted.postgres && !made ? firstStartBytes : laterStartBytes
   const free = yield* freeBytes(folder)
   if (free !== undefined && free < neededBytes)
     return yield* new DataFolderFull({ folder, freeBytes: free, neededBytes })
@@ -45,7 +45,7 @@ export const requireRoom = Effect.fnUntraced(function* (
 /** The error to show when something has failed because the disk is full; undefined when the disk has room. */
 export const explainFull = (folder: string): Effect.Effect<DataFolderFull | undefined> =>
   Effect.map(freeBytes(folder), (free) =>
-    free === undefined || free >= LATER_START_BYTES
+    free === undefined || free >= laterStartBytes
       ? undefined
-      : new DataFolderFull({ folder, freeBytes: free, neededBytes: LATER_START_BYTES })
+      : new DataFolderFull({ folder, freeBytes: free, neededBytes: laterStartBytes })
   )

@@ -11,8 +11,8 @@ import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"
 import { EventWakeups } from "./EventWakeups.ts"
 import { type Event, EventId, eventRetentionMillis } from "./event.ts"
-import { eventsTable } from "./migrations.ts"
 import { type EventPattern, matchesAny } from "./patterns.ts"
+import { eventsTable } from "./table.ts"
 
 /** Events that a follower reads at once. */
 const followPage = 100

@@ -6,7 +6,7 @@ import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { SluiceApi } from "../api/SluiceApi.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
@@ -20,6 +20,7 @@ import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
 import { isStoreFailure } from "../postgres/transactions.ts"
+import { EventsApi } from "./api.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
 import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
@@ -57,7 +58,7 @@ const written = (item: Followed): string =>
   item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
 
 export const layerEvents = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(EventsApi),
   "events",
   Effect.fn(function* (handlers) {
     const log = yield* EventLog

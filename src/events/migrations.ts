@@ -6,9 +6,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createDayPartitioned } from "../postgres/dayPartitions.ts"
-
-/** The table's name. */
-export const eventsTable = "events"
+import { eventsTable } from "./table.ts"
 
 export const createEventTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -5,20 +5,23 @@
  */
 import { randomUUID } from "node:crypto"
 import { Context, Effect, type Exit } from "effect"
-import type { Decision } from "../limits/rules.ts"
-import type { Principal } from "../platform/model.ts"
+
+/** A request that was counted. Whoever counts decides more than this, which is not looked at here. */
+export interface Counted {
+  readonly allowed: boolean
+}
 
 /** The result of counting a request: a decision, undefined when it passes uncounted, or an Effect that waits for it. */
-export type Taken = Decision | undefined | Effect.Effect<Decision | undefined>
+export type Taken<Decision extends Counted = Counted> = Decision | undefined | Effect.Effect<Decision | undefined>
 
 /**
  * What the fast lane has done for a request that it could not answer after all. The general path goes on from there, so
  * that nothing is counted or done twice.
  */
-export interface Begun {
+export interface Begun<Principal = unknown, Decision extends Counted = Counted> {
   readonly startedNanos: bigint
   readonly principal: Principal
-  readonly taken: Taken
+  readonly taken: Taken<Decision>
   /** The handler's outcome, if it has run. */
   readonly outcome: Exit.Exit<unknown, unknown> | undefined
 }

@@ -10,8 +10,6 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServer, UrlParams } from "effect/http"
 import { type HttpApi, HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
-import { layerDocs } from "../api/docs.ts"
-import { layerLanding } from "../api/landing.ts"
 import { type Draining, watchConnections } from "./draining.ts"
 import { type EdgeOptions, layerEdge } from "./edge.ts"
 import { type ErrorCode, errorBody, errorStatus } from "./errors.ts"
@@ -83,16 +81,15 @@ export interface ServerOptions extends EdgeOptions {
   readonly maxBodyBytes: number
   /** Whether the fast lane answers requests that can be answered at once; default true. Never with an access log. */
   readonly fastLane?: boolean
-  /** Whether `/` has a landing page; not by default. */
-  readonly landing?: boolean
 }
 
-/** Routes beside the API's. */
-const documentRoutes = [
-  ["GET", "/openapi.json"],
-  ["GET", "/docs"]
-] as const
-const landingRoute = ["GET", "/"] as const
+/** A page for people beside the API's endpoints. */
+export interface Page {
+  readonly path: `/${string}`
+  readonly layer: Layer.Layer<never, never, HttpRouter.HttpRouter>
+}
+
+const descriptionPath = "/openapi.json"
 
 const routerConfig = {
   maxParamLength: maximumParameterLength,
@@ -110,12 +107,13 @@ const keysOf = (api: HttpApi.Constraint): ReadonlyArray<string> =>
   ])
 
 /**
- * Serves an API with `/openapi.json` and `/docs` on a listener of its own. Its groups' handlers stay a requirement.
+ * Serves an API with `/openapi.json` and the pages on a listener of its own. Its groups' handlers stay a requirement.
  * Fails with `ServeError` when the address cannot be had.
  */
 export const layerServer = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
-  options: ServerOptions
+  options: ServerOptions,
+  pages: ReadonlyArray<Page> = []
 ) => {
   // Each build of the layer makes a new server.
   const layer = Layer.unwrap(
@@ -123,7 +121,7 @@ export const layerServer = <Id extends string, Groups extends HttpApiGroup.Const
       const server = makeNodeServer()
       const connections = watchConnections(server)
       yield* Effect.addFinalizer(() => connections.close)
-      return layerDrain(connections).pipe(Layer.provideMerge(layerRoutes(api, options, server)))
+      return layerDrain(connections).pipe(Layer.provideMerge(layerRoutes(api, options, pages, server)))
     })
   )
   return layer.pipe(builtWithKeys(keysOf(api)))
@@ -141,10 +139,10 @@ const layerDrain = (connections: Draining) =>
 const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   options: ServerOptions,
+  pages: ReadonlyArray<Page>,
   server: FrontedServer
 ) => {
-  const landing = options.landing === true
-  const extraRoutes = landing ? [...documentRoutes, landingRoute] : documentRoutes
+  const extraRoutes = [descriptionPath, ...pages.map(({ path }) => path)].map((path) => ["GET", path] as const)
   const isFast = options.fastLane !== false && !options.accessLog
   // The lane finds groups and middlewares in its context by their keys, which the type cannot express.
   const fastLane = layerFastLane(api, {
@@ -155,9 +153,8 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   }) as Layer.Layer<never, never, HttpApiEndpoint.Middleware<HttpApiGroup.Endpoints<Groups>>>
   return HttpRouter.serve(
     Layer.mergeAll(
-      HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }),
-      layerDocs(api, "/docs"),
-      landing ? layerLanding : Layer.empty,
+      HttpApiBuilder.layer(api, { openapiPath: descriptionPath }),
+      ...pages.map(({ layer }) => layer),
       layerEdge(api, { accessLog: options.accessLog, extraRoutes }),
       isFast ? fastLane : Layer.empty
     ),

@@ -16,7 +16,7 @@ export interface NatsAddress {
     | { readonly _tag: "Token"; readonly token: Redacted.Redacted<string> }
 }
 
-const DEFAULT_PORT = 4222
+const defaultPort = 4222
 
 const decode = (text: string): string => {
   try {
@@ -56,7 +56,7 @@ export const parseNatsAddress = (text: Redacted.Redacted<string>): Result.Result
         new NatsUrlInvalid({ reason: `${which} has something after the port (encode / ? and # in a password)` })
       )
     }
-    const port = url.port !== "" ? url.port : /:80\/?$/.test(match[2]!) ? "80" : `${DEFAULT_PORT}`
+    const port = url.port !== "" ? url.port : /:80\/?$/.test(match[2]!) ? "80" : `${defaultPort}`
     servers.push(`${url.hostname}:${port}`)
     tls ||= match[1] === "tls"
     if (credentials._tag === "None" && url.username !== "") {

@@ -9,7 +9,7 @@ import { NatsPayloadTooSmall, NatsTooOld, NatsUnreachable, NatsWeakSync, NatsWit
 import { isOldNats } from "./version.ts"
 
 /** A frame of at most 512 KiB and its headers (docs/architecture.md, rule 8), rounded up generously. */
-export const NEEDED_PAYLOAD_BYTES = 576 * 1024
+export const neededPayloadBytes = 576 * 1024
 
 /**
  * What is known of when a server syncs: `always` before it acknowledges, `interval` some time after, `unknown` where it
@@ -25,17 +25,17 @@ export interface ServerFacts {
   readonly sync: SyncSetting
 }
 
-const STATUS_SUBJECT = "$SYS.REQ.SERVER.PING.JSZ"
+const statusSubject = "$SYS.REQ.SERVER.PING.JSZ"
 
 /**
  * In a cluster every server answers, and their number is not known, so the check listens this long after each answer.
  */
-const STATUS_STALL_MILLIS = 200
-const STATUS_WAIT_MILLIS = 1_000
+const statusStallMillis = 200
+const statusWaitMillis = 1_000
 
 /** A cluster that has just started takes some seconds to elect the server that answers for JetStream. */
-const JETSTREAM_WAIT_MILLIS = 10_000
-const JETSTREAM_TRY_MILLIS = 2_000
+const jetstreamWaitMillis = 10_000
+const jetstreamTryMillis = 2_000
 
 const Status = Schema.fromJsonString(
   Schema.Struct({
@@ -68,11 +68,11 @@ export const checkServer = Effect.fnUntraced(function* (
   if (info.jetstream !== true) {
     return yield* new NatsWithoutJetStream({ servers, reason: "the server runs without a jetstream block" })
   }
-  if (info.max_payload < NEEDED_PAYLOAD_BYTES) {
+  if (info.max_payload < neededPayloadBytes) {
     return yield* new NatsPayloadTooSmall({
       servers,
       maxPayloadBytes: info.max_payload,
-      neededBytes: NEEDED_PAYLOAD_BYTES
+      neededBytes: neededPayloadBytes
     })
   }
   yield* checkJetStream(client, servers)
@@ -97,13 +97,13 @@ export const checkServer = Effect.fnUntraced(function* (
 const checkJetStream = (client: Client, servers: string) =>
   Effect.tryPromise({
     try: async () => {
-      const manager = await jetstreamManager(client, { checkAPI: false, timeout: JETSTREAM_TRY_MILLIS })
+      const manager = await jetstreamManager(client, { checkAPI: false, timeout: jetstreamTryMillis })
       await manager.getAccountInfo()
     },
     catch: (cause) => jetStreamFailure(cause)
   }).pipe(
     Effect.retry({
-      schedule: Schedule.spaced("250 millis").pipe(Schedule.upTo({ duration: JETSTREAM_WAIT_MILLIS })),
+      schedule: Schedule.spaced("250 millis").pipe(Schedule.upTo({ duration: jetstreamWaitMillis })),
       while: (failure) => failure.passing
     }),
     Effect.mapError(({ reason }) => new NatsWithoutJetStream({ servers, reason }))
@@ -129,11 +129,11 @@ const askStatuses = (client: Client, cluster: boolean) =>
   Effect.tryPromise(async () => {
     const answers: Array<Msg> = []
     const iterator = await client.requestMany(
-      STATUS_SUBJECT,
+      statusSubject,
       "",
       cluster
-        ? { strategy: "stall", stall: STATUS_STALL_MILLIS, maxWait: STATUS_WAIT_MILLIS }
-        : { strategy: "count", maxMessages: 1, maxWait: STATUS_WAIT_MILLIS }
+        ? { strategy: "stall", stall: statusStallMillis, maxWait: statusWaitMillis }
+        : { strategy: "count", maxMessages: 1, maxWait: statusWaitMillis }
     )
     for await (const answer of iterator) answers.push(answer)
     return answers

@@ -54,16 +54,16 @@ export class NatsConnection extends Context.Service<
     Layer.effect(NatsConnection, connectNats(options))
 }
 
-const CONNECT_TIMEOUT_MILLIS = 10_000
-const CONNECT_PAUSE_MILLIS = 100
+const connectTimeoutMillis = 10_000
+const connectPauseMillis = 100
 
 /** The timeout of one attempt, which includes TLS and authentication. */
-const DIAL_TIMEOUT_MILLIS = 5_000
+const dialTimeoutMillis = 5_000
 
 /** How long buffered messages may take to be written at the end. */
-const DRAIN_TIMEOUT_MILLIS = 2_000
+const drainTimeoutMillis = 2_000
 
-const RECONNECTS_KEPT = 16
+const reconnectsKept = 16
 
 /** The client's defaults wait 2 s between attempts, give up after ten and take minutes to notice a silent server. */
 const clientOptions = (address: NatsAddress, name: string, dialMillis: number): NodeConnectionOptions => ({
@@ -100,7 +100,7 @@ export const connectNats = Effect.fnUntraced(function* (
   const client = yield* firstConnection(
     address,
     options.name ?? "sluice",
-    options.connectTimeoutMillis ?? CONNECT_TIMEOUT_MILLIS
+    options.connectTimeoutMillis ?? connectTimeoutMillis
   )
   // Starts here, so that a connection lost during the checks is seen.
   const reports = client.status()
@@ -120,7 +120,7 @@ export const connectNats = Effect.fnUntraced(function* (
     server: client.getServer(),
     sinceMillis
   })
-  const reconnects = yield* PubSub.sliding<Reconnected>(RECONNECTS_KEPT)
+  const reconnects = yield* PubSub.sliding<Reconnected>(reconnectsKept)
   yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
   // Only added here: before, nothing was published, and a server that failed its check may not answer.
   yield* Effect.addFinalizer(() =>
@@ -147,7 +147,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
     over = true
     return Effect.promise(async () => opened?.close().catch(() => {}))
   })
-  const dialMillis = Math.min(DIAL_TIMEOUT_MILLIS, timeoutMillis)
+  const dialMillis = Math.min(dialTimeoutMillis, timeoutMillis)
   const attempt = Effect.callback<Client, FirstFailure>((resume) => {
     connect(clientOptions(address, name, dialMillis)).then(
       (client) => {
@@ -160,7 +160,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
   })
   return yield* attempt.pipe(
     Effect.retry({
-      schedule: Schedule.spaced(CONNECT_PAUSE_MILLIS).pipe(Schedule.upTo({ duration: timeoutMillis })),
+      schedule: Schedule.spaced(connectPauseMillis).pipe(Schedule.upTo({ duration: timeoutMillis })),
       while: (failure) => failure.passing
     }),
     Effect.mapError(({ error }) => error),
@@ -193,7 +193,7 @@ const firstFailure = (servers: string, cause: unknown): FirstFailure => {
 
 /** Waits, for a bounded time, until published messages are written. A lost connection is not waited for. */
 const drain = (client: Client): Effect.Effect<void> =>
-  Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(DRAIN_TIMEOUT_MILLIS), Effect.asVoid)
+  Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(drainTimeoutMillis), Effect.asVoid)
 
 /** Turns the client's reports into the state that others read. */
 const watch = (

@@ -3,7 +3,7 @@
  * no service.
  */
 import { Data } from "effect"
-import { NATS_MINIMUM } from "./version.ts"
+import { natsMinimum } from "./version.ts"
 
 /** The address is malformed. The error does not show it, because it may hold a password. */
 export class NatsUrlInvalid extends Data.TaggedError("NatsUrlInvalid")<{ readonly reason: string }> {
@@ -37,7 +37,7 @@ export class NatsTooOld extends Data.TaggedError("NatsTooOld")<{
   readonly version: string
 }> {
   override get message(): string {
-    return `The NATS server ${this.server} is version ${this.version}, and at least ${NATS_MINIMUM} is needed.`
+    return `The NATS server ${this.server} is version ${this.version}, and at least ${natsMinimum} is needed.`
   }
 }
 

@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { middleware } from "../http/fast/marks.ts"
+import { grantsAccess, middleware } from "../http/fast/marks.ts"
 import { type Begun, RequestState, type Taken } from "../http/RequestState.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -146,7 +146,7 @@ const makeAccess = <Refusal>(
         )
       )
     }
-    const counted = (fiber: RequestFiber, principal: Principal, taken: Taken): Admitted =>
+    const counted = (fiber: RequestFiber, principal: Principal, taken: Taken<Decision>): Admitted =>
       Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
@@ -157,11 +157,12 @@ const makeAccess = <Refusal>(
      * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
      * as here.
      */
-    const resume = (fiber: RequestFiber, { outcome, principal, taken }: Begun): Admitted =>
+    const resume = (fiber: RequestFiber, { outcome, principal, taken }: Begun<Principal, Decision>): Admitted =>
       outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)
     return Effect.withFiber((fiber): Admitted => {
       const { begun } = Context.getUnsafe(fiber.context, RequestState)
-      if (begun !== undefined) return resume(fiber, begun)
+      // The lane took both from the mark below.
+      if (begun !== undefined) return resume(fiber, begun as Begun<Principal, Decision>)
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)
@@ -177,8 +178,8 @@ const makeAccess = <Refusal>(
       )
     })
   }
-  return middleware(before, {
-    _tag: "Access",
+  const mark = grantsAccess<Principal, Decision>({
+    principal: CurrentPrincipal,
     principalOf: (endpoint) => {
       const refusalOf = checkOf(endpoint)
       return (headers, nowMillis) => {
@@ -188,8 +189,10 @@ const makeAccess = <Refusal>(
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal
       }
     },
-    take: requestRate.take
+    take: requestRate.take,
+    fieldsOf: rateLimitFields
   })
+  return middleware(before, mark)
 }
 
 const services = Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { SluiceApi } from "../api/SluiceApi.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
 import { retryAfter } from "../http/RequestState.ts"
@@ -10,6 +10,7 @@ import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
 import { isStoreFailure } from "../postgres/transactions.ts"
+import { TelcoApi } from "./api.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
 /** The default for `Retry-After`. */
@@ -48,7 +49,7 @@ const failures = {
 }
 
 export const layerTelco = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(TelcoApi),
   "telco",
   Effect.fn(function* (handlers) {
     const telco = yield* Telco

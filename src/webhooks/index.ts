@@ -2,9 +2,10 @@
  * `sluice/webhook`: `verifyWebhook` for receivers, signing and patterns of event types for senders. It needs no server
  * and no running Effect, and does not load the dispatcher, which is `sluice/webhook/dispatcher`.
  */
-export { Event, encodeEvent } from "../events/event.ts"
 export {
+  Event,
   type EventPattern,
+  encodeEvent,
   InvalidPattern,
   type Matchable,
   matches,
@@ -12,7 +13,7 @@ export {
   maximumPatterns,
   parsePattern,
   parsePatterns
-} from "../events/patterns.ts"
+} from "../events/index.ts"
 export {
   type DeliveryToSign,
   defaultToleranceSeconds,

@@ -107,8 +107,8 @@ const matching: ReadonlyArray<Variant> = [
   {
     name: "webhooks: room is counted once for all endpoints",
     file: src("delivery/matching"),
-    find: "this.#rooms.get(endpointId) ?? this.#roomOf(endpointId)",
-    replace: "this.#roomOf(endpointId)",
+    find: "this.rooms.get(endpointId) ?? this.roomOf(endpointId)",
+    replace: "this.roomOf(endpointId)",
     sentence: "one endpoint is handed more than it has room for, before its older deliveries",
     finders: [unit("delivery/matching")]
   },

@@ -129,7 +129,7 @@ export class PartitionCore implements Evictable {
     this.loader.begin(timers)
   }
 
-  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations whose states must not be changed in place. */
+  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations in which something broke before. */
   beginReplay(base: CheckpointRecord | undefined, head: Head, careful: ReadonlySet<string>): Replay {
     this.headNow = head
     this.setTimers(new Timers(base !== undefined))
@@ -146,14 +146,18 @@ export class PartitionCore implements Evictable {
     return new Replay({ memory: this.memory, quarantined, fillAll }, this.headNow, careful)
   }
 
-  /** Ends the replay of a tail of `bytes`, with the log as full as `log` says. */
-  endReplay(replay: Replay, bytes: number, log: LogFill): void {
+  /**
+   * Ends the replay of a tail of `bytes`, with the log as full as `log` says. Answers organizations with which it has
+   * to be folded anew with care, in a new life.
+   */
+  endReplay(replay: Replay, bytes: number, log: LogFill): ReadonlySet<string> {
     this.memory.isReplaying = false
-    replay.finish(this.timers)
+    const broken = replay.finish(this.timers)
     this.headNow = replay.head
     this.room.begin(log)
     const frames = this.headNow.sequence - (this.newestCheckpoint?.sequence ?? 0)
     this.pace.begin(frames, this.pace.bytesSince + bytes, log.maximumBytes)
+    return broken
   }
 
   /** Takes the stored claim as the new head. */

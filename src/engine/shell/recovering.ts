@@ -99,7 +99,7 @@ export const headOf = ({ epoch, hash, now, number, sequence, signalSequence }: C
   signalSequence
 })
 
-/** Folds the tail over a checkpoint. Starts again when a fact threw half-way through a change in place. */
+/** Folds the tail over a checkpoint. Folds it again with care when facts of some organizations could not be folded. */
 const replayAll = Effect.fnUntraced(function* (
   partition: Partition,
   log: Log,
@@ -110,37 +110,30 @@ const replayAll = Effect.fnUntraced(function* (
   while (true) {
     const replay = core.beginReplay(base, base === undefined ? emptyHead : headOf(base), careful)
     const bytes = yield* replayTail(partition, log, replay, state.lastSequence)
-    if (bytes !== undefined) {
-      core.endReplay(replay, bytes, state)
-      metrics.replayed(core.head.sequence - (base?.sequence ?? 0))
-      return
-    }
+    const broken = core.endReplay(replay, bytes, state)
+    metrics.replayed(core.head.sequence - (base?.sequence ?? 0))
+    if (broken.size === 0) return
+    for (const organization of broken) careful.add(organization)
     core.beginLife()
   }
 })
 
-/** Applies the frames up to `through`; answers their bytes, or undefined when an organization has to be folded anew. */
+/** Applies the frames up to `through`; answers their bytes. */
 const replayTail = Effect.fnUntraced(function* (partition: Partition, log: Log, replay: Replay, through: number) {
   if (through <= replay.head.sequence) return 0
   let bytes = 0
-  let isWhole = true
   const batches = log.read(replay.head.sequence + 1, through)
-  yield* Stream.runForEachWhile(batches, (batch: ReadonlyArray<StoredFrame>) =>
+  yield* Stream.runForEach(batches, (batch: ReadonlyArray<StoredFrame>) =>
     Effect.gen(function* () {
       const cells = replay.link(batch)
       if (typeof cells === "string") return yield* refuse(partition, cells)
       for (const { bytes: frame } of batch) bytes += frame.length
       yield* fillMissing(partition, replay, cells)
       const problem = replay.apply()
-      if (problem === undefined) return true
-      if ("refused" in problem)
-        return yield* new RecoveryRefused({ message: `partition ${partition.id}: ${problem.refused}` })
-      partition.careful.add(problem.careful)
-      isWhole = false
-      return false
+      if (problem !== undefined) return yield* new RecoveryRefused({ message: `partition ${partition.id}: ${problem}` })
     })
   )
-  return isWhole ? bytes : undefined
+  return bytes
 })
 
 const refuse = (partition: Partition, what: string) =>
@@ -228,8 +221,10 @@ const readOn = Effect.fnUntraced(function* (partition: Partition, log: Log, head
   }
   const replay = partition.core.continueReplay(partition.careful)
   const bytes = yield* replayTail(partition, log, replay, state.lastSequence)
-  if (bytes === undefined)
+  const broken = partition.core.endReplay(replay, bytes, state)
+  // the next life folds them with care
+  for (const organization of broken) partition.careful.add(organization)
+  if (broken.size > 0)
     return yield* new JournalUnavailable({ partition: partition.id, message: "a fact of it could not be applied" })
-  partition.core.endReplay(replay, bytes, state)
   partition.feed.wake()
 })

@@ -60,11 +60,7 @@ const read = (
     fields["content-type"] = "application/json"
     fields["content-length"] = bytes.byteLength
   }
-  if (taken !== undefined && taken.limit !== "unlimited") {
-    fields["x-ratelimit-limit"] = taken.limit
-    fields["x-ratelimit-remaining"] = taken.remaining
-    fields["x-ratelimit-reset"] = taken.reset
-  }
+  if (taken !== undefined) Object.assign(fields, route.fieldsOf(taken))
   fields["x-request-id"] = state.requestId
   const status = isKnown ? 304 : 200
   response.writeHead(status, fields)

@@ -7,9 +7,6 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiSchema } from "effect/http-api"
-import { rateLimitFields } from "../../limits/headers.ts"
-import { CurrentPrincipal } from "../../platform/access.ts"
-import type { Principal } from "../../platform/model.ts"
 import { handOver, makeRequestState, RequestState, type RequestStateShape, type Taken } from "../RequestState.ts"
 import { announcedLength, giveBack, readBody } from "./body.ts"
 import { passes, secondsSince } from "./passing.ts"
@@ -64,7 +61,7 @@ export class Post {
   private readonly means: PostMeans
   private readonly state: RequestStateShape
   private readonly startedNanos: bigint
-  private readonly principal: Principal
+  private readonly principal: unknown
   private readonly taken: Taken
   private isGone = false
   private fiber: Fiber.Fiber<unknown, unknown> | undefined
@@ -74,7 +71,7 @@ export class Post {
     response: ServerResponse,
     target: Target<PostRoute>,
     means: PostMeans,
-    principal: Principal
+    principal: unknown
   ) {
     this.request = request
     this.response = response
@@ -85,7 +82,7 @@ export class Post {
     this.state = makeRequestState(request.headers["x-request-id"])
     this.taken = target.route.take(principal)
     if (this.taken !== undefined && !Effect.isEffect(this.taken))
-      this.state.responseHeaders = rateLimitFields(this.taken)
+      this.state.responseHeaders = target.route.fieldsOf(this.taken)
   }
 
   /** Takes a request on; false when it is left to the general path. */
@@ -174,9 +171,9 @@ export class Post {
   }
 
   private run(input: object): void {
-    const { context } = this.means
-    const services = Context.add(Context.add(context, CurrentPrincipal, this.principal), RequestState, this.state)
-    const fiber = Effect.runForkWith(services)(this.target.route.run(input))
+    const { route } = this.target
+    const granted = Context.add(this.means.context, route.principal, this.principal)
+    const fiber = Effect.runForkWith(Context.add(granted, RequestState, this.state))(route.run(input))
     this.fiber = fiber
     // The observer is called at once when the fiber is over already.
     fiber.addObserver((exit) => this.finish(exit))

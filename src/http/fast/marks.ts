@@ -3,12 +3,11 @@
  * at once. The general path calls the same handlers and middlewares, so a mark changes nothing there.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { Effect, Result } from "effect"
+import { type Context, Effect, Result } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import type { Principal } from "../../platform/model.ts"
 import { hasAlready, notModified, type Tag, taggedJson } from "../caching.ts"
-import type { Taken } from "../RequestState.ts"
+import type { Counted, Taken } from "../RequestState.ts"
 
 const handlerMark = Symbol("sluice/http/fast/handler")
 const accessMark = Symbol("sluice/http/fast/access")
@@ -62,21 +61,33 @@ export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Ef
     run: run as unknown as (request: never) => Effect.Effect<unknown, unknown, never>
   })
 
+/** A middleware that grants access, as the fast lane uses it. The lane hands principals and decisions on and reads neither. */
+export interface Access<Principal = unknown, Decision extends Counted = Counted> {
+  /** For one endpoint: who asks, where that is known at once and the endpoint is open to them. Counts nothing. */
+  readonly principalOf: (
+    endpoint: HttpApiEndpoint.Top
+  ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
+  /** Where handlers find the principal. */
+  readonly principal: Context.Key<unknown, Principal>
+  /** Counts a request, once. */
+  readonly take: (principal: Principal) => Taken<Decision>
+  /** The headers of a counted request's answer, their names in lower case; undefined where there are none. */
+  readonly fieldsOf: (decision: Decision) => Record<string, string> | undefined
+}
+
 /** What the fast lane may do with a middleware. */
 export type MiddlewareMark =
   /** Changes failures alone, which the fast lane leaves to the general path. */
-  | { readonly _tag: "FailuresOnly" }
-  | {
-      readonly _tag: "Access"
-      /**
-       * For one endpoint: the principal of a request, if it is known at once and may use the endpoint. Counts nothing.
-       */
-      readonly principalOf: (
-        endpoint: HttpApiEndpoint.Top
-      ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
-      /** Counts a request, once. */
-      readonly take: (principal: Principal) => Taken
-    }
+  { readonly _tag: "FailuresOnly" } | { readonly _tag: "Access"; readonly access: Access }
+
+/** The mark of a middleware that grants access. */
+export const grantsAccess = <Principal, Decision extends Counted>(
+  access: Access<Principal, Decision>
+): MiddlewareMark => ({
+  _tag: "Access",
+  // The lane gives `take` only what `principalOf` answered, and `fieldsOf` only what `take` did.
+  access: access as unknown as Access
+})
 
 /** Marks a middleware. */
 export const middleware = <Middleware extends object>(service: Middleware, mark: MiddlewareMark): Middleware =>

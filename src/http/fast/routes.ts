@@ -6,18 +6,15 @@
 import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } from "effect"
 import type { FindMyWay } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
-import type { Principal } from "../../platform/model.ts"
 import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
-import type { Taken } from "../RequestState.ts"
-import { type Answer, type MarkedHandler, type MiddlewareMark, markOf, middlewareMarkOf } from "./marks.ts"
+import { type Access, type Answer, type MarkedHandler, markOf, middlewareMarkOf } from "./marks.ts"
 import { Targets } from "./Targets.ts"
 
 type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
 
 /** What every route of the lane has. */
-interface Common {
-  readonly principalOf: ReturnType<Extract<MiddlewareMark, { readonly _tag: "Access" }>["principalOf"]>
-  readonly take: (principal: Principal) => Taken
+interface Common extends Omit<Access, "principalOf"> {
+  readonly principalOf: ReturnType<Access["principalOf"]>
   readonly series: RouteSeries
 }
 
@@ -135,8 +132,11 @@ const commonOf = (endpoint: HttpApiEndpoint.Top, { context, meter }: RoutesOptio
     const mark = service === undefined ? undefined : middlewareMarkOf(service)
     if (mark === undefined || (mark._tag === "Access" && common !== undefined)) return undefined
     if (mark._tag === "FailuresOnly") continue
-    const { principalOf, take } = mark
-    common = { principalOf: principalOf(endpoint), take, series: meter.series(endpoint.method, endpoint.path) }
+    common = {
+      ...mark.access,
+      principalOf: mark.access.principalOf(endpoint),
+      series: meter.series(endpoint.method, endpoint.path)
+    }
   }
   return common
 }

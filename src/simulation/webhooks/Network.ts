@@ -36,12 +36,12 @@ export class Network {
   readonly modes = new Map<string, Mode>()
   /** Requests without an answer, by endpoint. */
   readonly open = new Map<string, number>()
-  readonly #simulation: Simulation
-  readonly #moods: Prng
+  private readonly simulation: Simulation
+  private readonly moods: Prng
 
   constructor(simulation: Simulation) {
-    this.#simulation = simulation
-    this.#moods = new Prng(simulation.scenario.seed, "moods")
+    this.simulation = simulation
+    this.moods = new Prng(simulation.scenario.seed, "moods")
   }
 
   heal(): void {
@@ -51,12 +51,12 @@ export class Network {
   /** The sender of a process. */
   send(process: SimulatedProcess, request: DeliveryRequest): Effect.Effect<DeliveryAnswer> {
     return Effect.callback<DeliveryAnswer>((resume) => {
-      const simulation = this.#simulation
+      const simulation = this.simulation
       const endpointId = request.url.slice(request.url.lastIndexOf("/") + 1)
       const fault = simulation.fault("send")
       if (fault === "crash before the request") return simulation.crash("before a request")
       if (fault === "defect") return resume(Effect.die(new Error("a defect of the sender")))
-      const fate = this.#fateOf(endpointId, fault, request.timeoutMillis)
+      const fate = this.fateOf(endpointId, fault, request.timeoutMillis)
       const at = request.body.lastIndexOf(deliveryMark)
       const sent: Sent = {
         deliveryId: request.body.slice(at + 1),
@@ -100,15 +100,15 @@ export class Network {
     })
   }
 
-  #fateOf(endpointId: string, fault: string | undefined, timeoutMillis: number): Fate {
-    const latency = this.#simulation.latency()
+  private fateOf(endpointId: string, fault: string | undefined, timeoutMillis: number): Fate {
+    const latency = this.simulation.latency()
     const lost = (isReceived: boolean, afterMillis: number, _tag: "TimedOut" | "NoAnswer"): Fate => ({
       isReceived,
       afterMillis,
       attempt: { _tag }
     })
-    const later = new Date(Math.ceil(this.#simulation.wallMillis / 1000) * 1000 + 3_000).toUTCString()
-    switch (fault ?? this.#mood(endpointId)) {
+    const later = new Date(Math.ceil(this.simulation.wallMillis / 1000) * 1000 + 3_000).toUTCString()
+    switch (fault ?? this.mood(endpointId)) {
       case "request lost":
         return lost(false, timeoutMillis, "TimedOut")
       case "answer lost":
@@ -139,8 +139,8 @@ export class Network {
     }
   }
 
-  #mood(endpointId: string): string {
+  private mood(endpointId: string): string {
     const mode = this.modes.get(endpointId) ?? "well"
-    return mode === "flaky" ? this.#moods.pick(["well", "failing", "answer lost"]) : mode
+    return mode === "flaky" ? this.moods.pick(["well", "failing", "answer lost"]) : mode
   }
 }

@@ -37,34 +37,34 @@ export const maximumRetryAfterMillis = 5_000
 export class SimulatedDispatcher {
   readonly process: SimulatedProcess
   dispatcher: WebhookDispatcher["Service"] | undefined
-  readonly #simulation: Simulation
-  readonly #feed = now(Effect.scoped(Effect.provide(Effect.service(DispatchFeed), DispatchFeed.layer)))
-  readonly #scope = Scope.makeUnsafe()
-  readonly #services: Context.Context<Scope.Scope>
-  #isFollowing = false
+  private readonly simulation: Simulation
+  private readonly feed = now(Effect.scoped(Effect.provide(Effect.service(DispatchFeed), DispatchFeed.layer)))
+  private readonly scope = Scope.makeUnsafe()
+  private readonly services: Context.Context<Scope.Scope>
+  private isFollowing = false
   /** When the last question reaches the actors. */
-  #askedAt = 0
+  private askedAt = 0
 
   constructor(simulation: Simulation, number: number) {
-    this.#simulation = simulation
+    this.simulation = simulation
     const logger = Logger.make<unknown, void>(({ message }) => {
       const text = Array.isArray(message) ? String(message[0]) : String(message)
       simulation.trace(() => `  p${number}: ${text}`)
     })
     this.process = new SimulatedProcess(simulation.world, number, logger)
-    this.#services = Context.add(this.process.services, Scope.Scope, this.#scope)
+    this.services = Context.add(this.process.services, Scope.Scope, this.scope)
   }
 
   start(): void {
-    const simulation = this.#simulation
+    const simulation = this.simulation
     const { capacity, delaysMillis, timeoutMillis } = simulation.scenario.topology
     const made = make(
       simulation.ports({
-        store: this.#store(),
+        store: this.store(),
         sender: { send: (request) => simulation.network.send(this.process, request) },
-        actors: this.#actors(),
-        secrets: this.#secrets(),
-        feed: this.#feed
+        actors: this.actors(),
+        secrets: this.secrets(),
+        feed: this.feed
       }),
       {
         ...defaultSettings,
@@ -75,7 +75,7 @@ export class SimulatedDispatcher {
         drainMillis: 1_000
       }
     )
-    this.#run(made, (exit) => {
+    this.run(made, (exit) => {
       if (Exit.isFailure(exit)) return simulation.violate("start", String(exit.cause))
       this.dispatcher = exit.value
       this.follow()
@@ -83,41 +83,41 @@ export class SimulatedDispatcher {
   }
 
   stop(done: () => void): void {
-    this.#run(Scope.close(this.#scope, Exit.void), () => {
+    this.run(Scope.close(this.scope, Exit.void), () => {
       this.process.kill()
       done()
     })
   }
 
   wake(endpointId: string): void {
-    if (this.dispatcher !== undefined) this.#run(this.dispatcher.wake(0, endpointId), () => undefined)
+    if (this.dispatcher !== undefined) this.run(this.dispatcher.wake(0, endpointId), () => undefined)
   }
 
   /** Makes the reactor look at the log soon. */
   follow(): void {
-    const simulation = this.#simulation
-    if (this.#isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
-    this.#isFollowing = true
+    const simulation = this.simulation
+    if (this.isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
+    this.isFollowing = true
     const fault = simulation.isOut ? undefined : simulation.fault("commit")
     const lag =
       simulation.latency() +
       (fault === "late" ? slowMillis : simulation.draw() * simulation.scenario.topology.lagMillis)
     simulation.world.after(lag, this.process, () => {
-      this.#isFollowing = false
+      this.isFollowing = false
       if (simulation.isOut) {
         simulation.world.after(200, this.process, () => this.follow())
         return
       }
-      this.#commit(fault)
+      this.commit(fault)
       this.follow()
     })
   }
 
-  #commit(fault: string | undefined): void {
-    const simulation = this.#simulation
+  private commit(fault: string | undefined): void {
+    const simulation = this.simulation
     const records = simulation.log.slice(simulation.cursor, simulation.cursor + batchRecords)
     const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
-    const listener = this.#feed.listener()
+    const listener = this.feed.listener()
     const batch = new MatchedBatch(folded, fault === "no room" ? undefined : listener, this.process.wallMillis())
     for (const record of records) {
       if (record._tag === "Fact") batch.fold(record)
@@ -132,7 +132,7 @@ export class SimulatedDispatcher {
     const queued = new Map(batch.queued)
     for (const record of records) {
       const fact = record._tag === "Fact" ? (record.fact as EndpointFact) : undefined
-      if (fact?._tag === "ReplayRequested") this.#replay(record.key, fact)
+      if (fact?._tag === "ReplayRequested") this.replay(record.key, fact)
     }
     simulation.cursor += records.length
     if (fault === "crash after") simulation.crash("after a commit of the reactor")
@@ -140,8 +140,8 @@ export class SimulatedDispatcher {
   }
 
   /** Sends events again, as `Replays.ts` does. */
-  #replay(endpointId: string, fact: Extract<EndpointFact, { readonly _tag: "ReplayRequested" }>): void {
-    const { data, log, wallMillis } = this.#simulation
+  private replay(endpointId: string, fact: Extract<EndpointFact, { readonly _tag: "ReplayRequested" }>): void {
+    const { data, log, wallMillis } = this.simulation
     const endpoint = data.endpoints.get(endpointId)?.endpoint
     if (!endpoint) return
     const pending = new Set(
@@ -175,14 +175,14 @@ export class SimulatedDispatcher {
         payload: encodePayload(delivery)
       })
     }
-    this.#simulation.marks.reach("replay")
+    this.simulation.marks.reach("replay")
     data.put(batch, batch.bodies)
     this.wake(endpointId)
   }
 
   /** Asks the store, with a delay each way. The store goes on even if the process is gone. */
-  #asked<A>(operation: Operation | undefined, question: () => A): Effect.Effect<A, DeliveriesUnavailable> {
-    const simulation = this.#simulation
+  private asked<A>(operation: Operation | undefined, question: () => A): Effect.Effect<A, DeliveriesUnavailable> {
+    const simulation = this.simulation
     const { world } = simulation
     return Effect.callback<A, DeliveriesUnavailable>((resume) => {
       const fault = operation === undefined ? undefined : simulation.fault(operation)
@@ -201,24 +201,24 @@ export class SimulatedDispatcher {
     })
   }
 
-  #store(): DeliveryStore {
-    const { store } = this.#simulation
+  private store(): DeliveryStore {
+    const { store } = this.simulation
     return {
-      due: (...of) => this.#asked("due", () => now(store.due(...of))),
-      take: (...of) => this.#asked("take", () => now(store.take(...of)).map(marked)),
-      keep: (...of) => this.#asked("keep", () => now(store.keep(...of))),
-      record: (outcomes, at) => this.#asked("record", () => this.#record(outcomes, at)),
-      expire: (...of) => this.#asked("expire", () => now(store.expire(...of))),
-      endpoints: (...of) => this.#asked("endpoints", () => now(store.endpoints(...of))),
-      deleted: (...of) => this.#asked("deleted", () => now(store.deleted(...of))),
-      cancel: (...of) => this.#asked("cancel", () => now(store.cancel(...of))),
-      backlog: (...of) => this.#asked(undefined, () => now(store.backlog(...of))),
-      pausedEndpoints: (...of) => this.#asked(undefined, () => now(store.pausedEndpoints(...of)))
+      due: (...of) => this.asked("due", () => now(store.due(...of))),
+      take: (...of) => this.asked("take", () => now(store.take(...of)).map(marked)),
+      keep: (...of) => this.asked("keep", () => now(store.keep(...of))),
+      record: (outcomes, at) => this.asked("record", () => this.record(outcomes, at)),
+      expire: (...of) => this.asked("expire", () => now(store.expire(...of))),
+      endpoints: (...of) => this.asked("endpoints", () => now(store.endpoints(...of))),
+      deleted: (...of) => this.asked("deleted", () => now(store.deleted(...of))),
+      cancel: (...of) => this.asked("cancel", () => now(store.cancel(...of))),
+      backlog: (...of) => this.asked(undefined, () => now(store.backlog(...of))),
+      pausedEndpoints: (...of) => this.asked(undefined, () => now(store.pausedEndpoints(...of)))
     }
   }
 
-  #record(outcomes: ReadonlyArray<DeliveryOutcome>, at: number): ReadonlySet<string> {
-    const simulation = this.#simulation
+  private record(outcomes: ReadonlyArray<DeliveryOutcome>, at: number): ReadonlySet<string> {
+    const simulation = this.simulation
     const countOf = ({ delivery: { id } }: DeliveryOutcome) => simulation.data.delivery(id)?.attemptCount
     const before = outcomes.map(countOf)
     const counted = now(simulation.store.record(outcomes, at))
@@ -230,8 +230,8 @@ export class SimulatedDispatcher {
     return counted
   }
 
-  #actors(): EndpointActors {
-    const simulation = this.#simulation
+  private actors(): EndpointActors {
+    const simulation = this.simulation
     const { world } = simulation
     return {
       partitions: Effect.succeed([0]),
@@ -241,8 +241,8 @@ export class SimulatedDispatcher {
           const answer = (effect: Effect.Effect<EndpointReply, Unavailable | OutcomeUnknown>, more = 0) =>
             world.after(simulation.latency() + more, this.process, () => resume(effect))
           // a mailbox keeps the order
-          this.#askedAt = Math.max(this.#askedAt, world.now + simulation.latency())
-          world.after(this.#askedAt - world.now, undefined, () => {
+          this.askedAt = Math.max(this.askedAt, world.now + simulation.latency())
+          world.after(this.askedAt - world.now, undefined, () => {
             if (fault === "unavailable")
               return answer(Effect.fail(new Unavailable({ partition: 0, reason: fault, retryAfterMillis: 10 })))
             const decided = simulation.ask(endpointId, command)
@@ -257,12 +257,12 @@ export class SimulatedDispatcher {
     }
   }
 
-  #secrets(): SigningSecrets["Service"] {
-    const simulation = this.#simulation
+  private secrets(): SigningSecrets["Service"] {
+    const simulation = this.simulation
     return {
       open: (ids) =>
         Effect.mapError(
-          this.#asked(
+          this.asked(
             "secrets",
             () => new Map(ids.flatMap((id) => (simulation.secrets.has(id) ? [[id, secretOf(id)] as const] : [])))
           ),
@@ -272,9 +272,9 @@ export class SimulatedDispatcher {
     }
   }
 
-  #run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>, done: (exit: Exit.Exit<A, E>) => void): void {
-    this.#simulation.world.ready(this.process, () => {
-      Effect.runForkWith(this.#services)(effect).addObserver((exit) => {
+  private run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>, done: (exit: Exit.Exit<A, E>) => void): void {
+    this.simulation.world.ready(this.process, () => {
+      Effect.runForkWith(this.services)(effect).addObserver((exit) => {
         if (this.process.alive) done(exit)
       })
     })

@@ -69,27 +69,27 @@ export class Simulation {
   isHealed = false
   /** A hash of everything that has happened. */
   fingerprint = 0x811c9dc5
-  readonly #planned = new Map<string, string>()
-  readonly #counts = new Map<Operation, number>()
-  readonly #latencies: Prng
-  readonly #observers: ReadonlyArray<Observer>
-  readonly #isTraced: boolean
-  #outageUntil = Number.NEGATIVE_INFINITY
-  #ids = 0
-  readonly #generations: Array<number> = []
+  private readonly planned = new Map<string, string>()
+  private readonly counts = new Map<Operation, number>()
+  private readonly latencies: Prng
+  private readonly observers: ReadonlyArray<Observer>
+  private readonly isTraced: boolean
+  private outageUntil = Number.NEGATIVE_INFINITY
+  private ids = 0
+  private readonly generations: Array<number> = []
 
   constructor(scenario: Scenario, options: SimulationOptions) {
     const { disorder, sliceOperations } = scenario.topology
     this.scenario = scenario
     this.ports = options.ports ?? ((ports) => ports)
-    this.#isTraced = options.isTraced ?? false
+    this.isTraced = options.isTraced ?? false
     this.world = new World({ seed: scenario.seed, disorder, sliceOperations, dragMicros: 0 })
-    this.#latencies = new Prng(scenario.seed, "latencies")
-    for (const { kind, nth, operation } of scenario.faults) this.#planned.set(`${operation} ${nth}`, kind)
+    this.latencies = new Prng(scenario.seed, "latencies")
+    for (const { kind, nth, operation } of scenario.faults) this.planned.set(`${operation} ${nth}`, kind)
     this.endpoints = new EndpointsMemory({ idOf: () => this.uuid() })
     this.store = makeStore(this.data)
     this.network = new Network(this)
-    this.#observers = options.checkers.map((checker) =>
+    this.observers = options.checkers.map((checker) =>
       checker.make(this, (message) => this.violate(checker.name, message))
     )
   }
@@ -100,7 +100,7 @@ export class Simulation {
   }
 
   uuid(): string {
-    return `00000000-0000-8000-8000-${(++this.#ids).toString(16).padStart(12, "0")}`
+    return `00000000-0000-8000-8000-${(++this.ids).toString(16).padStart(12, "0")}`
   }
 
   /** Notes what happens: for the fingerprint, and where it is wanted for people. */
@@ -108,7 +108,7 @@ export class Simulation {
     const text = `${this.world.now.toFixed(3).padStart(12)} ${line()}`
     for (let index = 0; index < text.length; index++)
       this.fingerprint = Math.imul(this.fingerprint ^ text.charCodeAt(index), 0x01000193)
-    if (this.#isTraced) this.lines.push(text)
+    if (this.isTraced) this.lines.push(text)
   }
 
   violate(checker: string, message: string): void {
@@ -117,24 +117,24 @@ export class Simulation {
   }
 
   tell(of: (observer: Observer) => void): void {
-    for (const observer of this.#observers) of(observer)
+    for (const observer of this.observers) of(observer)
   }
 
   /** The time that a message takes, milliseconds. */
   latency(): number {
-    return (20 + this.#latencies.next() * this.scenario.topology.latencyMicros) / 1000
+    return (20 + this.latencies.next() * this.scenario.topology.latencyMicros) / 1000
   }
 
   /** From 0 (included) to 1 (excluded). */
   draw(): number {
-    return this.#latencies.next()
+    return this.latencies.next()
   }
 
   /** The fault of the operation that happens now, if one is planned. */
   fault(operation: Operation): string | undefined {
-    const nth = this.#counts.get(operation) ?? 0
-    this.#counts.set(operation, nth + 1)
-    const kind = this.isHealed ? undefined : this.#planned.get(`${operation} ${nth}`)
+    const nth = this.counts.get(operation) ?? 0
+    this.counts.set(operation, nth + 1)
+    const kind = this.isHealed ? undefined : this.planned.get(`${operation} ${nth}`)
     if (kind === undefined) return undefined
     this.marks.reach(`${operation}: ${kind}`)
     this.trace(() => `  fault: ${operation} ${nth}: ${kind}`)
@@ -147,17 +147,17 @@ export class Simulation {
   }
 
   get isOut(): boolean {
-    return this.world.now < this.#outageUntil
+    return this.world.now < this.outageUntil
   }
 
   startOutage(millis: number): void {
-    this.#outageUntil = this.world.now + millis
+    this.outageUntil = this.world.now + millis
     this.disturb()
   }
 
   heal(): void {
     this.isHealed = true
-    this.#outageUntil = Number.NEGATIVE_INFINITY
+    this.outageUntil = Number.NEGATIVE_INFINITY
     this.network.heal()
     if (this.running !== undefined) this.running.process.clockStoppedAt = undefined
     this.disturb()
@@ -265,19 +265,19 @@ export class Simulation {
 
   /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */
   endpointAt(place: number): string {
-    return `we_${place}_${this.#generations[place] ?? 0}`
+    return `we_${place}_${this.generations[place] ?? 0}`
   }
 
   /** A new endpoint in the place of a deleted one. */
   renew(place: number): string {
-    this.#generations[place] = (this.#generations[place] ?? 0) + 1
+    this.generations[place] = (this.generations[place] ?? 0) + 1
     return this.endpointAt(place)
   }
 
   /** All endpoints there ever were. */
   get everyEndpoint(): ReadonlyArray<string> {
     return Array.from({ length: this.scenario.topology.endpoints }, (_, place) =>
-      Array.from({ length: (this.#generations[place] ?? 0) + 1 }, (_one, generation) => `we_${place}_${generation}`)
+      Array.from({ length: (this.generations[place] ?? 0) + 1 }, (_one, generation) => `we_${place}_${generation}`)
     ).flat()
   }
 

@@ -1,17 +1,16 @@
 /**
  * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
- * while it was Paused or Disabled, sends a delivery once more, and counts the events of a replay. The reactor and the
- * dispatcher write the rows. Needs `SqlClient`, `Engine` and `Cursors`.
+ * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
+ * `SqlClient`, `Engine` and `Cursors`.
  */
-import { Clock, Context, Data, Duration, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
-import { eventRetentionMillis } from "../../events/event.ts"
+import { eventRetentionMillis } from "../../events/index.ts"
 import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import type { DeliveryOrigin } from "../endpoint/model.ts"
-import { type ReplayRange, replaysTable, sentEventsOf } from "../replay/replaying.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
 import {
   DeliveryAttempt,
@@ -28,10 +27,6 @@ import {
  * the database busy. An index by status would have to be written with every outcome.
  */
 export const maximumScannedDeliveries = 10_000
-
-/** How long the count of a replay waits until all events before it are in the event log; normally milliseconds. */
-const projectionWaitMillis = 2_000
-const projectionPollMillis = 20
 
 /** A delivery with its attempts. Times in milliseconds since the Unix epoch. */
 export interface Delivery {
@@ -116,8 +111,6 @@ export class Deliveries extends Context.Service<
       Delivery,
       DeliveryNotFound | DeliveryNotRetryable | WorkQueue.WorkQueueUnavailable | SqlError.SqlError
     >
-    /** How many events a replay sends. */
-    readonly countReplay: (replayId: string, range: ReplayRange) => Effect.Effect<number, SqlError.SqlError>
   }
 >()("sluice/webhooks/Deliveries") {
   static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | Cursors> = Layer.effect(
@@ -259,35 +252,5 @@ const make = Effect.gen(function* () {
       )
   )
 
-  const isTakenDown = (replayId: string) =>
-    Effect.map(sql`select 1 from ${sql(replaysTable)} where id = ${replayId}`, (rows) => rows.length > 0)
-
-  const countNow = Effect.fnUntraced(function* (replayId: string, range: ReplayRange) {
-    // The planner may have no statistics of the latest days, and joining both tables row by row would take minutes.
-    yield* sql`set local enable_nestloop = off`
-    // One statement counts both what was sent and what is still to be sent, because the replay may be under way.
-    const [row] = yield* sql<{ readonly count: number }>`
-      select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
-          select count(*) ${sentEventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
-            (coalesce(r.after_created_at, ${range.since}), coalesce(r.after_sequence, -1), coalesce(r.after_idx, -1))
-        ) end as count
-      from (select ${replayId}::text as id) wanted left join ${sql(replaysTable)} r on r.id = wanted.id`
-    return row!.count
-  }, sql.withTransaction)
-
-  const countReplay: Deliveries["Service"]["countReplay"] = Effect.fn("Deliveries.countReplay")(
-    function* (replayId, range) {
-      // The replay stands behind its events in the log, so once the reactor has recorded it, it has recorded them too.
-      yield* isTakenDown(replayId).pipe(
-        Effect.repeat({
-          until: (isThere) => isThere,
-          schedule: Schedule.spaced(Duration.millis(projectionPollMillis))
-        }),
-        Effect.timeoutOption(Duration.millis(projectionWaitMillis))
-      )
-      return yield* countNow(replayId, range)
-    }
-  )
-
-  return Deliveries.of({ list, get, skipped, retry, countReplay })
+  return Deliveries.of({ list, get, skipped, retry })
 })

@@ -4,11 +4,12 @@
  * Bounded: callers ask `hasRoom` before they add, and only the newest finished deliveries are kept. Needs no service.
  */
 import { Effect } from "effect"
+import type { FoldedEndpoint } from "../endpoint/model.ts"
 import type { Delivery } from "./Deliveries.ts"
 import { byText, type Job, JobsMemory } from "./JobsMemory.ts"
 import type { DeliveryRow, MatchedBatch } from "./matching.ts"
 import { type DeliveryAttempt, type DeliveryStatus, decodePayload, lanes, maximumShownAttempts } from "./model.ts"
-import type { DeliveryOutcome, DeliveryStore, FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "./ports.ts"
 
 /** Default bounds of pending deliveries and of finished ones that are still shown. */
 export const defaultMaximumPending = 100_000
@@ -39,10 +40,10 @@ export class DeliveriesMemory {
   readonly jobs = new JobsMemory()
   readonly endpoints = new Map<string, EndpointRow>()
   /** Bodies by the id of their event, while a delivery names it. */
-  readonly #events = new Map<string, { readonly body: string; deliveries: number }>()
-  readonly #rows = new Map<string, Row>()
+  private readonly events = new Map<string, { readonly body: string; deliveries: number }>()
+  private readonly rows = new Map<string, Row>()
   /** The ids of finished deliveries, oldest first. */
-  readonly #settled = new Set<string>()
+  private readonly settled = new Set<string>()
 
   constructor(options: DeliveriesMemoryOptions = {}) {
     this.maximumPending = options.maximumPending ?? defaultMaximumPending
@@ -57,7 +58,7 @@ export class DeliveriesMemory {
   /** Writes the result of a batch of the log. A delivery or a job that exists already stays as it is. */
   put(batch: Pick<MatchedBatch, "deliveries" | "jobs" | "changed">, bodies: ReadonlyMap<string, string>): void {
     for (const folded of batch.changed.values()) this.saveEndpoint(folded)
-    for (const row of batch.deliveries) this.#insert(row, bodies.get(row.event_id)!)
+    for (const row of batch.deliveries) this.insert(row, bodies.get(row.event_id)!)
     for (const { group, id, payload, takenUntil, ...job } of batch.jobs)
       this.jobs.put({
         ...decodePayload(payload),
@@ -81,11 +82,11 @@ export class DeliveriesMemory {
    * its event is too old.
    */
   retry(id: string, partition: number, now: number, retentionMillis: number): string | undefined {
-    const row = this.#rows.get(id)
+    const row = this.rows.get(id)
     if (row === undefined || row.status === "pending" || row.eventCreatedAt <= now - retentionMillis) return undefined
     if (this.endpoints.get(row.endpointId)?.endpoint === null || this.bodyOf(row.eventId) === undefined)
       return undefined
-    this.#settled.delete(id)
+    this.settled.delete(id)
     Object.assign(row, { status: "pending", nextAttemptAt: now, settledAt: null })
     const { endpointId, eventCreatedAt, eventId, organizationId } = row
     this.jobs.put({
@@ -106,34 +107,34 @@ export class DeliveriesMemory {
 
   /** A delivery with its attempts, if it is pending or among the newest finished ones. */
   delivery(id: string): Delivery | undefined {
-    return this.#rows.get(id)
+    return this.rows.get(id)
   }
 
   /** The deliveries of an endpoint, newest first. */
   deliveries(endpointId: string): ReadonlyArray<Delivery> {
-    return [...this.#rows.values()]
+    return [...this.rows.values()]
       .filter((row) => row.endpointId === endpointId)
       .toSorted((left, right) => right.createdAt - left.createdAt || byText(right.id, left.id))
   }
 
   bodyOf(eventId: string): string | undefined {
-    return this.#events.get(eventId)?.body
+    return this.events.get(eventId)?.body
   }
 
   /** Drops an event, as the event log drops old ones. */
   forgetEvent(eventId: string): void {
-    this.#events.delete(eventId)
+    this.events.delete(eventId)
   }
 
   /** Records an attempt, or the outcome of a delivery without one. */
   record({ delivery, made, result }: DeliveryOutcome, now: number): void {
-    const row = this.#rows.get(delivery.id)
+    const row = this.rows.get(delivery.id)
     if (row === undefined) return
     // the answer may have been lost, so the same outcome may come again
     if (made !== null && !isSame(row.attempts.at(-1), made)) {
       row.attemptCount++
       row.attempts = [...row.attempts, made].slice(-maximumShownAttempts)
-      this.#lastDelivery(delivery.endpointId, made)
+      this.lastDelivery(delivery.endpointId, made)
     }
     if (result._tag === "Settled") this.end(row.id, result.status, now)
     else row.nextAttemptAt = result.dueAt
@@ -141,29 +142,29 @@ export class DeliveriesMemory {
 
   /** Ends a delivery. */
   end(id: string, status: DeliveryStatus, now: number): void {
-    const row = this.#rows.get(id)
+    const row = this.rows.get(id)
     if (row === undefined || row.status !== "pending") return
     Object.assign(row, { status, nextAttemptAt: null, settledAt: now })
-    this.#settled.add(id)
-    for (const oldest of this.#settled) {
-      if (this.#settled.size <= this.maximumSettled) return
-      this.#settled.delete(oldest)
-      this.#forget(this.#rows.get(oldest)!)
+    this.settled.add(id)
+    for (const oldest of this.settled) {
+      if (this.settled.size <= this.maximumSettled) return
+      this.settled.delete(oldest)
+      this.forget(this.rows.get(oldest)!)
     }
   }
 
-  #lastDelivery(endpointId: string, { at, duration, status }: DeliveryAttempt): void {
+  private lastDelivery(endpointId: string, { at, duration, status }: DeliveryAttempt): void {
     const endpoint = this.endpoints.get(endpointId)
     if (endpoint === undefined || (endpoint.lastDeliveryAt ?? 0) > at + duration) return
     this.endpoints.set(endpointId, { ...endpoint, lastDeliveryAt: at + duration, lastDeliveryStatus: status })
   }
 
-  #insert(row: DeliveryRow, body: string): void {
-    if (this.#rows.has(row.id)) return
-    const event = this.#events.get(row.event_id) ?? { body, deliveries: 0 }
+  private insert(row: DeliveryRow, body: string): void {
+    if (this.rows.has(row.id)) return
+    const event = this.events.get(row.event_id) ?? { body, deliveries: 0 }
     event.deliveries++
-    this.#events.set(row.event_id, event)
-    this.#rows.set(row.id, {
+    this.events.set(row.event_id, event)
+    this.rows.set(row.id, {
       id: row.id,
       organizationId: row.organization_id,
       endpointId: row.endpoint_id,
@@ -180,10 +181,10 @@ export class DeliveriesMemory {
     })
   }
 
-  #forget(row: Row): void {
-    this.#rows.delete(row.id)
-    const event = this.#events.get(row.eventId)
-    if (event !== undefined && --event.deliveries === 0) this.#events.delete(row.eventId)
+  private forget(row: Row): void {
+    this.rows.delete(row.id)
+    const event = this.events.get(row.eventId)
+    if (event !== undefined && --event.deliveries === 0) this.events.delete(row.eventId)
   }
 }
 

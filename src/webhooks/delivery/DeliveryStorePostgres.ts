@@ -13,16 +13,9 @@ import {
   type TakenJob,
   type WorkQueueUnavailable
 } from "../../postgres/WorkQueue.ts"
+import { endpointsTable } from "../endpoint/model.ts"
 import { changedEndpoints } from "../endpoint/rows.ts"
-import {
-  type DeliveryStatus,
-  decodePayload,
-  deliveriesTable,
-  endpointsTable,
-  jobsTable,
-  lanes,
-  maximumShownAttempts
-} from "./model.ts"
+import { type DeliveryStatus, decodePayload, deliveriesTable, jobsTable, lanes, maximumShownAttempts } from "./model.ts"
 import { DeliveriesUnavailable, type DeliveryOutcome, type DeliveryStore, type TakenDelivery } from "./ports.ts"
 
 const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): DeliveriesUnavailable =>

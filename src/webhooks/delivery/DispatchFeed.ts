@@ -4,8 +4,9 @@
  * further statement. Deliveries for which the dispatcher has no room wait in the queue. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
-import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/rows.ts"
-import type { FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { FoldedEndpoint } from "../endpoint/model.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/remembered.ts"
+import type { TakenDelivery } from "./ports.ts"
 
 /** What one transaction of the reactor committed. */
 export interface CommittedDeliveries {

@@ -44,8 +44,8 @@ export class JobsMemory {
   readonly jobs = new Map<string, Job>()
   /** By endpoint, then by lane; lanes without a job are not there. */
   readonly groups = new Map<string, Map<number, JobLane>>()
-  readonly #places = new Map<string, Waiting>()
-  #puts = 0
+  private readonly places = new Map<string, Waiting>()
+  private puts = 0
 
   get size(): number {
     return this.jobs.size
@@ -55,21 +55,21 @@ export class JobsMemory {
   put(job: Job): boolean {
     if (this.jobs.has(job.id)) return false
     this.jobs.set(job.id, job)
-    this.#insert(job)
+    this.insert(job)
     return true
   }
 
   remove(job: Job): void {
     this.jobs.delete(job.id)
-    this.#withdraw(job)
+    this.withdraw(job)
   }
 
   /** Changes when a job is due, and where it waits. */
   move(job: Job, dueAt: number, lane: number = job.lane): void {
-    this.#withdraw(job)
+    this.withdraw(job)
     job.dueAt = dueAt
     job.lane = lane
-    this.#insert(job)
+    this.insert(job)
   }
 
   lane(endpointId: string, lane: number): JobLane | undefined {
@@ -82,23 +82,23 @@ export class JobsMemory {
     return job?.attempts === attempt ? job : undefined
   }
 
-  #insert(job: Job): void {
+  private insert(job: Job): void {
     const { dueAt, endpointId, id, lane: number, partition } = job
     const group = this.groups.get(endpointId) ?? new Map<number, JobLane>()
     this.groups.set(endpointId, group)
     const lane = group.get(number) ?? new JobLane(partition, endpointId, number)
     group.set(number, lane)
-    const place: Waiting = { dueAt, order: this.#puts++, job }
+    const place: Waiting = { dueAt, order: this.puts++, job }
     lane.waiting.splice(indexOf(lane.waiting, place), 0, place)
-    this.#places.set(id, place)
+    this.places.set(id, place)
   }
 
-  #withdraw({ endpointId, id, lane: number }: Job): void {
-    const place = this.#places.get(id)
+  private withdraw({ endpointId, id, lane: number }: Job): void {
+    const place = this.places.get(id)
     const group = this.groups.get(endpointId)
     const lane = group?.get(number)
     if (place === undefined || group === undefined || lane === undefined) return
-    this.#places.delete(id)
+    this.places.delete(id)
     lane.waiting.splice(indexOf(lane.waiting, place), 1)
     if (lane.waiting.length === 0) group.delete(number)
     if (group.size === 0) this.groups.delete(endpointId)

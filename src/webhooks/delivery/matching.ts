@@ -4,21 +4,21 @@
  * The SQL reactor writes the result into PostgreSQL (`projection.ts`), `Webhooks.ts` into memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import { type Event, encodeEvent, eventRetentionMillis, readEvent } from "../../events/event.ts"
-import type { Matchable } from "../../events/patterns.ts"
+import { type Event, encodeEvent, eventRetentionMillis, type Matchable, readEvent } from "../../events/index.ts"
 import type { NewJob } from "../../postgres/WorkQueue.ts"
 import {
   type DeliveryOrigin,
   dispositionOf,
   type Endpoint,
   type EndpointFact,
+  type FoldedEndpoint,
   statusOf,
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
 import { deliveryIdOf, encodePayload, lanes } from "./model.ts"
-import type { FoldedEndpoint, TakenDelivery } from "./ports.ts"
+import type { TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
 export interface PlacedEvent {
@@ -79,9 +79,9 @@ const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): Read
 
 /** The result of a batch, collected in the order of the log. */
 export class MatchedBatch {
-  readonly #endpoints = new Map<string, Map<string, FoldedEndpoint>>()
+  private readonly byOrganization = new Map<string, Map<string, FoldedEndpoint>>()
   readonly changed = new Map<string, FoldedEndpoint>()
-  readonly #receiving = new Set<FoldedEndpoint>()
+  private readonly receiving = new Set<FoldedEndpoint>()
   readonly forgotten: Array<string> = []
   readonly tests: Array<PlacedEvent> = []
   deliveries: Array<DeliveryRow> = []
@@ -91,39 +91,39 @@ export class MatchedBatch {
   readonly bodies = new Map<string, string>()
   readonly taken: Array<TakenDelivery> = []
   readonly queued = new Map<string, { readonly partition: number }>()
-  readonly #takenUntil: number
-  readonly #roomOf: (endpointId: string) => number
-  readonly #rooms = new Map<string, number>()
-  #deliveriesLeft: number
-  #charactersLeft: number
+  private readonly takenUntil: number
+  private readonly roomOf: (endpointId: string) => number
+  private readonly rooms = new Map<string, number>()
+  private deliveriesLeft: number
+  private charactersLeft: number
 
   /**
    * `listener` takes deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
    * Unix epoch.
    */
   constructor(endpoints: ReadonlyArray<FoldedEndpoint>, listener: DispatchListener | undefined, now: number) {
-    for (const folded of endpoints) this.#of(folded.organizationId).set(folded.endpointId, folded)
+    for (const folded of endpoints) this.of(folded.organizationId).set(folded.endpointId, folded)
     const room = listener?.room() ?? { deliveries: 0, characters: 0 }
-    this.#deliveriesLeft = room.deliveries
-    this.#charactersLeft = room.characters
-    this.#roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
-    this.#takenUntil = now + (listener?.leaseMillis ?? 0)
+    this.deliveriesLeft = room.deliveries
+    this.charactersLeft = room.characters
+    this.roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
+    this.takenUntil = now + (listener?.leaseMillis ?? 0)
   }
 
-  #of(organization: string): Map<string, FoldedEndpoint> {
-    const endpoints = this.#endpoints.get(organization) ?? new Map<string, FoldedEndpoint>()
-    this.#endpoints.set(organization, endpoints)
+  private of(organization: string): Map<string, FoldedEndpoint> {
+    const endpoints = this.byOrganization.get(organization) ?? new Map<string, FoldedEndpoint>()
+    this.byOrganization.set(organization, endpoints)
     return endpoints
   }
 
   /** The endpoints of an organization as they are now, without deleted ones. */
   endpointsOf(organization: string): ReadonlyArray<FoldedEndpoint> {
-    return [...(this.#endpoints.get(organization)?.values() ?? [])]
+    return [...(this.byOrganization.get(organization)?.values() ?? [])]
   }
 
   /** Folds a fact of an endpoint; a requested test adds its event. */
   fold(record: FactRecord): void {
-    const endpoints = this.#of(record.organization)
+    const endpoints = this.of(record.organization)
     const before = endpoints.get(record.key)?.endpoint ?? null
     // the actor's own schema has decoded it before
     const fact = record.fact as EndpointFact
@@ -149,30 +149,30 @@ export class MatchedBatch {
       event,
       body
     })
-    this.#match(record, event, body, [folded])
+    this.match(record, event, body, [folded])
   }
 
   /** Matches a public event. It is not even decoded when nobody could receive it. */
   event(record: EventRecord): void {
-    const endpoints = this.#endpoints.get(record.organization)
+    const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
     const { body, event } = readEvent(record)
-    this.#match(record, event, body, endpoints.values())
+    this.match(record, event, body, endpoints.values())
   }
 
   /** Matches an event from outside the platform's catalogue. */
   own(place: MatchPlace, event: MatchedEvent, body: string): void {
-    this.#match(place, event, body, this.#of(place.organization).values())
+    this.match(place, event, body, this.of(place.organization).values())
   }
 
-  #match(record: MatchPlace, event: MatchedEvent, body: string, endpoints: Iterable<FoldedEndpoint>): void {
+  private match(record: MatchPlace, event: MatchedEvent, body: string, endpoints: Iterable<FoldedEndpoint>): void {
     for (const folded of endpoints) {
       const { endpoint, endpointId } = folded
       if (endpoint === null) continue
       const disposition = dispositionOf(endpointId, endpoint, event)
       if (disposition === "delivered") {
-        this.#receiving.add(folded)
-        this.#deliver(record, event, body, endpointId)
+        this.receiving.add(folded)
+        this.deliver(record, event, body, endpointId)
       } else if (disposition === "skipped")
         this.skipped.push({
           organization_id: record.organization,
@@ -187,7 +187,12 @@ export class MatchedBatch {
     }
   }
 
-  #deliver({ organization, partition }: MatchPlace, event: MatchedEvent, body: string, endpointId: string): void {
+  private deliver(
+    { organization, partition }: MatchPlace,
+    event: MatchedEvent,
+    body: string,
+    endpointId: string
+  ): void {
     const { createdAt, eventId, type } = event
     const id = deliveryIdOf(eventId, endpointId)
     this.bodies.set(eventId, body)
@@ -202,7 +207,7 @@ export class MatchedBatch {
       event_created_at: createdAt,
       origin
     })
-    const isTaken = this.#hasRoom(endpointId, body.length)
+    const isTaken = this.hasRoom(endpointId, body.length)
     this.jobs.push({
       id,
       partition,
@@ -211,7 +216,7 @@ export class MatchedBatch {
       dueAt: createdAt,
       expiresAt: createdAt + eventRetentionMillis,
       payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin }),
-      takenUntil: isTaken ? this.#takenUntil : undefined
+      takenUntil: isTaken ? this.takenUntil : undefined
     })
     if (isTaken)
       this.taken.push({
@@ -221,7 +226,7 @@ export class MatchedBatch {
         endpointId,
         lane,
         attempt: 1,
-        takenUntil: this.#takenUntil,
+        takenUntil: this.takenUntil,
         origin,
         eventId,
         eventCreatedAt: createdAt,
@@ -230,18 +235,18 @@ export class MatchedBatch {
     else this.queued.set(endpointId, { partition })
   }
 
-  #hasRoom(endpointId: string, characters: number): boolean {
-    const left = this.#rooms.get(endpointId) ?? this.#roomOf(endpointId)
-    if (left <= 0 || this.#deliveriesLeft <= 0 || this.#charactersLeft < characters) return false
-    this.#rooms.set(endpointId, left - 1)
-    this.#deliveriesLeft--
-    this.#charactersLeft -= characters
+  private hasRoom(endpointId: string, characters: number): boolean {
+    const left = this.rooms.get(endpointId) ?? this.roomOf(endpointId)
+    if (left <= 0 || this.deliveriesLeft <= 0 || this.charactersLeft < characters) return false
+    this.rooms.set(endpointId, left - 1)
+    this.deliveriesLeft--
+    this.charactersLeft -= characters
     return true
   }
 
   /** Endpoints that have changed or receive something, as they are at the end of the batch. */
   get endpoints(): ReadonlyArray<FoldedEndpoint> {
-    return [...[...this.#receiving].filter(({ endpointId }) => !this.changed.has(endpointId)), ...this.changed.values()]
+    return [...[...this.receiving].filter(({ endpointId }) => !this.changed.has(endpointId)), ...this.changed.values()]
   }
 
   get rows(): number {

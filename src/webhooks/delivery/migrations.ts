@@ -7,7 +7,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { setDayFillFactor } from "../../postgres/dayPartitions.ts"
 import { createWorkQueue } from "../../postgres/workQueueTable.ts"
-import { deliveriesTable, endpointsTable, jobsTable, skippedTable } from "./model.ts"
+import { endpointsTable } from "../endpoint/model.ts"
+import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
 
 /**
  * How full the pages of deliveries are at first, in percent. Each row and its neighbours are written at least once

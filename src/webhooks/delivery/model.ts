@@ -8,7 +8,6 @@ import { Schema } from "effect"
 import type { DeliveryOrigin } from "../endpoint/model.ts"
 
 /** Names of the tables. */
-export const endpointsTable = "webhook_endpoints"
 export const deliveriesTable = "webhook_deliveries"
 export const jobsTable = "webhook_jobs"
 export const skippedTable = "webhook_skipped"

@@ -5,7 +5,7 @@
  */
 import { Context, Data, type Effect } from "effect"
 import type { AskError } from "../../engine/errors.ts"
-import type { DeliveryOrigin, Endpoint, EndpointCommand, EndpointReply } from "../endpoint/model.ts"
+import type { DeliveryOrigin, EndpointCommand, EndpointReply, FoldedEndpoint } from "../endpoint/model.ts"
 import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
 import type { Attempt } from "./schedule.ts"
 
@@ -44,15 +44,6 @@ export interface DueDeliveries {
   readonly dueAt: number
 }
 
-/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
-export interface FoldedEndpoint {
-  readonly endpointId: string
-  readonly organizationId: string
-  readonly partition: number
-  readonly sequence: number
-  readonly endpoint: Endpoint | null
-}
-
 /** The outcome of an attempt, or of a delivery without an attempt. */
 export interface DeliveryOutcome {
   readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt">
@@ -85,6 +76,9 @@ export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailab
 
 type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
 
+/** Deliveries that a store is asked to keep at once, at most. */
+export const maximumKept = 5_000
+
 export interface DeliveryStore {
   /** The lanes of endpoints that hold deliveries, with their earliest, in order, at most `limit`; `after` continues behind one. */
   readonly due: (
@@ -105,7 +99,7 @@ export interface DeliveryStore {
     options: { readonly now: number; readonly takenUntil: number; readonly maximumBytes: number }
   ) => Stored<ReadonlyArray<TakenDelivery>>
 
-  /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. */
+  /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. At most `maximumKept`. */
   readonly keep: (
     deliveries: ReadonlyArray<Pick<TakenDelivery, "id" | "attempt">>,
     takenUntil: number

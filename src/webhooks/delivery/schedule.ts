@@ -4,7 +4,7 @@
  * simulations replay. Pure, needs no service.
  */
 import { Schema } from "effect"
-import { eventRetentionMillis } from "../../events/event.ts"
+import { eventRetentionMillis } from "../../events/index.ts"
 
 /** How long an endpoint has for its answer. */
 export const attemptTimeoutMillis = 15_000

@@ -13,18 +13,18 @@ export const recordedOutcomes = [
 export type RecordedOutcome = (typeof recordedOutcomes)[number]
 
 export class DispatchMetrics {
-  readonly #context: Context.Context<never>
-  readonly #outcomes: ReadonlyMap<RecordedOutcome, Metric.Counter<number>>
-  readonly #latency = Metric.histogram("sluice_webhook_attempt_millis", {
+  private readonly context: Context.Context<never>
+  private readonly outcomes: ReadonlyMap<RecordedOutcome, Metric.Counter<number>>
+  private readonly latencies = Metric.histogram("sluice_webhook_attempt_millis", {
     description: "Time until an attempt had its answer or was given up, milliseconds",
     boundaries: milliseconds
   })
-  readonly #inFlight = Metric.gauge("sluice_webhook_attempts_in_flight", { description: "Attempts in flight" })
-  readonly #held = Metric.gauge("sluice_webhook_deliveries_held", { description: "Deliveries held in memory" })
+  private readonly inFlight = Metric.gauge("sluice_webhook_attempts_in_flight", { description: "Attempts in flight" })
+  private readonly held = Metric.gauge("sluice_webhook_deliveries_held", { description: "Deliveries held in memory" })
 
   constructor(context: Context.Context<never>) {
-    this.#context = context
-    this.#outcomes = new Map(
+    this.context = context
+    this.outcomes = new Map(
       recordedOutcomes.map((outcome) => [
         outcome,
         Metric.counter("sluice_webhook_deliveries_total", {
@@ -37,16 +37,16 @@ export class DispatchMetrics {
   }
 
   outcome(outcome: RecordedOutcome, count = 1): void {
-    this.#outcomes.get(outcome)!.updateUnsafe(count, this.#context)
+    this.outcomes.get(outcome)!.updateUnsafe(count, this.context)
   }
 
   latency(millis: number): void {
-    this.#latency.updateUnsafe(millis, this.#context)
+    this.latencies.updateUnsafe(millis, this.context)
   }
 
   load(inFlight: number, held: number): void {
-    this.#inFlight.updateUnsafe(inFlight, this.#context)
-    this.#held.updateUnsafe(held, this.#context)
+    this.inFlight.updateUnsafe(inFlight, this.context)
+    this.held.updateUnsafe(held, this.context)
   }
 
   /** Sets the backlog of one partition. The age is that of the delivery that has been due for longest, in seconds. */
@@ -56,7 +56,7 @@ export class DispatchMetrics {
   ) {
     const attributes = { partition: String(partition) }
     const gauge = (name: string, description: string, value: number) =>
-      Metric.gauge(name, { description, attributes }).updateUnsafe(value, this.#context)
+      Metric.gauge(name, { description, attributes }).updateUnsafe(value, this.context)
     gauge("sluice_webhook_backlog", "Deliveries that wait or are being attempted", of.pending)
     gauge("sluice_webhook_oldest_due_seconds", "How long the oldest pending delivery has been due", of.oldestSeconds)
     gauge("sluice_webhook_paused_endpoints", "Endpoints that are paused", of.paused)

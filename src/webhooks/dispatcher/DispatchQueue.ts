@@ -91,8 +91,8 @@ export const nextLane = (state: {
 export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQueue<Item>> {
   readonly capacity: Capacity
   readonly used: Record<Track, number> = { main: 0, slow: 0 }
-  readonly #rings: Readonly<Record<Track, Fifo<Queue>>> = { main: new Fifo(), slow: new Fifo() }
-  #served = 0
+  private readonly rings: Readonly<Record<Track, Fifo<Queue>>> = { main: new Fifo(), slow: new Fifo() }
+  private served = 0
 
   constructor(capacity: Capacity) {
     this.capacity = capacity
@@ -101,13 +101,13 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   /** Puts a delivery at the end of its lane. */
   add(queue: Queue, lane: number, item: Item): void {
     queue.waiting[lane]!.push(item)
-    this.#enqueue(queue)
+    this.enqueue(queue)
   }
 
   /** Sets what an endpoint permits. Call it when the endpoint's state becomes known or changes. */
   permit(queue: Queue, permission: Permission): void {
     queue.permission = permission
-    this.#enqueue(queue)
+    this.enqueue(queue)
   }
 
   /** Takes out the waiting deliveries of lanes that are not permitted, so that they can be given back. */
@@ -120,7 +120,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
 
   /** The next attempt to make; undefined when none may begin now. */
   next(): Slot<Item, Queue> | undefined {
-    return this.#nextOf("main") ?? this.#nextOf("slow")
+    return this.nextOf("main") ?? this.nextOf("slow")
   }
 
   /**
@@ -146,39 +146,39 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     queue.inFlight[lane]!--
     queue.total--
     if (ended !== undefined) queue.pace = paceAfter(queue.pace, ended.end, ended.durationMillis)
-    this.#enqueue(queue)
+    this.enqueue(queue)
   }
 
-  #laneOf(queue: Queue): number | undefined {
+  private laneOf(queue: Queue): number | undefined {
     const { inFlight, pace, permission, servedAt, waiting } = queue
     if (permission === "none" || queue.total >= pace.limit) return undefined
     return nextLane({ limit: pace.limit, permission, waiting: waiting.map((lane) => lane.length), inFlight, servedAt })
   }
 
-  #enqueue(queue: Queue): void {
-    if (queue.isQueued || this.#laneOf(queue) === undefined) return
+  private enqueue(queue: Queue): void {
+    if (queue.isQueued || this.laneOf(queue) === undefined) return
     queue.isQueued = true
-    this.#rings[queue.pace.track].push(queue)
+    this.rings[queue.pace.track].push(queue)
   }
 
-  #nextOf(track: Track): Slot<Item, Queue> | undefined {
+  private nextOf(track: Track): Slot<Item, Queue> | undefined {
     while (this.used[track] < this.capacity[track]) {
-      const queue = this.#rings[track].shift()
+      const queue = this.rings[track].shift()
       if (queue === undefined) return undefined
       queue.isQueued = false
-      const lane = this.#laneOf(queue)
+      const lane = this.laneOf(queue)
       if (lane === undefined) continue
       if (queue.pace.track !== track) {
         // the endpoint's pace has changed while it waited in this ring
-        this.#enqueue(queue)
+        this.enqueue(queue)
         continue
       }
       const item = queue.waiting[lane]!.shift()!
       queue.inFlight[lane]!++
       queue.total++
-      queue.servedAt[lane] = ++this.#served
+      queue.servedAt[lane] = ++this.served
       this.used[track]++
-      this.#enqueue(queue)
+      this.enqueue(queue)
       return { queue, item, lane, track, isOver: false }
     }
     return undefined

@@ -6,9 +6,9 @@ import type { Clock } from "effect"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
 import { lanes } from "../delivery/model.ts"
-import type { FoldedEndpoint, TakenDelivery } from "../delivery/ports.ts"
+import type { TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
-import type { Endpoint } from "../endpoint/model.ts"
+import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./pace.ts"
 import { Worker } from "./Worker.ts"
@@ -92,12 +92,12 @@ export class Dispatching {
   begin: (slot: DeliverySlot) => void = () => undefined
   isDraining = false
   /** Attempts that wait for an answer and are not overdue yet, oldest first. */
-  readonly #flights = new Set<Flight>()
+  private readonly flights = new Set<Flight>()
   /** Timers, latest first. */
-  readonly #timers: Array<Timer> = []
-  #heldCharacters = 0
-  #isPumping = false
-  #asks = 0
+  private readonly timers: Array<Timer> = []
+  private heldCharacters = 0
+  private isPumping = false
+  private asks = 0
 
   constructor(settings: DispatcherSettings, clock: Clock.Clock) {
     this.settings = settings
@@ -114,13 +114,13 @@ export class Dispatching {
     if (this.isDraining) return { deliveries: 0, characters: 0 }
     return {
       deliveries: Math.max(0, maximumHeld - this.held.size),
-      characters: Math.max(0, maximumHeldCharacters - this.#heldCharacters)
+      characters: Math.max(0, maximumHeldCharacters - this.heldCharacters)
     }
   }
 
   /** Whether there is enough room to make a look at the store worthwhile. */
   get hasRoom(): boolean {
-    return this.held.size <= maximumHeld / 2 && this.#heldCharacters <= maximumHeldCharacters / 2
+    return this.held.size <= maximumHeld / 2 && this.heldCharacters <= maximumHeldCharacters / 2
   }
 
   /** How many more first attempts of an endpoint may be held; none while older ones wait in the store. */
@@ -130,7 +130,7 @@ export class Dispatching {
     if (worker.more[lanes.first]) return 0
     const { limit, track } = worker.pace
     const isAtFullPace = track === "main" && limit === maximumLimit
-    const free = isAtFullPace && this.#heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
+    const free = isAtFullPace && this.heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
     return Math.max(free, worker.roomIn(lanes.first))
   }
 
@@ -162,12 +162,12 @@ export class Dispatching {
     const known = worker.folded?.sequence ?? -1
     if (known > folded.sequence || (known === folded.sequence && worker.isAhead)) return
     worker.isAhead = false
-    this.#adopt(worker, folded)
+    this.adopt(worker, folded)
   }
 
   /** Notes a question to an endpoint's actor. Call it before asking; `foresee` needs the result. */
   asking(worker: Worker): Asked {
-    return { number: ++this.#asks, sequence: worker.folded?.sequence }
+    return { number: ++this.asks, sequence: worker.folded?.sequence }
   }
 
   /**
@@ -178,10 +178,10 @@ export class Dispatching {
     if (worker.folded === undefined || worker.folded.sequence !== sequence || number < worker.answered) return
     worker.answered = number
     worker.isAhead = true
-    this.#adopt(worker, { ...worker.folded, endpoint })
+    this.adopt(worker, { ...worker.folded, endpoint })
   }
 
-  #adopt(worker: Worker, folded: FoldedEndpoint): void {
+  private adopt(worker: Worker, folded: FoldedEndpoint): void {
     const before = worker.folded
     worker.folded = folded
     if (before !== undefined && before.endpoint === folded.endpoint) return
@@ -220,10 +220,10 @@ export class Dispatching {
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)
     this.held.set(delivery.id, { delivery, worker })
-    this.#heldCharacters += delivery.body.length
+    this.heldCharacters += delivery.body.length
     worker.held++
     if (worker.folded === undefined) {
-      this.#want(worker)
+      this.want(worker)
       this.queue.add(worker, delivery.lane, delivery)
     } else if (worker.permits(delivery.lane)) this.queue.add(worker, delivery.lane, delivery)
     else this.giveBack(delivery)
@@ -235,7 +235,7 @@ export class Dispatching {
     if (held?.delivery !== delivery) return
     this.held.delete(delivery.id)
     this.recording.delete(delivery.id)
-    this.#heldCharacters -= delivery.body.length
+    this.heldCharacters -= delivery.body.length
     held.worker.held--
     if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()
   }
@@ -243,36 +243,36 @@ export class Dispatching {
   /** Begins every attempt that may begin now. */
   pump(): void {
     // an attempt may end while it begins
-    if (this.#isPumping || this.isDraining) return
-    this.#isPumping = true
+    if (this.isPumping || this.isDraining) return
+    this.isPumping = true
     try {
       for (let slot = this.queue.next(); slot !== undefined; slot = this.queue.next()) {
         this.begin(slot)
-        this.#refillOf(slot)
+        this.refillOf(slot)
       }
     } finally {
-      this.#isPumping = false
+      this.isPumping = false
     }
   }
 
   /** Notes that an attempt was sent. */
   flying(slot: DeliverySlot): Flight {
     const flight = { slot, begunAt: this.now }
-    this.#flights.add(flight)
+    this.flights.add(flight)
     return flight
   }
 
   /** Notes that an attempt has its answer or was given up. */
   landed(flight: Flight): void {
-    this.#flights.delete(flight)
+    this.flights.delete(flight)
   }
 
   /** Marks the endpoints of attempts that have waited long for an answer as slow. */
   markOverdue(): void {
     const before = this.now - slowAfterMillis
-    for (const flight of this.#flights) {
+    for (const flight of this.flights) {
       if (flight.begunAt > before) break
-      this.#flights.delete(flight)
+      this.flights.delete(flight)
       this.queue.overdue(flight.slot)
     }
     this.pump()
@@ -280,34 +280,34 @@ export class Dispatching {
 
   /** Looks at the store again at that time. */
   arm(worker: Worker, lane: number, at: number): void {
-    if (at >= worker.armedFor[lane]! || this.#timers.length >= maximumTimers) return
+    if (at >= worker.armedFor[lane]! || this.timers.length >= maximumTimers) return
     worker.armedFor[lane] = at
     let low = 0
-    let high = this.#timers.length
+    let high = this.timers.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#timers[middle]!.at > at) low = middle + 1
+      if (this.timers[middle]!.at > at) low = middle + 1
       else high = middle
     }
-    this.#timers.splice(low, 0, { at, worker, lane })
-    if (low === this.#timers.length - 1) this.wakeup.notify()
+    this.timers.splice(low, 0, { at, worker, lane })
+    if (low === this.timers.length - 1) this.wakeup.notify()
   }
 
   /** Milliseconds until the next look; infinite without one. */
   untilTimer(): number {
-    const next = this.#timers.at(-1)
+    const next = this.timers.at(-1)
     return next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.at - this.now)
   }
 
   /** Makes the workers whose timers are due look at the store. */
   fireTimers(): void {
     const { now } = this
-    for (let timer = this.#timers.at(-1); timer !== undefined && timer.at <= now; timer = this.#timers.at(-1)) {
-      this.#timers.pop()
+    for (let timer = this.timers.at(-1); timer !== undefined && timer.at <= now; timer = this.timers.at(-1)) {
+      this.timers.pop()
       const { at, lane, worker } = timer
       if (worker.armedFor[lane] === at) worker.armedFor[lane] = Number.POSITIVE_INFINITY
       worker.more[lane] = true
-      this.#want(worker)
+      this.want(worker)
     }
   }
 
@@ -315,7 +315,7 @@ export class Dispatching {
   wake(partition: number, endpointId: string, of: ReadonlyArray<number> = allLanes): Worker {
     const worker = this.worker(partition, endpointId)
     for (const lane of of) worker.more[lane] = true
-    this.#want(worker)
+    this.want(worker)
     return worker
   }
 
@@ -341,17 +341,17 @@ export class Dispatching {
     this.deleted.delete(worker.endpointId)
     this.queue.permit(worker, "none")
     for (const delivery of this.queue.withdraw(worker)) this.giveBack(delivery)
-    for (let index = this.#timers.length - 1; index >= 0; index--)
-      if (this.#timers[index]!.worker === worker) this.#timers.splice(index, 1)
+    for (let index = this.timers.length - 1; index >= 0; index--)
+      if (this.timers[index]!.worker === worker) this.timers.splice(index, 1)
   }
 
-  #want(worker: Worker): void {
+  private want(worker: Worker): void {
     if (worker.isDropped || this.isDraining) return
     this.wanting.add(worker)
     this.wakeup.notify()
   }
 
-  #refillOf({ lane, queue }: DeliverySlot): void {
-    if (queue.wantedIn(lane) > 0) this.#want(queue)
+  private refillOf({ lane, queue }: DeliverySlot): void {
+    if (queue.wantedIn(lane) > 0) this.want(queue)
   }
 }

@@ -68,34 +68,34 @@ const abandoned = new Error("given up")
 
 /** One exchange: follows undici's events and answers once. */
 class Exchange implements Dispatcher.DispatchHandler {
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #retryAfter: string | undefined
-  #chunks: Array<Buffer> = []
-  #kept = 0
-  #read = 0
-  #isOver = false
-  readonly #timer: NodeJS.Timeout
-  readonly #done: (answer: DeliveryAnswer) => void
+  private controller: Dispatcher.DispatchController | undefined
+  private status = 0
+  private retryAfter: string | undefined
+  private chunks: Array<Buffer> = []
+  private kept = 0
+  private read = 0
+  private isOver = false
+  private readonly timer: NodeJS.Timeout
+  private readonly done: (answer: DeliveryAnswer) => void
 
   constructor(timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
-    this.#done = done
+    this.done = done
     // a timer of the system, because sockets know no other time; a simulation replaces this sender
-    this.#timer = setTimeout(() => this.#timedOut(timeoutMillis), timeoutMillis)
+    this.timer = setTimeout(() => this.timedOut(timeoutMillis), timeoutMillis)
   }
 
   /** Gives the exchange up without an answer. */
   abandon(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    clearTimeout(this.#timer)
-    this.#controller?.abort(abandoned)
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.timer)
+    this.controller?.abort(abandoned)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+    this.controller = controller
     // the exchange may have been given up while it waited for its connection
-    if (this.#isOver) controller.abort(abandoned)
+    if (this.isOver) controller.abort(abandoned)
   }
 
   onResponseStart(
@@ -105,61 +105,61 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     // 1xx are no answers
     if (status < 200) return
-    this.#status = status
+    this.status = status
     const retryAfter = headers["retry-after"]
-    this.#retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0]
+    this.retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0]
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#kept < keptResponseBytes) {
-      this.#chunks.push(chunk)
-      this.#kept += chunk.length
+    if (this.kept < keptResponseBytes) {
+      this.chunks.push(chunk)
+      this.kept += chunk.length
     }
-    this.#read += chunk.length
+    this.read += chunk.length
     // the status is what counts, and opening a new connection is cheaper than reading the rest of the body
-    if (this.#read > readResponseBytes) this.#giveUp(this.#answer())
+    if (this.read > readResponseBytes) this.giveUp(this.answer())
   }
 
   onResponseEnd(): void {
-    this.#finish(this.#answer())
+    this.finish(this.answer())
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     // an answer whose body breaks off still counts as an answer
-    this.#finish(this.#status > 0 ? this.#answer() : unanswered(reasonOf(error)))
+    this.finish(this.status > 0 ? this.answer() : unanswered(reasonOf(error)))
   }
 
   /** The exchange could not even begin. */
   refused(error: unknown): void {
-    this.#finish(unanswered(reasonOf(error)))
+    this.finish(unanswered(reasonOf(error)))
   }
 
-  #finish(answer: DeliveryAnswer): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    clearTimeout(this.#timer)
-    this.#done(answer)
+  private finish(answer: DeliveryAnswer): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.timer)
+    this.done(answer)
   }
 
   /** Answers and closes the connection. */
-  #giveUp(answer: DeliveryAnswer): void {
-    if (this.#isOver) return
+  private giveUp(answer: DeliveryAnswer): void {
+    if (this.isOver) return
     this.abandon()
-    this.#done(answer)
+    this.done(answer)
   }
 
-  #answer(): DeliveryAnswer {
+  private answer(): DeliveryAnswer {
     return {
-      attempt: { _tag: "Answered", status: this.#status, retryAfter: this.#retryAfter },
-      response: textOf(this.#chunks),
+      attempt: { _tag: "Answered", status: this.status, retryAfter: this.retryAfter },
+      response: textOf(this.chunks),
       error: null
     }
   }
 
-  #timedOut(timeoutMillis: number): void {
-    if (this.#status > 0) this.#giveUp(this.#answer())
+  private timedOut(timeoutMillis: number): void {
+    if (this.status > 0) this.giveUp(this.answer())
     else
-      this.#giveUp({
+      this.giveUp({
         attempt: { _tag: "TimedOut" },
         response: null,
         error: `There was no answer within ${timeoutMillis / 1000} s`

@@ -2,30 +2,24 @@
  * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, and each endpoint by itself, so that a
  * slow or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
  * store, where they wait, are due again, or were left by a crash. At the end of its scope it waits a bounded time for
- * attempts in flight and gives the rest back. Its ports (`delivery/ports.ts`) are arguments of `make`; `layer` uses the
- * platform's and needs `Engine`, `SqlClient`, `DispatchFeed`, `SigningSecrets`.
+ * attempts in flight and gives the rest back. Its ports (`delivery/ports.ts`) are arguments of `make`; `onEngine.ts`
+ * has those of the platform.
  */
-import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
-import type { SqlClient } from "effect/sql"
-import { Engine } from "../../engine/Engine.ts"
-import { make as makeGroupCommit } from "../../postgres/groupCommit.ts"
-import * as DeliveryStorePostgres from "../delivery/DeliveryStorePostgres.ts"
-import { DispatchFeed } from "../delivery/DispatchFeed.ts"
+import { Cause, Clock, Context, Duration, Effect, FiberSet, type Scope } from "effect"
+import { make as makeGroupCommit } from "../../common/groupCommit.ts"
+import type { DispatchFeed } from "../delivery/DispatchFeed.ts"
 import type {
   DeliveriesUnavailable,
   DeliveryOutcome,
   DeliverySender,
   DeliveryStore,
-  EndpointActors
+  EndpointActors,
+  SigningSecrets
 } from "../delivery/ports.ts"
-import { SigningSecrets } from "../delivery/ports.ts"
 import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
-import { WebhookEndpoint } from "../endpoint/rules.ts"
-import type { TargetGuard } from "../target/targets.ts"
 import { type AttemptParts, attempt } from "./attempting.ts"
 import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
-import * as HttpSender from "./HttpSender.ts"
 import { fibers, giveBack } from "./refilling.ts"
 
 /** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
@@ -170,42 +164,3 @@ export const make = (
       load: Effect.sync(() => ({ held: dispatching.held.size, inFlight: { ...dispatching.queue.used } }))
     })
   })
-
-/** Endpoints as actors of the engine. */
-export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
-  tell: ({ endpointId, organizationId }, command) =>
-    // rejections concern callers that ask for something; outcomes cannot be rejected
-    Effect.catchTags(engine.ask(WebhookEndpoint, { organization: organizationId, key: endpointId }, command), {
-      EndpointNotFound: () => Effect.succeed({ endpoint: null }),
-      EndpointExists: Effect.die,
-      TooManyEndpoints: Effect.die,
-      EndpointDisabled: Effect.die,
-      EndpointInvalid: Effect.die,
-      UrlRefused: Effect.die,
-      InvalidPattern: Effect.die
-    }),
-  partitions: Effect.map(engine.status, (all) =>
-    all.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
-  )
-})
-
-/** The dispatcher over PostgreSQL, the engine and HTTP. `guard` says where deliveries may go. */
-export const layer = (
-  guard: TargetGuard,
-  settings: DispatcherSettings = defaultSettings
-): Layer.Layer<WebhookDispatcher, never, Engine | SqlClient.SqlClient | DispatchFeed | SigningSecrets> =>
-  Layer.effect(
-    WebhookDispatcher,
-    Effect.gen(function* () {
-      return yield* make(
-        {
-          store: yield* DeliveryStorePostgres.make,
-          sender: yield* HttpSender.make(guard),
-          actors: actorsOf(yield* Engine),
-          secrets: yield* SigningSecrets,
-          feed: yield* DispatchFeed
-        },
-        settings
-      )
-    })
-  )

@@ -6,8 +6,14 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Data, Effect, Layer, Result } from "effect"
 import { randomText } from "../../common/identifiers.ts"
-import { type Event, eventIdPrefix, eventRetentionMillis, isEventType } from "../../events/event.ts"
-import { type InvalidPattern, parsePatterns } from "../../events/patterns.ts"
+import {
+  type Event,
+  eventIdPrefix,
+  eventRetentionMillis,
+  type InvalidPattern,
+  isEventType,
+  parsePatterns
+} from "../../events/index.ts"
 import type { Delivery } from "../delivery/Deliveries.ts"
 import { DeliveriesMemory, type DeliveriesMemoryOptions, make as makeStore } from "../delivery/DeliveryStoreMemory.ts"
 import { DispatchFeed } from "../delivery/DispatchFeed.ts"

@@ -4,8 +4,8 @@
  */
 
 import { lanes } from "../delivery/model.ts"
-import type { FoldedEndpoint, TakenDelivery } from "../delivery/ports.ts"
-import { statusOf } from "../endpoint/model.ts"
+import type { TakenDelivery } from "../delivery/ports.ts"
+import { type FoldedEndpoint, statusOf } from "../endpoint/model.ts"
 import { allLanes, EndpointQueue, type Permission } from "./DispatchQueue.ts"
 
 export class Worker extends EndpointQueue<TakenDelivery> {

@@ -4,8 +4,8 @@
  * than never.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
+import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import type { GroupCommit } from "../../postgres/groupCommit.ts"
 import { type DeliveryAttempt, lanes } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,

@@ -3,14 +3,14 @@
  * prolong the leases of held ones, give back those that are not to be attempted, and end expired and cancelled ones.
  */
 import { Cause, Clock, Duration, Effect } from "effect"
-import { maximumBatch } from "../../postgres/WorkQueue.ts"
-import type {
-  DeliveriesUnavailable,
-  DeliveryClaim,
-  DeliveryStore,
-  DueDeliveries,
-  EndpointActors,
-  TakenDelivery
+import {
+  type DeliveriesUnavailable,
+  type DeliveryClaim,
+  type DeliveryStore,
+  type DueDeliveries,
+  type EndpointActors,
+  maximumKept,
+  type TakenDelivery
 } from "../delivery/ports.ts"
 import type { Dispatching } from "./Dispatching.ts"
 import type { DispatchMetrics } from "./DispatchMetrics.ts"
@@ -300,8 +300,8 @@ const keeping = ({ dispatching, store }: RefillParts) => {
       const ending = [...dispatching.held.values()]
         .map(({ delivery }) => delivery)
         .filter(({ takenUntil }) => takenUntil < now + leaseMillis / 2)
-      for (let at = 0; at < ending.length; at += maximumBatch) {
-        const some = ending.slice(at, at + maximumBatch)
+      for (let at = 0; at < ending.length; at += maximumKept) {
+        const some = ending.slice(at, at + maximumKept)
         const kept = yield* store.keep(some, now + leaseMillis)
         for (const delivery of some) {
           if (kept.has(delivery.id)) delivery.takenUntil = now + leaseMillis

@@ -8,9 +8,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import { type InvalidPattern, parsePatterns } from "../../events/patterns.ts"
+import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { endpointsTable } from "../delivery/model.ts"
 import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
@@ -19,7 +18,8 @@ import {
   EndpointDisabled,
   EndpointNotFound,
   type EndpointRejection,
-  type EndpointReply
+  type EndpointReply,
+  endpointsTable
 } from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
 

@@ -6,8 +6,14 @@
 import { Result } from "effect"
 import type { AnyActor, Decision, PublicEvent } from "../../engine/Actor.ts"
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import type { FoldedEndpoint } from "../delivery/ports.ts"
-import type { Endpoint, EndpointCommand, EndpointFact, EndpointRejection, EndpointReply } from "./model.ts"
+import type {
+  Endpoint,
+  EndpointCommand,
+  EndpointFact,
+  EndpointRejection,
+  EndpointReply,
+  FoldedEndpoint
+} from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
 
 /** Which endpoint. */
@@ -36,25 +42,25 @@ export class EndpointsMemory {
   readonly partition: number
   /** The last frame. */
   sequence = 0
-  readonly #idOf: EndpointsMemoryOptions["idOf"]
+  private readonly idOf: EndpointsMemoryOptions["idOf"]
   /** By their id, which is unique over all organizations. */
-  readonly #folded = new Map<string, FoldedEndpoint>()
-  readonly #lists = new Map<string, { readonly endpointIds: ReadonlyArray<string> }>()
+  private readonly folded = new Map<string, FoldedEndpoint>()
+  private readonly lists = new Map<string, { readonly endpointIds: ReadonlyArray<string> }>()
 
   constructor(options: EndpointsMemoryOptions) {
     this.partition = options.partition ?? 0
-    this.#idOf = options.idOf
+    this.idOf = options.idOf
   }
 
   /** Its state now; undefined where there is none. */
   get(endpointId: string): Endpoint | undefined {
-    return this.#folded.get(endpointId)?.endpoint ?? undefined
+    return this.folded.get(endpointId)?.endpoint ?? undefined
   }
 
   /** The endpoints of an organization as they are now. */
   of(organizationId: string): ReadonlyArray<FoldedEndpoint> {
-    const { endpointIds } = this.#lists.get(organizationId) ?? { endpointIds: [] }
-    return endpointIds.map((id) => this.#folded.get(id)!)
+    const { endpointIds } = this.lists.get(organizationId) ?? { endpointIds: [] }
+    return endpointIds.map((id) => this.folded.get(id)!)
   }
 
   /** Takes a place in the log for something that is no endpoint's decision. */
@@ -64,7 +70,7 @@ export class EndpointsMemory {
 
   /** Decides a command. */
   ask(place: EndpointPlace, command: EndpointCommand, now: number): Result.Result<DecidedEndpoint, EndpointRejection> {
-    return this.#decided(place, now, (state, context) => decide(state, command, context))
+    return this.decided(place, now, (state, context) => decide(state, command, context))
   }
 
   /** Wakes an endpoint that has something due; undefined when it has not. */
@@ -72,7 +78,7 @@ export class EndpointsMemory {
     const state = this.get(place.endpointId) ?? null
     const at = wakeAt?.(state)
     if (at === undefined || at > now || wake === undefined) return undefined
-    const decided = this.#decided(
+    const decided = this.decided(
       place,
       now,
       (current, context) => wake(current, context) as Decision<EndpointFact, EndpointReply, never>
@@ -84,11 +90,11 @@ export class EndpointsMemory {
   happen(place: EndpointPlace, facts: ReadonlyArray<EndpointFact>, now: number): DecidedEndpoint {
     const before = this.get(place.endpointId) ?? null
     const reply = { endpoint: facts.reduce(evolve, before) }
-    if (before === null) this.#list(place.organizationId, [{ _tag: "Added", endpointId: place.endpointId }])
-    return this.#commit(place, facts, [], reply, now)
+    if (before === null) this.list(place.organizationId, [{ _tag: "Added", endpointId: place.endpointId }])
+    return this.commit(place, facts, [], reply, now)
   }
 
-  #decided(
+  private decided(
     place: EndpointPlace,
     now: number,
     made: (
@@ -97,29 +103,29 @@ export class EndpointsMemory {
     ) => Decision<EndpointFact, EndpointReply, EndpointRejection>
   ): Result.Result<DecidedEndpoint, EndpointRejection> {
     const { endpointId, organizationId } = place
-    const list = this.#lists.get(organizationId) ?? { endpointIds: [] }
+    const list = this.lists.get(organizationId) ?? { endpointIds: [] }
     const decision = made(this.get(endpointId) ?? null, {
       now,
       self: { organization: organizationId, kind: WebhookEndpoint.kind, key: endpointId },
-      id: (index) => this.#idOf(this.sequence + 1, 1_000 + index),
+      id: (index) => this.idOf(this.sequence + 1, 1_000 + index),
       // the only other actor that the rule reads
       read: <State>() => list as State
     })
     if (!decision.accepted) return Result.fail(decision.rejection as EndpointRejection)
     for (const other of decision.others)
-      if ((other.actor as AnyActor).kind === WebhookEndpoints.kind) this.#list(organizationId, other.facts)
-    return Result.succeed(this.#commit(place, decision.facts, decision.events, decision.reply as EndpointReply, now))
+      if ((other.actor as AnyActor).kind === WebhookEndpoints.kind) this.list(organizationId, other.facts)
+    return Result.succeed(this.commit(place, decision.facts, decision.events, decision.reply as EndpointReply, now))
   }
 
-  #list(organizationId: string, facts: ReadonlyArray<unknown>): void {
-    const before = this.#lists.get(organizationId) ?? { endpointIds: [] }
+  private list(organizationId: string, facts: ReadonlyArray<unknown>): void {
+    const before = this.lists.get(organizationId) ?? { endpointIds: [] }
     type ListFact = Parameters<typeof WebhookEndpoints.options.evolve>[1]
     const after = (facts as ReadonlyArray<ListFact>).reduce(WebhookEndpoints.options.evolve, before)
-    if (after.endpointIds.length === 0) this.#lists.delete(organizationId)
-    else this.#lists.set(organizationId, after)
+    if (after.endpointIds.length === 0) this.lists.delete(organizationId)
+    else this.lists.set(organizationId, after)
   }
 
-  #commit(
+  private commit(
     { endpointId, organizationId }: EndpointPlace,
     facts: ReadonlyArray<EndpointFact>,
     events: ReadonlyArray<PublicEvent>,
@@ -140,13 +146,13 @@ export class EndpointsMemory {
       ...facts.map((fact, index): FactRecord => ({ _tag: "Fact", ...place, index, fact })),
       ...events.map((event, at): EventRecord => {
         const index = facts.length + at
-        return { _tag: "Event", ...place, index, id: this.#idOf(sequence, index), event }
+        return { _tag: "Event", ...place, index, id: this.idOf(sequence, index), event }
       })
     ]
     const endpoint = facts.reduce(evolve, this.get(endpointId) ?? null)
     const { partition } = this
-    if (endpoint === null) this.#folded.delete(endpointId)
-    else this.#folded.set(endpointId, { endpointId, organizationId, partition, sequence, endpoint })
+    if (endpoint === null) this.folded.delete(endpointId)
+    else this.folded.set(endpointId, { endpointId, organizationId, partition, sequence, endpoint })
     return { reply, sequence, records }
   }
 }

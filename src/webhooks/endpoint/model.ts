@@ -4,10 +4,20 @@
  * PostgreSQL, like the times and statuses of deliveries. Pure.
  */
 import { Result, Schema } from "effect"
-import { catalogue } from "../../events/catalogue.ts"
-import { type Event, EventId } from "../../events/event.ts"
-import { type EventPattern, InvalidPattern, type Matchable, matchesAny, parsePatterns } from "../../events/patterns.ts"
+import {
+  catalogue,
+  type Event,
+  EventId,
+  type EventPattern,
+  InvalidPattern,
+  type Matchable,
+  matchesAny,
+  parsePatterns
+} from "../../events/index.ts"
 import { targetPolicies, UrlRefused } from "../target/targets.ts"
+
+/** The table that shows the endpoints as the log has made them. */
+export const endpointsTable = "webhook_endpoints"
 
 /** Endpoints of one organization. */
 export const maximumEndpoints = 50
@@ -74,6 +84,15 @@ export const Endpoint = Schema.Struct({
   createdAt: Millis
 })
 export type Endpoint = typeof Endpoint.Type
+
+/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
+export interface FoldedEndpoint {
+  readonly endpointId: string
+  readonly organizationId: string
+  readonly partition: number
+  readonly sequence: number
+  readonly endpoint: Endpoint | null
+}
 
 /** Where a delivery comes from; only those of events count as failures. */
 export const DeliveryOrigin = Schema.Literals(["event", "test", "retry"])

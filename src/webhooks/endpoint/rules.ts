@@ -5,9 +5,7 @@
  */
 import { Result, Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"
-import { publicEvent } from "../../events/catalogue.ts"
-import { eventIdPrefix, eventRetentionMillis } from "../../events/event.ts"
-import { InvalidPattern, parsePatterns } from "../../events/patterns.ts"
+import { eventIdPrefix, eventRetentionMillis, InvalidPattern, parsePatterns, publicEvent } from "../../events/index.ts"
 import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
   Endpoint,

@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
-import { EventId } from "../../events/event.ts"
+import { EventId } from "../../events/index.ts"
 import { IdempotencyKey } from "../../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"

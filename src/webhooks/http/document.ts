@@ -3,8 +3,7 @@
  * its headers and payload. Pure.
  */
 import { Schema } from "effect"
-import { catalogue } from "../../events/catalogue.ts"
-import { Event } from "../../events/event.ts"
+import { catalogue, Event } from "../../events/index.ts"
 import {
   eventIdHeader,
   signatureHeader,

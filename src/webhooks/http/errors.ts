@@ -5,7 +5,7 @@
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import type { InvalidPattern } from "../../events/patterns.ts"
+import type { InvalidPattern } from "../../events/index.ts"
 import type { IdempotencyConflict } from "../../http/idempotency.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
 import { retryAfter } from "../../http/RequestState.ts"

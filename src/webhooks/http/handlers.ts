@@ -4,8 +4,8 @@
  */
 import { Effect, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
-import { SluiceApi } from "../../api/SluiceApi.ts"
-import { unmatchedPatterns } from "../../events/patterns.ts"
+import { unmatchedPatterns } from "../../events/index.ts"
+import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
@@ -21,8 +21,9 @@ import {
   newTestId
 } from "../endpoint/Endpoints.ts"
 import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
+import { Replays } from "../replay/Replays.ts"
 import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
-import { urlRequired, type WebhookEndpoint, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
+import { urlRequired, type WebhookEndpoint, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
 import { isRejection, refused } from "./errors.ts"
 
 const shownOnce = "Store the signing secret now: it is shown this once."
@@ -66,10 +67,11 @@ const withReplayed = <Answer>({ answer, isReplayed }: { readonly answer: Answer;
 type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
 
 export const layerWebhooks = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(WebhooksApi),
   "webhooks",
   Effect.fn(function* (handlers) {
     const endpoints = yield* Endpoints
+    const replays = yield* Replays
     const deliveries = yield* Deliveries
     const requests = yield* IdempotentRequests
 
@@ -97,7 +99,7 @@ export const layerWebhooks = HttpApiBuilder.group(
       types: ReadonlyArray<string> | null
     ) =>
       Effect.map(
-        deliveries.countReplay(replayId, {
+        replays.count(replayId, {
           organizationId,
           endpointId,
           since,

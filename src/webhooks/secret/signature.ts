@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
-import { Event } from "../../events/event.ts"
+import { Event } from "../../events/index.ts"
 
 /** Names of the delivery headers. */
 export const signatureHeader = "X-PlatformWebhook-Signature"

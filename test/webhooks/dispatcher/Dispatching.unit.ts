@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Clock } from "effect"
 import { lanes } from "../../../src/webhooks/delivery/model.ts"
-import type { FoldedEndpoint, TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
+import type { TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
 import {
   type DeliverySlot,
   Dispatching,
@@ -11,7 +11,7 @@ import {
 } from "../../../src/webhooks/dispatcher/Dispatching.ts"
 import { maximumLimit, slowAfterMillis, windowOf } from "../../../src/webhooks/dispatcher/pace.ts"
 import { defaultSettings } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
-import type { Endpoint } from "../../../src/webhooks/endpoint/model.ts"
+import type { Endpoint, FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
 
 const active: Endpoint = {
   url: "https://example.com/",

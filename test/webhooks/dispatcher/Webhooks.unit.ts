@@ -220,6 +220,6 @@ describe("what a receiver imports", () => {
   it("and what a sender imports loads no client of PostgreSQL or NATS", async () => {
     const loaded = await loadedBy("dispatcher/index.ts")
     expect(loaded.some((url) => url.includes("/node_modules/undici/"))).toBe(true)
-    expect(loaded.filter((url) => /\/src\/nats\/|node_modules\/(pg|@nats-io)\//.test(url))).toEqual([])
+    expect(loaded.filter((url) => /\/src\/nats\/|node_modules\/(pg|@effect\/sql-pg|@nats-io)\//.test(url))).toEqual([])
   })
 })

@@ -2,6 +2,7 @@
  * Reactor and dispatcher as one process runs them, on the run's PostgreSQL and nats-server, with a log and a database of the test's own. A
  * process can be killed and started again on the same stores.
  */
+
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -31,11 +32,8 @@ import { DispatchFeed } from "../../../src/webhooks/delivery/DispatchFeed.ts"
 import { SigningSecrets } from "../../../src/webhooks/delivery/ports.ts"
 import { dispatchProjection, EventAppend } from "../../../src/webhooks/delivery/projection.ts"
 import type { DispatcherSettings } from "../../../src/webhooks/dispatcher/Dispatching.ts"
-import {
-  defaultSettings,
-  layer as dispatcherLayer,
-  WebhookDispatcher
-} from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
+import { layer as dispatcherLayer } from "../../../src/webhooks/dispatcher/onEngine.ts"
+import { defaultSettings, WebhookDispatcher } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import type { EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "../../../src/webhooks/endpoint/rules.ts"
 import { makeTargetGuard, type Resolve, type TargetPolicy } from "../../../src/webhooks/target/targets.ts"

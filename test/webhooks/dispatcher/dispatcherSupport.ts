@@ -9,7 +9,6 @@ import {
   type DeliveryAnswer,
   type DeliveryOutcome,
   type DeliveryStore,
-  type FoldedEndpoint,
   type SecretsUnavailable,
   type TakenDelivery
 } from "../../../src/webhooks/delivery/ports.ts"
@@ -20,8 +19,8 @@ import {
   make,
   type WebhookDispatcher
 } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
-import type { Endpoint, EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"
-import { RememberedEndpoints, RememberedOrganizations } from "../../../src/webhooks/endpoint/rows.ts"
+import type { Endpoint, EndpointCommand, FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "../../../src/webhooks/endpoint/remembered.ts"
 import { signatureHeader } from "../../../src/webhooks/secret/signature.ts"
 
 export const endpoint: Endpoint = {

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import type { CursorMove } from "../../../src/engine/Cursors.ts"
-import type { FoldedEndpoint } from "../../../src/webhooks/delivery/ports.ts"
-import { RememberedOrganizations } from "../../../src/webhooks/endpoint/rows.ts"
+import type { FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
+import { RememberedOrganizations } from "../../../src/webhooks/endpoint/remembered.ts"
 
 const move = (from: number, to: number, partition = 0, history = ""): CursorMove => ({
   partition,

@@ -2,6 +2,7 @@
  * The platform as far as it delivers events: its engine, SQL reactor and dispatcher in one process on embedded servers, with an actor that emits.
  * Endpoints are made by asking their actors.
  */
+
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerMatching } from "../../../../src/app/dispatch.ts"
@@ -14,9 +15,10 @@ import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.t
 import { DispatchFeed } from "../../../../src/webhooks/delivery/DispatchFeed.ts"
 import { SigningSecrets } from "../../../../src/webhooks/delivery/ports.ts"
 import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/Dispatching.ts"
+import * as Dispatcher from "../../../../src/webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { WebhookEndpoint } from "../../../../src/webhooks/endpoint/rules.ts"
-import { ReplaySignal } from "../../../../src/webhooks/replay/replaying.ts"
+import { ReplaySignal } from "../../../../src/webhooks/replay/ReplaySignal.ts"
 import { makeTargetGuard } from "../../../../src/webhooks/target/targets.ts"
 import { startServers } from "../servers.ts"
 import { Emitter } from "./emitter.ts"
@@ -55,7 +57,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
   )
-  const dispatcher = WebhookDispatcher.layer(makeTargetGuard("any"), {
+  const dispatcher = Dispatcher.layer(makeTargetGuard("any"), {
     ...WebhookDispatcher.defaultSettings,
     ...settings
   })

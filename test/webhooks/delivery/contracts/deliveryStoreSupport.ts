@@ -2,13 +2,8 @@
 import { Context, Effect } from "effect"
 import type { DeliveryAttempt } from "../../../../src/webhooks/delivery/model.ts"
 import { deliveryIdOf, lanes } from "../../../../src/webhooks/delivery/model.ts"
-import type {
-  DeliveryOutcome,
-  DeliveryStore,
-  FoldedEndpoint,
-  TakenDelivery
-} from "../../../../src/webhooks/delivery/ports.ts"
-import type { Endpoint } from "../../../../src/webhooks/endpoint/model.ts"
+import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "../../../../src/webhooks/delivery/ports.ts"
+import type { Endpoint, FoldedEndpoint } from "../../../../src/webhooks/endpoint/model.ts"
 
 /** A delivery to be put in. Times in milliseconds since the Unix epoch. */
 export interface StoredDelivery {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import * as GroupCommit from "../../src/postgres/groupCommit.ts"
+import * as GroupCommit from "../../src/common/groupCommit.ts"
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
