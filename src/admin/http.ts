@@ -97,7 +97,6 @@ const layerOrganizations = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const organizations = yield* Organizations
     const acts = yield* AdminActs
-    const sql = yield* SqlClient.SqlClient
     const plans = yield* OrganizationPlans
     /** Makes the decision, records the act, and answers the organization as its row will show it. */
     const changed = (
@@ -134,13 +133,10 @@ const layerOrganizations = HttpApiBuilder.group(
               sendPlan: payload.sendPlan ?? "hobby",
               risk: payload.risk ?? "standard"
             },
-            idempotentRequest(headers["idempotency-key"], payload)
+            idempotentRequest(headers["idempotency-key"], payload),
+            ({ id }) => acts.record("organization.created", id, payload)
           )
           .pipe(
-            Effect.tap(({ organization, replayed }) =>
-              replayed ? Effect.void : acts.record("organization.created", organization.id, payload)
-            ),
-            sql.withTransaction,
             Effect.map(({ organization, replayed }) => withReplayed(organization, replayed)),
             Effect.catchTags({
               IdempotencyConflict: (error) => Effect.fail(conflict(error)),

@@ -136,7 +136,7 @@ export interface Log {
    * The frames from `from` to `through`, both included, in order and without a gap, in batches of any size that is bounded
    * (up to about 1,000 frames or 8 MiB). Ends after `through`; empty when `from > through`. `through` must not be above the last sequence.
    *
-   * Fails with `JournalGap` when one of them is not there. A reader that lags behind the leader waits for the frame;
+   * Fails with `JournalGap` when one of them is not there; one that has just been purged may still be given. A reader that lags behind the leader waits for the frame;
    * when nothing has come for 5 s it fails with `JournalUnavailable`.
    */
   readonly read: (
@@ -184,9 +184,10 @@ export class Journal extends Context.Service<
 
     /**
      * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Leaves a log unchanged that
-     * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. The log
-     * is closed with the scope; the other processes that have it open are not disturbed. Opening does not fence
-     * anybody: that is what the claim frame is for.
+     * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. One of
+     * `deployment` is open once a leader takes its frames; where none does within a bounded time it fails with
+     * `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not disturbed.
+     * Opening does not fence anybody: that is what the claim frame is for.
      */
     readonly open: (
       partition: number,

@@ -19,6 +19,7 @@ import {
 import { maximumFrameBytes } from "../engine/limits.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Api from "./jetStreamApi.ts"
+import { awaitLeader } from "./leader.ts"
 import {
   adoptLogStream,
   deploymentOf,
@@ -81,7 +82,9 @@ export const make = (
         }),
       open: (partition, deployment) =>
         Effect.suspend(() => openLogStream(api, partition, { ...options, newBytes }, deployment)).pipe(
-          Effect.map((found) => makeLog(requests, api, partition, options, deploymentOf(found)))
+          Effect.map((found) => makeLog(requests, api, partition, options, deploymentOf(found))),
+          // nothing is sent to what belongs to others
+          Effect.tap((log) => (log.deployment === deployment ? awaitLeader(log) : Effect.void))
         )
     })
   })

@@ -9,7 +9,6 @@ import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { catalogue } from "../../src/events/index.ts"
 import { type Platform, type Started, sluice, start, startPlatform } from "../support/platform.ts"
-import { seedFiles } from "./files.ts"
 import { ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
@@ -30,9 +29,8 @@ const serve = (port: string) =>
   )
 
 beforeAll(async () => {
-  databaseUrl = await database()
+  databaseUrl = await database("seeded")
   folder = await newFolder()
-  await ok(["ingest", ...(await seedFiles(await newFolder()))], { DATABASE_URL: databaseUrl, SLUICE_DATA_DIR: folder })
   platform = await serve("0")
   environment = { SLUICE_DATA_DIR: folder }
   organization = (await okJson(["orgs", "create", "receiver"], environment)).id

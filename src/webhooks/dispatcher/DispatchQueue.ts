@@ -4,8 +4,8 @@
  * endpoints have separate numbers of connections, so that slow ones wait for each other only. No I/O and no clock: the
  * dispatcher tells the queue what happens.
  */
+import { MutableList } from "effect"
 import { lanes } from "../delivery/model.ts"
-import { Fifo } from "./Fifo.ts"
 import { type AttemptEnd, firstPace, type Pace, paceAfter, slowPace, type Track, windowOf } from "./pace.ts"
 
 /** Lanes by their number. */
@@ -25,7 +25,7 @@ export class EndpointQueue<Item> {
   readonly endpointId: string
   pace: Pace = firstPace
   permission: Permission = "none"
-  readonly waiting: ReadonlyArray<Fifo<Item>> = allLanes.map(() => new Fifo<Item>())
+  readonly waiting: ReadonlyArray<MutableList.MutableList<Item>> = allLanes.map(() => MutableList.make<Item>())
   readonly inFlight: Array<number> = allLanes.map(() => 0)
   /** When each lane was served last, as a growing number. */
   readonly servedAt: Array<number> = allLanes.map(() => 0)
@@ -91,7 +91,10 @@ export const nextLane = (state: {
 export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQueue<Item>> {
   readonly capacity: Capacity
   readonly used: Record<Track, number> = { main: 0, slow: 0 }
-  private readonly rings: Readonly<Record<Track, Fifo<Queue>>> = { main: new Fifo(), slow: new Fifo() }
+  private readonly rings: Readonly<Record<Track, MutableList.MutableList<Queue>>> = {
+    main: MutableList.make(),
+    slow: MutableList.make()
+  }
   private served = 0
 
   constructor(capacity: Capacity) {
@@ -100,7 +103,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
 
   /** Puts a delivery at the end of its lane. */
   add(queue: Queue, lane: number, item: Item): void {
-    queue.waiting[lane]!.push(item)
+    MutableList.append(queue.waiting[lane]!, item)
     this.enqueue(queue)
   }
 
@@ -114,7 +117,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   withdraw(queue: Queue): ReadonlyArray<Item> {
     if (queue.permission === "all") return []
     return queue.waiting.flatMap((waiting, lane) =>
-      queue.permission === "asked" && lane === lanes.asked ? [] : waiting.takeAll()
+      queue.permission === "asked" && lane === lanes.asked ? [] : MutableList.takeAll(waiting)
     )
   }
 
@@ -158,13 +161,13 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   private enqueue(queue: Queue): void {
     if (queue.isQueued || this.laneOf(queue) === undefined) return
     queue.isQueued = true
-    this.rings[queue.pace.track].push(queue)
+    MutableList.append(this.rings[queue.pace.track], queue)
   }
 
   private nextOf(track: Track): Slot<Item, Queue> | undefined {
     while (this.used[track] < this.capacity[track]) {
-      const queue = this.rings[track].shift()
-      if (queue === undefined) return undefined
+      const queue = MutableList.take(this.rings[track])
+      if (queue === MutableList.Empty) return undefined
       queue.isQueued = false
       const lane = this.laneOf(queue)
       if (lane === undefined) continue
@@ -173,7 +176,8 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
         this.enqueue(queue)
         continue
       }
-      const item = queue.waiting[lane]!.shift()!
+      // its lane has something waiting
+      const [item] = MutableList.takeN(queue.waiting[lane]!, 1) as [Item]
       queue.inFlight[lane]!++
       queue.total++
       queue.servedAt[lane] = ++this.served

@@ -4,6 +4,8 @@
  * service.
  */
 import { BlockList, isIP, isIPv4 } from "node:net"
+import { Result } from "effect"
+import { NetAddress } from "effect/net"
 
 /** Why an address is refused. */
 export type AddressClass =
@@ -63,27 +65,6 @@ const lists6 = compile(ranges6, "ipv6")
 const globalUnicast = new BlockList()
 globalUnicast.addSubnet("2000::", 3, "ipv6")
 
-/** The eight 16-bit groups of a valid IPv6 address without a zone. */
-const groupsOf = (address: string): ReadonlyArray<number> => {
-  const dotted = address.lastIndexOf(":") + 1
-  const text = address.includes(".")
-    ? `${address.slice(0, dotted)}${groupsOf4(address.slice(dotted))
-        .map((group) => group.toString(16))
-        .join(":")}`
-    : address
-  const [head = "", tail] = text.split("::")
-  const parse = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)))
-  const before = parse(head)
-  if (tail === undefined) return before
-  const after = parse(tail)
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after]
-}
-
-const groupsOf4 = (address: string): ReadonlyArray<number> => {
-  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number)
-  return [a * 256 + b, c * 256 + d]
-}
-
 const address4 = (high: number, low: number): string => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 
 const isZero = (groups: ReadonlyArray<number>, from: number, to: number): boolean =>
@@ -107,7 +88,7 @@ const classify4 = (address: string): AddressClass | undefined =>
 export const refusedAddressClass = (address: string): AddressClass | undefined => {
   if (isIP(address) === 0 || address.includes("%")) return "invalid"
   if (isIPv4(address)) return classify4(address)
-  const embedded = embedded4(groupsOf(address))
+  const embedded = embedded4(NetAddress.ipv6ToSegments(Result.getOrThrow(NetAddress.ipv6FromString(address))))
   if (embedded !== undefined) return classify4(embedded)
   const named = lists6.find(([, list]) => list.check(address, "ipv6"))?.[0]
   return named ?? (globalUnicast.check(address, "ipv6") ? undefined : "reserved")
