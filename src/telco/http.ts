@@ -13,18 +13,20 @@ import { isStoreFailure } from "../postgres/transactions.ts"
 import { TelcoApi } from "./api.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
-/** When to come back where nobody says better. */
+/** The default for `Retry-After`. */
 const retryAfterMillis = 1_000
 
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
 
-/** The same of what is away for a while; says when to come back. */
+/** The same with a `Retry-After`, for what is away for a while. */
 const unavailableFor = (afterMillis: number, message: string) =>
   Effect.andThen(retryAfter(afterMillis), unavailable(message))
 
 const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
 
-/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
+/**
+ * Input is checked before it reaches the database. So any error but the database's absence is a fault of this program.
+ */
 const databaseFailed = (error: SqlError.SqlError) =>
   Effect.logError("The database failed", error).pipe(
     Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
@@ -35,7 +37,7 @@ const databaseFailed = (error: SqlError.SqlError) =>
 
 const notStored = ({ cause }: EventNotStored) => {
   const message = "The event of this request cannot be stored right now; the request is safe to repeat"
-  // a stopped partition waits for its operator
+  // without Retry-After: a stopped partition waits for its operator
   if (cause._tag === "PartitionStopped") return unavailable(message)
   return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
 }

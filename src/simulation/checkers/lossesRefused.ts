@@ -1,4 +1,7 @@
-/** A log that has lost what a checkpoint or a cursor has seen, or whose frames have changed, is not written to and not served from (rule 9). */
+/**
+ * A log that has lost what a checkpoint or a cursor has seen, or whose frames have changed, is not written to and not
+ * served from (docs/architecture.md, rule 9).
+ */
 import type { Checker } from "../Checker.ts"
 import type { Simulation } from "../Simulation.ts"
 

@@ -1,6 +1,6 @@
 /**
- * What callers are told of the faults of webhook endpoints (platform-api.md, "Webhook errors"; decisions, "Status codes and bodies"): a fault
- * of the request or of the endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
+ * Turns faults of webhook endpoints into answers (docs/platform.md, 6.3). A fault of the request or of the endpoint's
+ * state gets its status, an unreachable system a 503 that is safe to repeat, and anything else is a defect.
  */
 import { Effect, Predicate } from "effect"
 import { SqlError } from "effect/sql"
@@ -19,13 +19,13 @@ import type { SecretsUnavailable } from "../secret/WebhookSecrets.ts"
 import type { UrlRefused } from "../target/targets.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
 
-/** How long a request may take before it is answered that its outcome is not known. */
+/** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
-/** When to come back where nobody says better. */
+/** The default for `Retry-After`. */
 const retryAfterMillis = 1_000
 
-/** Everything that the handlers' services fail with. */
+/** Every error of the handlers' services. */
 export type Fault =
   | EndpointRejection
   | AskError
@@ -57,7 +57,10 @@ const unavailable = (afterMillis: number, message: string): Effect.Effect<never,
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
-/** PostgreSQL is away; input is checked before it gets there, so that whatever else it says is a fault of this program. */
+/**
+ * Answers 503 when PostgreSQL is away. Input is checked before it reaches the database, so any other error is a fault
+ * of this program.
+ */
 const databaseFault = (error: unknown, cause: unknown) =>
   Effect.logError("The database failed", error).pipe(
     Effect.andThen(SqlError.isSqlError(cause) && !isStoreFailure(cause) ? Effect.die(error) : Effect.void),
@@ -106,7 +109,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(retryAfterMillis, safeToRepeat))
-    // An id that two requests chose, or a fault of the rules: nothing that a caller could mend.
+    // Two requests chose the same id, or a rule has a fault; no caller can mend that.
     case "EndpointExists":
     case "CommandFailed":
     case "CommandInvalid":
@@ -141,8 +144,8 @@ type Common = InvalidRequest | Unavailable
 type Further = Exclude<Wire, Common>["_tag"]
 
 /**
- * Answers faults as the API describes them, and what takes too long as not known. `further` are the errors that the endpoint's description names;
- * another one is a defect.
+ * Answers faults as the API describes them, and a timeout as an unknown outcome. `further` are the errors that the
+ * endpoint describes; any other is a defect.
  */
 export const refused =
   <Tag extends Further = never>(...further: ReadonlyArray<Tag>) =>
