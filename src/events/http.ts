@@ -1,6 +1,6 @@
 /**
- * Handlers of the event log. Answers are put together from the stored texts, so that an event has the same bytes here and in every delivery.
- * Needs `EventLog`, `EventStreams` and `Authentication`.
+ * Handlers of the event log. Answers are made of the stored texts, so that an event has the same bytes here and in
+ * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
  */
 
 import { Clock, Effect, Result, Stream } from "effect"
@@ -51,7 +51,7 @@ const tooMany = ({ of }: TooManyStreams) =>
 
 const everything: ReadonlyArray<EventPattern> = [{ _tag: "All" }]
 
-/** As server-sent events are written (HTML, "Server-sent events"); a stored body is one line. */
+/** The format of server-sent events (HTML, "Server-sent events"). A stored body is one line. */
 const written = (item: Followed): string =>
   item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
 
@@ -64,8 +64,8 @@ export const layerEvents = HttpApiBuilder.group(
     const authentication = yield* Authentication
 
     /**
-     * Whether a key may still have this: streams outlive what was checked when they began. An event goes only to a key that was checked; that
-     * somebody is there may be shown while the database is away.
+     * Whether a key may still get this item, because a stream outlives the check at its beginning. An event goes only
+     * to a key that is known to be valid; a heartbeat may also go while the database is away.
      */
     const stillValid = (key: string, item: Followed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -117,7 +117,7 @@ export const layerEvents = HttpApiBuilder.group(
           if (patterns !== undefined && Result.isFailure(patterns)) {
             return yield* invalid(query.type === undefined ? "types" : "type", patterns.failure.message)
           }
-          // Given back when the answer has been written, or nobody reads it any more.
+          // The place is given back when the answer ends or nobody reads it any more.
           yield* streams.open(organizationId)
           const last = headers["last-event-id"]
           const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(organizationId, last)
@@ -137,7 +137,7 @@ export const layerEvents = HttpApiBuilder.group(
             .pipe(
               Stream.takeWhileEffect((item) => stillValid(key, item)),
               Stream.map(written),
-              // At once, so that the reader knows that it is connected.
+              // Sent at once, so that the reader knows that it is connected.
               (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),
               Stream.interruptWhen(streams.stopping),
               Stream.encodeText

@@ -1,7 +1,6 @@
 /**
- * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient` and
- * `OrganizationPlans`. The same service serves the
- * admin API and the command line, so an organization is made by one piece of code whoever asks.
+ * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The admin API and the
+ * command line use this one service.
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -75,7 +74,7 @@ export class Organizations extends Context.Service<
       { readonly organization: Organization; readonly replayed: boolean },
       IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
-    /** Newest first. */
+    /** Lists organizations, newest first. */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | undefined
@@ -108,7 +107,7 @@ export class Organizations extends Context.Service<
           if (row !== undefined) return yield* replay(row)
         }
         const id = `org_${randomText()}`
-        // The fact first: an organization that is listed has its plans in the log.
+        // Store the fact first, so that every listed organization has its plans in the log.
         yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
         return yield* sql.withTransaction(
           Effect.gen(function* () {

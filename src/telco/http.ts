@@ -16,7 +16,7 @@ import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
 
-/** The same of what is away for a while; says when to come back. */
+/** The same with a `Retry-After`, for what is away for a while. */
 const unavailableFor = (afterMillis: number, message: string) =>
   Effect.andThen(retryAfter(afterMillis), unavailable(message))
 
@@ -30,7 +30,7 @@ const notRead = (error: SqlError.SqlError) =>
 
 const notStored = ({ cause }: EventNotStored) => {
   const message = "The event of this request cannot be stored right now; the request is safe to repeat"
-  // a stopped partition waits for its operator
+  // without Retry-After: a stopped partition waits for its operator
   if (cause._tag === "PartitionStopped") return unavailable(message)
   return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
 }

@@ -31,6 +31,7 @@ describe("a new life of the core", () => {
     core.begin()
     core.pass(20_000)
     core.run()
+    core.pass(5_000)
     const rang = core.ask(Reminder, "org_1", { _tag: "Rang" })
     core.run()
     expect(rang.value).toEqual([1_020_000])
@@ -180,6 +181,24 @@ describe("a new life of the core", () => {
     expect(core.checkpointsWanted).toBeGreaterThan(0)
     const { bytes } = core.core.checkpoints.snapshot()!
     expect(bytes).toBe(core.log.reduce((sum, frame) => sum + frame.bytes.length, 0))
+  })
+})
+
+describe("a recovery", () => {
+  it("given frames that another owner writes before the claim, then the checkpoint after it covers the bytes of all", () => {
+    const core = servingCore()
+    for (const organization of ["org_1", "org_2", "org_3"]) {
+      core.ask(Counter, organization, add(1))
+      core.run()
+    }
+    const [first, ...later] = core.log.splice(0)
+    core.log.push(first!)
+    core.recover()
+    core.log.push(...later)
+    core.readOn()
+    const { bytes, count } = core.core.checkpoints.snapshot()!
+    expect(count).toBe(3)
+    expect(bytes).toBe([first!, ...later].reduce((sum, frame) => sum + frame.bytes.length, 0))
   })
 })
 

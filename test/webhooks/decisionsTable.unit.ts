@@ -1,6 +1,6 @@
 /**
- * The table of everything that the decisions say under "Telco" and "Events and webhooks": its lines in their order, each in its words, with the
- * tests that hold the platform to it. A test that is renamed or taken away leaves its line uncovered, which fails here.
+ * A table of the promises of telco, events and webhooks (docs/platform.md, 4 to 7), each with the tests that hold the
+ * platform to it. A test that is renamed or taken away leaves its line uncovered, which fails here.
  */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"

@@ -1,6 +1,6 @@
 /**
- * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the log. Killed, it leaves
- * nothing but what the store has.
+ * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the
+ * log. When it is killed, only the store's data is left.
  */
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
 import { OutcomeUnknown, PartitionUnavailable } from "../../engine/errors.ts"
@@ -28,7 +28,7 @@ import { now, organizationId, type Simulation, secretOf } from "./Simulation.ts"
 /** Records that the reactor takes at a time. */
 const batchRecords = 8
 
-/** How late something is that is slow. */
+/** How late a slow operation is. */
 const slowMillis = 1_500
 
 /** The longest wait that a receiver can ask for in a simulation. */
@@ -93,7 +93,7 @@ export class SimulatedDispatcher {
     if (this.dispatcher !== undefined) this.run(this.dispatcher.wake(0, endpointId), () => undefined)
   }
 
-  /** The reactor looks at the log in a while. */
+  /** Makes the reactor look at the log soon. */
   follow(): void {
     const simulation = this.simulation
     if (this.isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
@@ -180,7 +180,7 @@ export class SimulatedDispatcher {
     this.wake(endpointId)
   }
 
-  /** A question to the store: it takes time there and back, and the store goes on when the process is gone. */
+  /** Asks the store, with a delay each way. The store goes on even if the process is gone. */
   private asked<A>(operation: Operation | undefined, question: () => A): Effect.Effect<A, DeliveriesUnavailable> {
     const simulation = this.simulation
     const { world } = simulation
@@ -223,7 +223,7 @@ export class SimulatedDispatcher {
     const before = outcomes.map(countOf)
     const counted = now(simulation.store.record(outcomes, at))
     for (const [index, outcome] of outcomes.entries()) {
-      // told again because the answer was lost, it changes nothing
+      // the outcome comes again because the answer was lost, and changes nothing
       const isRepeated = outcome.result._tag === "Again" && countOf(outcome) === before[index]
       if (counted.has(outcome.delivery.id) && !isRepeated) simulation.recorded(outcome)
     }
@@ -283,7 +283,7 @@ export class SimulatedDispatcher {
   }
 }
 
-/** Marks the body with whose it is. */
+/** Marks the body with its delivery's id. */
 const marked = (delivery: TakenDelivery): TakenDelivery => ({
   ...delivery,
   body: `${delivery.body}${deliveryMark}${delivery.id}`

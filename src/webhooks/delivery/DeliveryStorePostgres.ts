@@ -1,6 +1,7 @@
 /**
- * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log. Every operation is a
- * few statements for many deliveries; what belongs together is one statement or one transaction. Needs `SqlClient`.
+ * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log.
+ * Every operation takes a few statements for many deliveries; changes that belong together are one statement or one
+ * transaction. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -33,7 +34,7 @@ const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): Deliverie
 
 interface EventText {
   readonly eventId: string
-  /** Null where it did not fit any more. */
+  /** Null when it no longer fitted. */
   readonly body: string | null
 }
 
@@ -53,7 +54,7 @@ const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): Out
   }
 }
 
-/** What a delivery's row becomes; without a status where it stays as it is. */
+/** The new values of a delivery's row; without a status when the status stays. */
 const writtenRow = ({ delivery, made, result }: DeliveryOutcome, place: number, now: number) => ({
   id: delivery.id,
   endpoint_id: delivery.endpointId,
@@ -82,7 +83,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
       error instanceof DeliveriesUnavailable ? error : unavailable(error)
     )
 
-  /** The days between the first and the last, so that only their tables are looked at. */
+  /** Restricts a column to the days from the first to the last time, so that only their tables are read. */
   const between = (column: string, times: ReadonlyArray<number>) => {
     let first = Number.MAX_SAFE_INTEGER
     let last = 0
@@ -146,12 +147,12 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     eventCreatedAt: decodePayload(payload).eventCreatedAt
   })
 
-  // where the answer to a commit was lost it is told again: the same attempt is not shown twice
+  // when the answer to a commit was lost, the outcome comes again, and the same attempt must not show twice
   const isNew = sql`(w.made = 1 and right(d.attempt_log, length(w.entry) - 1) <> substr(w.entry, 2))`
 
   /**
-   * Jobs, the rows of those that count, and the last attempt of each endpoint, as one statement: a transaction would be five round trips for
-   * every batch. Answers the ids of those that count.
+   * Records the jobs, the rows of the outcomes that count, and the last attempt of each endpoint in one statement,
+   * where a transaction would take five round trips per batch. Answers the ids of the outcomes that counted.
    */
   const recordAll = (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) =>
     sql<{ readonly id: string }>`
@@ -256,7 +257,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
           }
           if (refused.length > 0)
             yield* atomically(Effect.andThen(queue.settle(refused), end(gone, "expired", now))).pipe(
-              // they are taken again when their time is over
+              // they are taken again when their lease is over
               Effect.catch((error) => Effect.logWarning("deliveries could not be given back", error))
             )
           return taken
@@ -297,7 +298,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     cancel: (partition, endpointId, { limit, now }) =>
       atomically(
         Effect.gen(function* () {
-          // whenever they are due and whoever is at them: an outcome that comes later counts for nothing
+          // take them whenever they are due and whoever works on them; later outcomes then do not count
           const jobs = yield* queue.take(
             partition,
             Object.values(jobLanes).map((lane) => ({ group: endpointId, lane, limit })),

@@ -1,6 +1,6 @@
 /**
- * The fibers that keep the dispatcher's memory and the store in step: what is due is taken in as far as there is room, what is held is kept,
- * what is not to be attempted is given back, expired and cancelled deliveries are ended.
+ * The fibers that keep the dispatcher's memory and the store in step. They take due deliveries while there is room,
+ * prolong the leases of held ones, give back those that are not to be attempted, and end expired and cancelled ones.
  */
 
 import { Clock, Duration, Effect } from "effect"
@@ -22,23 +22,26 @@ import type { Worker } from "./Worker.ts"
 /** Lanes in one page of a scan, endpoints read at a time. */
 const pageSize = 1_000
 
-/** Lanes of a page whose next delivery is looked for once nothing more of them is due; those of others are found by a scan. */
+/**
+ * How many lanes of a page get a look for their next delivery when nothing more of them is due. A scan finds those of
+ * the others.
+ */
 const looksAhead = 100
 
-/** The shortest time until such a lane is looked at again. */
+/** The shortest time until such a lane is checked again. */
 const lookAgainMillis = 50
 
 /** Deliveries that are ended at a time. */
 const endedAtOnce = 1_000
 
-/** A scan takes at most this part of the time. */
+/** Scans take at most one part in this many of the time. */
 const scanShare = 20
 const lastScanPauseMillis = 30_000
 
-/** Every so many milliseconds expired deliveries and those of deleted endpoints are looked for. */
+/** How often expired deliveries and those of deleted endpoints are searched, milliseconds. */
 const endingMillis = 10_000
 
-/** Every so many milliseconds the backlog is counted; sooner while there is none of this process. */
+/** How often the backlog is counted, milliseconds; sooner while this process has no count yet. */
 const countingMillis = 30_000
 const firstCountMillis = 250
 
@@ -51,14 +54,14 @@ export interface RefillParts {
   readonly metrics: DispatchMetrics
 }
 
-/** Goes on for ever, whatever fails. */
+/** Repeats an effect for ever, whatever fails. */
 const persisting = (what: string, work: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
   steadily(work, {
     failed: `webhook deliveries: ${what} failed and is tried again`,
     retryMillis: failurePauseMillis
   })
 
-/** Records in batches that these were not attempted after all. */
+/** Gives deliveries back in batches, as not attempted. */
 export const giveBack = (
   { dispatching, metrics, store }: Pick<RefillParts, "dispatching" | "metrics" | "store">,
   deliveries: ReadonlyArray<TakenDelivery>
@@ -101,7 +104,7 @@ const cancelling = Effect.fnUntraced(function* ({ dispatching, store }: RefillPa
   }
 })
 
-/** Reads the state of endpoints, where it is another than the one that is known. */
+/** Reads the state of endpoints whose known state is outdated. */
 const readEndpoints = Effect.fnUntraced(function* (
   { dispatching, store }: RefillParts,
   workers: ReadonlyArray<Worker>
@@ -119,10 +122,10 @@ interface Wanted extends DeliveryClaim {
   readonly worker: Worker
 }
 
-/** Claims of those that want more, as far as there is room; the same ones are not first each time. */
+/** Claims for the workers that want more, as far as there is room. Each time others come first. */
 const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
-  // those that find no room stay wanting, and are looked at when there is some
+  // workers without room stay wanting and are served when there is room
   if (!dispatching.hasRoom) return claims
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {
@@ -132,7 +135,7 @@ const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<W
       const limit = Math.min(worker.wantedIn(lane), room)
       if (limit <= 0) continue
       room -= limit
-      // what comes in while the store is asked sets it again
+      // deliveries that come while the store is asked set it again
       worker.more[lane] = false
       const ofPartition = claims.get(worker.partition) ?? []
       claims.set(worker.partition, ofPartition)
@@ -171,20 +174,21 @@ const takeIn = Effect.fnUntraced(function* (
     if (counts.get(`${lane} ${endpointId}`) === limit) worker.more[lane] = true
     else if (worker.armedFor[lane] === Number.POSITIVE_INFINITY) exhausted.push(claim)
   }
-  // otherwise what is due a little later (retries, what a crash has left) would wait for a scan, which a busy machine puts off
+  // otherwise deliveries that are due a little later (retries, leftovers of a crash) would wait for a scan, which a
+  // busy machine delays
   yield* Effect.forEach(
     exhausted.slice(0, looksAhead),
     ({ endpointId, lane, worker }) =>
       Effect.map(store.due(partition, { after: { endpointId, lane: lane - 1 }, limit: 1 }), ([next]) => {
         if (next?.endpointId !== endpointId || next.lane !== lane) return
-        // what is due and was not taken is with somebody else, or did not fit
+        // a due delivery that was not taken is with somebody else, or did not fit
         dispatching.arm(worker, lane, Math.max(next.dueAt, dispatching.now + lookAgainMillis))
       }),
     { concurrency: 4, discard: true }
   )
 })
 
-/** Takes in what is wanted, whenever something is; gives back and cancels what has to be. */
+/** Takes wanted deliveries from the store whenever there are any, gives back and cancels. */
 const refilling = (parts: RefillParts) => {
   const { dispatching } = parts
   return persisting(
@@ -215,7 +219,7 @@ const refilling = (parts: RefillParts) => {
 const pagesOf = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / pageSize) }, (_, at) => items.slice(at * pageSize, (at + 1) * pageSize))
 
-/** Looks through the lanes of a partition that hold deliveries. */
+/** Scans the lanes of a partition that hold deliveries. */
 const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number) {
   const { dispatching, store } = parts
   let after: DueDeliveries | undefined
@@ -229,7 +233,7 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
       }
       workers.add(dispatching.worker(partition, endpointId))
     }
-    // also those that are known: their partition may have been elsewhere in between
+    // read known ones too, because their partition may have been served elsewhere in between
     yield* readEndpoints(parts, [...workers])
     for (const { dueAt, endpointId, lane } of page) {
       if (dueAt > dispatching.now) continue
@@ -243,7 +247,7 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
   }
 })
 
-/** Ends what is too old and what belongs to deleted endpoints; answers whether there may be more of it. */
+/** Ends deliveries that are too old or belong to deleted endpoints; answers whether there may be more. */
 const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: RefillParts, partition: number) {
   for (const endpointId of yield* store.deleted(partition, pageSize))
     dispatching.cancel(dispatching.worker(partition, endpointId))
@@ -255,7 +259,10 @@ const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: Ref
 
 const scanning = (parts: RefillParts) => {
   const { actors, dispatching } = parts
-  /** When a partition is next looked through for what is to be ended; one that was just taken over at once. */
+  /**
+   * When each partition is next searched for deliveries to end. A partition that was just taken over is searched at
+   * once.
+   */
   let endingAt: ReadonlyMap<number, number> = new Map()
   return persisting(
     "looking for due ones",
@@ -278,7 +285,7 @@ const scanning = (parts: RefillParts) => {
   )
 }
 
-/** Keeps what is held from being taken by somebody else; what was taken by somebody else is let go. */
+/** Prolongs the leases of held deliveries, and releases those that somebody else has taken. */
 const keeping = ({ dispatching, store }: RefillParts) => {
   const { leaseMillis } = dispatching.settings
   return persisting(
@@ -325,7 +332,7 @@ const counting = ({ actors, metrics, store }: RefillParts) => {
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })
       }
-      // of those that are served elsewhere now, the other one tells
+      // partitions that are served elsewhere now are reported there
       for (const partition of counted)
         if (!partitions.has(partition)) metrics.backlog(partition, { pending: 0, oldestSeconds: 0, paused: 0 })
       counted = partitions
@@ -334,7 +341,7 @@ const counting = ({ actors, metrics, store }: RefillParts) => {
   )
 }
 
-/** Everything that goes on beside the attempts. */
+/** All fibers that run beside the attempts. */
 export const fibers = (parts: RefillParts): ReadonlyArray<Effect.Effect<never, DeliveriesUnavailable>> => [
   refilling(parts),
   scanning(parts),

@@ -1,6 +1,6 @@
 /**
- * What callers are told of the faults of webhook endpoints (platform-api.md, "Webhook errors"; decisions, "Status codes and bodies"): a fault
- * of the request or of the endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
+ * Turns faults of webhook endpoints into answers (docs/platform.md, 6.3). A fault of the request or of the endpoint's
+ * state gets its status, an unreachable system a 503 that is safe to repeat, and anything else is a defect.
  */
 
 import { Effect, Predicate } from "effect"
@@ -20,10 +20,10 @@ import type { RequestUnderWay } from "../secret/IdempotentRequests.ts"
 import type { UrlRefused } from "../target/targets.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
 
-/** How long a request may take before it is answered that its outcome is not known. */
+/** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
-/** Everything that the handlers' services fail with. */
+/** Every error of the handlers' services. */
 export type Fault =
   | EndpointRejection
   | AskError
@@ -100,7 +100,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(retryAfterMillis, safeToRepeat))
-    // An id that two requests chose, or a fault of the rules: nothing that a caller could mend.
+    // Two requests chose the same id, or a rule has a fault; no caller can mend that.
     case "EndpointExists":
     case "CommandFailed":
     case "CommandInvalid":
@@ -135,8 +135,8 @@ type Common = InvalidRequest | Unavailable
 type Further = Exclude<Wire, Common>["_tag"]
 
 /**
- * Answers faults as the API describes them, and what takes too long as not known. `further` are the errors that the endpoint's description names;
- * another one is a defect.
+ * Answers faults as the API describes them, and a timeout as an unknown outcome. `further` are the errors that the
+ * endpoint describes; any other is a defect.
  */
 export const refused =
   <Tag extends Further = never>(...further: ReadonlyArray<Tag>) =>

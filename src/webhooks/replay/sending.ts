@@ -1,7 +1,8 @@
 /**
- * Sends replays: a supervised fiber turns the events of each into deliveries, batch by batch, each batch and the replay's progress in one
- * transaction, so that after a crash it goes on where it was. Several nodes may run it: a replay's row is locked by who is at it. Needs
- * `SqlClient`, `DayPartitions`, `ReplaySignal` and the table of jobs; what waits to be sent waits in PostgreSQL.
+ * Sends replays (docs/platform.md, 6.7). A supervised fiber turns the events of each replay into deliveries, batch by
+ * batch. A batch and the replay's progress are one transaction, so that after a crash the replay goes on where it was.
+ * Several nodes may run this: a node locks the row of the replay that it works on. Needs `SqlClient`, `DayPartitions`,
+ * `ReplaySignal` and the table of jobs; waiting deliveries are in PostgreSQL.
  */
 
 import { Clock, Duration, Effect, Layer, Option } from "effect"
@@ -16,16 +17,16 @@ import { deliveriesTable, deliveryIdOf, encodePayload, jobLanes, jobsTable } fro
 import { ReplaySignal } from "./ReplaySignal.ts"
 import { eventsOf, replaysTable } from "./range.ts"
 
-/** Deliveries that one transaction makes at most. */
+/** Most deliveries that one transaction makes. */
 export const replayBatch = 2_000
 
 /**
- * Other replays of an endpoint in which pending deliveries are looked for, the newest ones; an event that only an older one holds pending is
- * sent twice.
+ * How many of an endpoint's newest other replays are searched for pending deliveries. An event that only an older
+ * replay has pending is sent twice.
  */
 const regardedReplays = 20
 
-/** How often it looks for replays of which nobody told: those that a killed node has left. */
+/** How often it looks for replays without being told, such as those that a killed node has left. */
 const lookIntervalMillis = 30_000
 
 /** After a failure it looks sooner. */
@@ -56,7 +57,7 @@ interface Found {
   readonly idx: number
 }
 
-/** Makes what sends replays. `batch` is how many deliveries one transaction makes. */
+/** Makes the sender of replays. `batch` is how many deliveries one transaction makes. */
 export const make = (batch: number = replayBatch) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -81,8 +82,8 @@ export const make = (batch: number = replayBatch) =>
     }
 
     /**
-     * The events without a pending delivery to the endpoint. Looked up by the ids that such a delivery can have, because the endpoint's
-     * pending ones may be as many as its events.
+     * Keeps the events without a pending delivery to the endpoint. It looks up the ids that such a delivery can have,
+     * because an endpoint may have as many pending deliveries as events.
      */
     const withoutPending = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>) {
       const others = yield* sql<{ readonly id: string }>`
@@ -128,7 +129,7 @@ export const make = (batch: number = replayBatch) =>
           id: one.id,
           partition: row.partition,
           group: row.endpoint_id,
-          // beside the first attempts of what happens now, so that a replay does not hold it up
+          // in another lane than first attempts of new events, so that a replay does not delay those
           lane: jobLanes.retry,
           dueAt: now,
           expiresAt: one.event_created_at + eventRetentionMillis,
@@ -142,7 +143,7 @@ export const make = (batch: number = replayBatch) =>
       )
     })
 
-    /** One batch of a replay; none where another one is at it, or it is over. */
+    /** Sends one batch of a replay, or nothing when another node works on it or it is over. */
     const step = Effect.fnUntraced(function* (id: string) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* sql<Row>`
@@ -162,7 +163,7 @@ export const make = (batch: number = replayBatch) =>
       return Option.some(row)
     }, sql.withTransaction)
 
-    /** Sends all that are there, in turn: a long one holds up none. */
+    /** Sends all replays in turn, so that a long one does not delay the others. */
     const sendAll = Effect.gen(function* () {
       for (;;) {
         const open = yield* sql<{ readonly id: string }>`

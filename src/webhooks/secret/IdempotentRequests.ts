@@ -1,7 +1,8 @@
 /**
- * Requests with an `Idempotency-Key` (decisions, "Status codes and bodies"): the first one's answer is kept for a day and given to every
- * repeat. What the first one chose at random is kept before it acts, so that a repeat after an unknown outcome acts with the same ids, and what
- * was already decided is not decided twice. Answers are sealed, because they may show a secret. Needs `SqlClient` and `WebhookSecrets`.
+ * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a day and
+ * gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat after an
+ * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
+ * Needs `SqlClient` and `WebhookSecrets`.
  */
 
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
@@ -10,10 +11,10 @@ import { steadily } from "../../common/steadily.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
-/** How long an answer is kept and a key stands for its request. */
+/** How long a key stands for its request and the answer is kept. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
 
-/** After this long a request that neither answered nor failed is taken for dead: they end after 10 s (`http/errors.ts`). */
+/** After this long a request without an outcome counts as dead; requests end after 10 s (`http/errors.ts`). */
 export const busyMillis = 15_000
 
 const sweepIntervalMillis = 60 * 60 * 1000
@@ -28,16 +29,16 @@ export class RequestUnderWay extends Data.TaggedError("RequestUnderWay")<{ reado
 /** Keeps the answer for repeats. */
 export type Keep<Answer> = (answer: Answer) => Effect.Effect<void, SqlError.SqlError>
 
-/** What is done once. */
+/** An act that must happen only once. */
 export interface Once<Chosen, Answer, E, R> {
-  /** Random ids for the act, JSON. */
+  /** Chooses the act's random ids, as JSON. */
   readonly choose: () => Chosen
   /**
-   * Does it. The answer is JSON, and what the caller gets. It is kept when the act is over, which a crash may come before: so the same `chosen` again
-   * must change nothing, or the act, where it is done in PostgreSQL alone, calls `keep` in its own transaction.
+   * Acts, and answers JSON for the caller. The answer is kept after the act, and a crash may come in between. So acting
+   * again with the same `chosen` must change nothing, or an act within PostgreSQL calls `keep` in its own transaction.
    */
   readonly act: (chosen: Chosen, keep: Keep<Answer>) => Effect.Effect<Answer, E, R>
-  /** Whether nothing was done and nothing will be, so that the key is free again: "stored for 2xx only". */
+  /** Whether nothing was done and nothing will be, so that the key is free again: only 2xx answers are kept. */
   readonly isRejection: (error: E) => boolean
 }
 
@@ -69,7 +70,7 @@ export class IdempotentRequests extends Context.Service<
   )
 }
 
-/** An answer belongs to its request: in another one's row it does not open. */
+/** Binds a sealed answer to its request: in another request's row it does not open. */
 export const aboutAnswer = (organizationId: string, key: string): string =>
   `idempotent answer\n${organizationId}\n${key}`
 
@@ -77,7 +78,10 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* WebhookSecrets
 
-  /** Takes the key for a first request, or one whose earlier attempt came to nothing; answers the row and whether it is ours to act on. */
+  /**
+   * Takes the key for a first request, or for one whose earlier attempt had no outcome. Answers the row, and whether
+   * this request may act.
+   */
   const take = Effect.fnUntraced(function* (organizationId: string, request: IdempotentRequest, chosen: unknown) {
     const now = yield* Clock.currentTimeMillis
     const [taken] = yield* sql<Row>`
@@ -116,7 +120,7 @@ const make = Effect.gen(function* () {
     if (!isOurs) {
       if (row !== undefined && row.digest !== request.digest)
         return yield* new IdempotencyConflict({ key: request.key })
-      // Without a row it has come to nothing in this moment.
+      // Without a row, the earlier request was rejected just now.
       if (row === undefined || row.answer === null || row.key_id === null)
         return yield* new RequestUnderWay({ key: request.key })
       const answer = secrets.unseal({ keyId: row.key_id, ciphertext: row.answer }, about)
@@ -141,7 +145,7 @@ const make = Effect.gen(function* () {
               update webhook_idempotency set busy_until = 0
               where organization_id = ${organizationId} and key = ${request.key}`
       )
-      // who gave up does not wait for a database that is silent
+      // an interrupted caller does not wait for a silent database
       return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
     return yield* act(JSON.parse(row!.chosen) as Chosen, keep).pipe(

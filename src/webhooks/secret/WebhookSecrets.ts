@@ -1,6 +1,7 @@
 /**
- * Signing secrets of webhook endpoints: made at random, sealed before they reach PostgreSQL, opened for who signs (`secretsKeys.ts`). The log
- * and the rules know them by their ids only. Opened ones are kept in memory, a bounded number. Needs `SqlClient`.
+ * Signing secrets of webhook endpoints: they are random, encrypted before they reach PostgreSQL (`secretsKeys.ts`), and
+ * decrypted for signing. The log and the rules know only their ids. A bounded number of decrypted ones is kept in
+ * memory. Needs `SqlClient`.
  */
 
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
@@ -11,7 +12,7 @@ import { SecretsUnavailable } from "./errors.ts"
 import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
-/** Secrets that are kept open in memory at most, about 200 bytes each. */
+/** Most decrypted secrets in memory, about 200 bytes each. */
 export const maximumOpenSecrets = 20_000
 
 /** Which secret it is and whose. */
@@ -22,7 +23,7 @@ export interface SecretPlace {
   readonly endpointId: string
 }
 
-/** What is stored was sealed under a key that is not among the configured ones: most likely another one was configured. Terminal. */
+/** Stored secrets need a key that is not configured: most likely the configuration has another one. Terminal. */
 export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
   override get message(): string {
     return `Webhooks' signing secrets in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY, or without it in the data folder's secrets/secrets.key: put that key behind the new one there, separated by a comma`
@@ -50,11 +51,11 @@ export class WebhookSecrets extends Context.Service<
     readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
     /** Seals any text under the same keys; `about` says what it belongs to. */
     readonly seal: (text: string, about: string) => Sealed
-    /** Opens it; undefined where it does not fit. */
+    /** Opens a sealed text; undefined when it does not fit. */
     readonly unseal: (sealed: Sealed, about: string) => string | undefined
   }
 >()("sluice/webhooks/WebhookSecrets") {
-  /** The secrets of this database under these keys. Fails where what is stored needs a key that is not there. */
+  /** The secrets of this database under these keys. Fails when stored secrets need a key that is not given. */
   static readonly layer = (
     keys: Redacted.Redacted<SecretsKeys>
   ): Layer.Layer<WebhookSecrets, SecretsKeyMissing | SqlError.SqlError, SqlClient.SqlClient> =>
@@ -77,10 +78,10 @@ const requireKeys = (keys: SecretsKeys) =>
 const unavailable = (cause: SqlError.SqlError) =>
   new SecretsUnavailable({ message: `signing secrets cannot be reached: ${cause.message}`, cause })
 
-/** A secret belongs to its endpoint: in another one's row it does not open. */
+/** Binds a sealed secret to its endpoint: in another endpoint's row it does not open. */
 export const aboutSecret = (id: string, endpointId: string): string => `webhook secret\n${id}\n${endpointId}`
 
-/** Removes secrets, for who has no key: a reactor of a command. Joins the caller's transaction. */
+/** Removes secrets without needing a key, for the reactor of a command. Joins the caller's transaction. */
 export const forgetSecrets = (
   ids: ReadonlyArray<string>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
@@ -132,7 +133,7 @@ const make = (keys: SecretsKeys) =>
           values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
           on conflict (id) do update set id = s.id
           returning s.id, s.endpoint_id, s.key_id, s.ciphertext`
-          // not kept open: the transaction may still be rolled back
+          // not cached, because the transaction may still be rolled back
           return row!.ciphertext === ciphertext
             ? text
             : (opened(row!) ?? (yield* Effect.die(new SecretsKeyMissing({ keyId: row!.key_id }))))

@@ -1,4 +1,4 @@
-/** The retry schedule and what attempts mean, as the decisions list them. */
+/** The retry schedule and what attempts mean (docs/platform.md, 7.4 and 7.5). */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import {

@@ -1,4 +1,4 @@
-/** Endpoints: the table of states of the platform document, and the lines of the decisions on them. */
+/** The rules of endpoints: the states of docs/platform.md, 6.4, and what leads from one to another. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { catalogue } from "../../../src/events/catalogue.ts"

@@ -1,6 +1,6 @@
 /**
- * Deliveries, skipped events and retries over HTTP, by the lines of the decisions ("Events and webhooks"). Rows are put there as the reactor and
- * the dispatcher leave them.
+ * Deliveries, skipped events and retries over HTTP (docs/platform.md, 7.7 and 7.8). The rows are written as the reactor
+ * and the dispatcher leave them.
  */
 import { describe, expect, it } from "vitest"
 import { maximumScannedDeliveries } from "../../../src/webhooks/delivery/Deliveries.ts"

@@ -1,6 +1,5 @@
 /**
- * Webhook endpoints over HTTP, by the platform document ("Webhooks", "Webhook errors") and the lines of the decisions on endpoints ("Events and
- * webhooks", "Status codes and bodies"): each documented status and body.
+ * Webhook endpoints over HTTP (docs/platform.md, 6.1 to 6.3): each documented status and body.
  */
 import { describe, expect, it } from "vitest"
 import { putLastDelivery } from "../delivery/rows.ts"

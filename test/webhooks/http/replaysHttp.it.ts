@@ -1,4 +1,4 @@
-/** Replays over HTTP, by the lines of the decisions ("Events and webhooks"): what of the past is sent again. */
+/** Replays over HTTP (docs/platform.md, 6.7): which events of the past are sent again. */
 import pg from "pg"
 import { describe, expect, it } from "vitest"
 import { query, until } from "../../cli/support.ts"

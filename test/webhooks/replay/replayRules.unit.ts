@@ -1,4 +1,4 @@
-/** Replays of an endpoint, as its rules decide them: the lines of the decisions ("Events and webhooks") on `replay` and `unpause`. */
+/** Replays of an endpoint as its rules decide them (docs/platform.md, 6.6 and 6.7). */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"

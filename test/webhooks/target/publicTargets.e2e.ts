@@ -1,5 +1,5 @@
 /**
- * Where webhooks may go (decisions, "Events and webhooks": "Targets"), on a running platform as operators run it: only to public addresses.
+ * Where webhooks may go (docs/platform.md, 6.9), on a running platform as operators run it: only to public addresses.
  */
 import { once } from "node:events"
 import { createServer } from "node:net"

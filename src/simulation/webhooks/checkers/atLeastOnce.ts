@@ -27,7 +27,7 @@ export const atLeastOnce: Checker = {
       },
       healed: () => {
         const { data, network, scenario } = simulation
-        // an attempt that could not be recorded within its time counts without having been shown
+        // an attempt that could not be recorded within its lease counts although no row shows it
         const isCalm = scenario.faults.length === 0 && scenario.steps.every(({ _tag }) => !disturbing.has(_tag))
         const received = new Set(
           network.requests.filter((sent) => sent.isReceived && sent.status === 200).map((sent) => sent.deliveryId)

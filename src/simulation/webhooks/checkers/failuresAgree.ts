@@ -11,7 +11,7 @@ interface Model {
   isPaused: boolean
 }
 
-/** After so long the dispatcher knows of an endpoint's failures. */
+/** How long until the dispatcher must know of an endpoint's failures. */
 const knownMillis = 2_500
 
 export const failuresAgree: Checker = {
@@ -62,14 +62,14 @@ export const failuresAgree: Checker = {
       recorded: ({ delivery, result }) => {
         const { endpointId } = delivery
         if (result._tag === "Settled" && result.status === "succeeded") {
-          // A test says nothing of what its endpoint makes of events.
+          // A successful test says nothing about events.
           if (simulation.data.delivery(delivery.id)?.origin === "test") return
           const since = Math.max(changedAt.get(endpointId) ?? 0, simulation.disturbedAt) + knownMillis
           const isLate = (sentAt.get(delivery.id) ?? 0) > since
           if (!isLate || (simulation.endpoints.get(endpointId)?.consecutiveFailures ?? 0) === 0) return
           const count = (unheard.get(endpointId) ?? 0) + 1
           unheard.set(endpointId, count)
-          // one may be about to be told
+          // one success may be about to be reported
           if (count > 2) violate(`${endpointId} has taken ${count} deliveries and still counts failures`)
         }
         if (result._tag !== "Settled" || result.status !== "failed") return
