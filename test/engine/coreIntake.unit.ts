@@ -40,9 +40,35 @@ describe("a core that does not serve", () => {
     core.pass(6_000)
     const first = core.askLane(Limiter, "org_1")
     core.core.intake.failLanes(moved)
+    expect(first.answers).toBe(1)
     const second = core.askLane(Limiter, "org_1")
     core.core.intake.failWaiting(moved)
     for (const asked of [first, second]) expect(asked).toMatchObject({ answers: 1, accepted: false, value: moved })
+  })
+})
+
+describe("commands and queries", () => {
+  it("given a command larger than an organization's part of the bytes that may wait, then it is refused, and nothing stays", () => {
+    const core = servingCore({ mailboxBytes: 4_000 })
+    const asked = core.ask(Counter, "org_1", { _tag: "Note", text: "x".repeat(1_100) })
+    expect(asked).toMatchObject({ answers: 1, accepted: false, value: { _tag: "Overloaded" } })
+    core.run()
+    expect(core.core.probe.counts.organizations).toBe(0)
+    expect(core.bounds.commandBytes).toBe(0)
+  })
+
+  it("given an actor that is only queried, then it counts as used, and stays in memory", () => {
+    const core = servingCore()
+    core.ask(Counter, "org_1", add(1))
+    core.run()
+    core.save()
+    core.pass(4_000)
+    expect(core.peek(Counter, "org_1").answers).toBe(1)
+    core.pass(4_000)
+    core.ask(Counter, "org_2", add(1))
+    core.run()
+    core.core.sweep(6_000, core.now)
+    expect([...core.core.probe.actors()].map(({ organization }) => organization)).toEqual(["org_1", "org_2"])
   })
 })
 
