@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./support/order.ts"
 
 /**
  * One project per kind of test; the file's suffix decides: `.unit` (pure), `.sim` (simulated time and faults),
@@ -7,17 +8,23 @@ import { defineConfig } from "vitest/config"
 const kinds = ["unit", "sim", "it", "e2e"] as const
 const needsServers = (kind: (typeof kinds)[number]) => kind === "it" || kind === "e2e"
 
+// What a worker loads it finds compiled, like the commands that tests start.
+process.env.NODE_COMPILE_CACHE ??= new URL("../node_modules/.cache/sluice-compiled", import.meta.url).pathname
+
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     // Most tests wait for servers rather than for a core.
-    maxWorkers: 3,
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/reporter.ts"],
     projects: kinds.map((kind) => ({
       test: {
         name: kind,
         root: new URL("..", import.meta.url).pathname,
         include: [`test/**/*.${kind}.ts`],
+        // Without servers, files of a worker share what they import, which takes longer than most of them.
+        isolate: needsServers(kind),
         testTimeout: 120_000,
         hookTimeout: 120_000,
         ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})

@@ -1,12 +1,12 @@
 /**
- * What operators look into: a partition or an actor of the running engine (`sluice inspect`). Needs `Engine`; a command
- * without a running platform has none, and says so.
+ * Shows operators a partition or an actor of the running engine (`sluice inspect`). Needs `Engine`; a command without a
+ * running platform has none and says so.
  */
 import { Context, Data, Effect, Layer } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
 import { Engine } from "../engine/Engine.ts"
-import { actors } from "../platform/engine.ts"
 
-/** There is nothing to look into: no running engine, no such partition, no such kind of actor. */
+/** There is nothing to inspect: no running engine, no such partition, no such kind of actor. */
 export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ readonly message: string }> {}
 
 export class Inspection extends Context.Service<
@@ -18,28 +18,30 @@ export class Inspection extends Context.Service<
     readonly actor: (kind: string, organization: string, key: string) => Effect.Effect<unknown, NothingToInspect>
   }
 >()("sluice/admin/Inspection") {
-  static readonly layer: Layer.Layer<Inspection, never, Engine> = Layer.effect(
-    Inspection,
-    Effect.map(Engine, (engine) =>
-      Inspection.of({
-        partition: (partition) =>
-          Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing }),
-        actor: (kind, organization, key) => {
-          const actor = actors.find((known) => known.kind === kind)
-          return actor === undefined
-            ? Effect.fail(
-                nothing({
-                  message: `no actor is of the kind ${kind}; known: ${actors.map((known) => known.kind).join(", ")}`
+  /** Of an engine that runs these actors. */
+  static readonly layer = (actors: ReadonlyArray<AnyActor>): Layer.Layer<Inspection, never, Engine> =>
+    Layer.effect(
+      Inspection,
+      Effect.map(Engine, (engine) =>
+        Inspection.of({
+          partition: (partition) =>
+            Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing }),
+          actor: (kind, organization, key) => {
+            const actor = actors.find((known) => known.kind === kind)
+            return actor === undefined
+              ? Effect.fail(
+                  nothing({
+                    message: `no actor is of the kind ${kind}; known: ${actors.map((known) => known.kind).join(", ")}`
+                  })
+                )
+              : Effect.mapBoth(engine.inspectActor(actor, { organization, key }), {
+                  onSuccess: asJson,
+                  onFailure: nothing
                 })
-              )
-            : Effect.mapBoth(engine.inspectActor(actor, { organization, key }), {
-                onSuccess: asJson,
-                onFailure: nothing
-              })
-        }
-      })
+          }
+        })
+      )
     )
-  )
 
   static readonly layerNone: Layer.Layer<Inspection> = Layer.sync(Inspection, () => {
     const none = Effect.fail(new NothingToInspect({ message: "no platform is running; start it, then inspect it" }))

@@ -1,7 +1,7 @@
 /** `sluice config`: the effective configuration and where each value comes from, secrets redacted. */
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import { describeConfig } from "../config.ts"
+import { describeConfig } from "../config/settings.ts"
 import { json, resolved, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 

@@ -1,12 +1,12 @@
 /** The configuration's flags: every setting has one, shared by all commands, read with the environment and checked at once. */
 import { Console, Effect, Option } from "effect"
 import { Flag } from "effect/cli"
-import { type Config, type Resolved, resolveConfig, settings } from "../config.ts"
+import { type Config, type Resolved, resolveConfig, settings } from "../config/settings.ts"
 import { explained } from "./output.ts"
 
 type SettingFlags = { readonly [K in keyof typeof settings]: Flag.Flag<Option.Option<string>> }
 
-/** One optional text flag a setting. Secrets have none: a command line is seen by everybody on the machine. */
+/** One optional text flag per setting. Secrets have none, because everybody on the machine can see a command line. */
 export const settingFlags = Object.fromEntries(
   Object.entries(settings)
     .filter(([, setting]) => !setting.secret)

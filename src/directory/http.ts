@@ -1,18 +1,19 @@
 /**
- * Handlers of the number directory. Reads are answered with the bytes that the current index keeps, so a hot answer is
- * neither built nor encoded again. Needs `Directory` and `Health`.
+ * Handlers of the number directory. Reads answer with bytes that the current index caches, so a hot answer is neither
+ * built nor encoded again. Needs `Directory` and `Health`.
  */
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { SluiceApi } from "../http/api.ts"
+import { version } from "../common/version.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { makeTag, type Tag } from "../http/caching.ts"
 import { type Answer, synchronous } from "../http/fast/marks.ts"
 import { builtWith } from "../http/lean.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { DirectoryAccess } from "../platform/access.ts"
 import { Health } from "../platform/Health.ts"
-import { version } from "../version.ts"
+import { DirectoryApi } from "./api.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
 import type { EncodedAnswers } from "./EncodedAnswers.ts"
 import { healthReport } from "./health.ts"
@@ -20,7 +21,10 @@ import type { NotFound as NothingFound } from "./rules.ts"
 
 const tags = new WeakMap<DirectorySnapshot["state"], Tag>()
 
-/** Of the records and of the program that answers from them; the same on every node, and another after every ingestion. */
+/**
+ * The tag of the records and of the program's version (docs/directory.md, 3.7): the same on every node, and a new one
+ * after every ingestion.
+ */
 const tagOf = ({ state }: DirectorySnapshot): Tag => {
   const known = tags.get(state)
   if (known !== undefined) return known
@@ -38,7 +42,7 @@ const found = (result: Result.Result<Buffer, NothingFound>) =>
   Result.mapError(result, ({ message }) => new NotFound({ error: "not_found", message }))
 
 export const layerDirectory = HttpApiBuilder.group(
-  SluiceApi,
+  baseApi.add(DirectoryApi),
   "directory",
   Effect.fn(function* (handlers) {
     const directory = yield* Directory
@@ -49,7 +53,7 @@ export const layerDirectory = HttpApiBuilder.group(
       check: Effect.map(directory.ready, (ok) => (ok ? { ok } : { ok, detail: "The index is not loaded yet" }))
     })
 
-    /** Answers from the current index; without one there is nothing to answer from. */
+    /** Answers from the current index, or `unavailable` when there is none. */
     const read = <E>(
       use: (answers: EncodedAnswers) => Result.Result<Buffer, E>
     ): Result.Result<Answer, E | Unavailable> => {

@@ -1,6 +1,7 @@
 /**
- * The embedded nats-server: runs with the top level's `nats.conf` on loopback, with an account and a generated password
- * of its own, is kept running and found again. Needs no service; the caller holds the data folder.
+ * The embedded nats-server: it runs on loopback with the repository's `nats.conf`, an account and a generated password
+ * of its own. It is kept running, and the next start finds it again. Needs no service; the caller holds the data
+ * folder.
  */
 import { mkdir, readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -26,23 +27,23 @@ export interface EmbeddedNats {
 export interface EmbeddedNatsOptions extends Omit<NatsBinaryOptions, "override"> {
   /** `SLUICE_NATS_SERVER`. */
   readonly binary?: string | undefined
-  /** For tests: the ports to try, and children that outlive their parent. */
+  /** For tests: which ports to try, and whether children outlive their parent. */
   readonly pickPort?: Effect.Effect<number, string>
   readonly endWithParent?: boolean
 }
 
-/** The account, for ever: its name is part of the streams' place on the disk. */
-const ACCOUNT = "SLUICE"
-const USER = "sluice"
+/** The account's name. It must never change, because it is part of the streams' path on the disk. */
+const natsAccount = "SLUICE"
+const natsUser = "sluice"
 
 /**
  * Soft limit of the server's heap. Without one Go lets the heap double between collections, and the server took 430 to
  * 940 MB under load.
  */
-export const NATS_MEMORY_LIMIT = "256MiB"
+export const natsMemoryLimit = "256MiB"
 
-/** It syncs and ends in well under a second; everything acknowledged is on disk anyway. */
-const STOP_SIGNALS = [{ signal: "SIGTERM", waitMillis: 5_000 }] as const
+/** The server syncs and ends in well under a second. Everything acknowledged is on disk anyway. */
+const stopSignals = [{ signal: "SIGTERM", waitMillis: 5_000 }] as const
 
 /** `nats.conf` lies at the package's top level, next to `src` and to the published `dist`. */
 export const natsConfiguration = fileURLToPath(new URL("../../nats.conf", import.meta.url))
@@ -64,11 +65,11 @@ export const startNats = Effect.fnUntraced(function* (
     options.pickPort
   )
   yield* rememberPort(folder, "nats", port)
-  const url = `nats://${USER}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}`
+  const url = `nats://${natsUser}:${encodeURIComponent(Redacted.value(password))}@127.0.0.1:${port}`
   return { url: Redacted.make(url, { label: "nats-url" }), port, version: binary.version, state: server.state }
 })
 
-/** A copy and not an include: nats-server reads an include's path relative to the including file only. */
+/** Copies the configuration, because nats-server reads an include's path relative to the including file only. */
 const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, password: Redacted.Redacted<string>) {
   const base = yield* Effect.tryPromise({
     try: () => readFile(natsConfiguration, "utf8"),
@@ -87,11 +88,11 @@ const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, pass
 
 /** The block that nats.conf describes under "Accounts", with the one user this server has. */
 const accounts = (password: Redacted.Redacted<string>): string => `accounts {
-  SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${ACCOUNT}"] }] }
-  ${ACCOUNT} {
+  SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${natsAccount}"] }] }
+  ${natsAccount} {
     jetstream: enabled
     imports: [{ service: { account: "SYS", subject: "$SYS.REQ.SERVER.PING.JSZ" } }]
-    users: [{ user: "${USER}", password: "${Redacted.value(password)}" }]
+    users: [{ user: "${natsUser}", password: "${Redacted.value(password)}" }]
   }
 }
 system_account: SYS
@@ -110,10 +111,10 @@ const plan = (
     args: ["-c", configuration, "-a", "127.0.0.1", "-p", `${port}`, ...natsMark(options.folder.token)],
     // `store_dir` in nats.conf is relative to this.
     folder: options.folder.file("nats"),
-    environment: { PATH: process.env.PATH, TZ: "UTC", GOMEMLIMIT: NATS_MEMORY_LIMIT },
+    environment: { PATH: process.env.PATH, TZ: "UTC", GOMEMLIMIT: natsMemoryLimit },
     user: undefined,
     logFile: options.folder.file("logs", "nats.log"),
-    stopSignals: STOP_SIGNALS,
+    stopSignals,
     ...(options.endWithParent === undefined ? {} : { endWithParent: options.endWithParent })
   },
   progress: options.progress,
@@ -131,13 +132,13 @@ const explain: ServerPlan["explain"] = (log) => {
   return { reason: lines.at(-1), portTaken: /address already in use/.test(log) }
 }
 
-/** JetStream answers, on a server that carries our name: another might listen on the port before ours. */
+/** Checks that JetStream answers on a server with our name, since another server may already listen on the port. */
 const ready = (token: string, port: number, password: Redacted.Redacted<string>) =>
   Effect.tryPromise({
     try: async () => {
       const client = await connect({
         servers: `127.0.0.1:${port}`,
-        user: USER,
+        user: natsUser,
         pass: Redacted.value(password),
         reconnect: false,
         timeout: 2_000,
@@ -153,9 +154,12 @@ const ready = (token: string, port: number, password: Redacted.Redacted<string>)
     catch: (cause) => ({ reason: `JetStream did not answer (${reasonOf(cause)})`, retry: true })
   })
 
-/** Two servers must never work on one store: nats-server itself does not lock it. */
+/**
+ * Ends servers that a killed platform left, because two servers must never work on one store and nats-server does not
+ * lock it.
+ */
 const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {
   const servers = yield* findMarked(natsMark(folder.token))
   if (servers.length > 0) yield* progress("Stopping a nats-server that an earlier run left behind …")
-  yield* endProcesses(servers, [...STOP_SIGNALS, { signal: "SIGKILL", waitMillis: 2_000 }])
+  yield* endProcesses(servers, [...stopSignals, { signal: "SIGKILL", waitMillis: 2_000 }])
 })

@@ -19,15 +19,15 @@ import { isAlive, lookAt } from "./processes.ts"
 import { writeOnce, writeWhole } from "./wholeFiles.ts"
 
 /** The layout's version. A later layout either reads this one or refuses it by name. */
-export const FOLDER_FORMAT = 1
+export const folderFormat = 1
 
 /** Random bytes of a secret, unless more are asked for: 192 bits, 32 characters of base64url. */
-const SECRET_BYTES = 24
+const secretBytes = 24
 
-/** Files that may lie in a folder that is otherwise empty: those of file systems and of version control. */
-const HARMLESS = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"])
+/** Files that an otherwise empty folder may have, from file systems and version control. */
+const harmlessFiles = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"])
 
-const FIRST_FILES = /^(secrets|logs|folder\.json\.[0-9a-f]{12}\.tmp)$/
+const firstFiles = /^(secrets|logs|folder\.json\.[0-9a-f]{12}\.tmp)$/
 
 const FolderFile = Schema.Struct({ format: Schema.Int, id: Schema.NonEmptyString })
 
@@ -36,7 +36,7 @@ const HolderFile = Schema.Struct({ pid: Schema.Int, purpose: Schema.String })
 /** Where a running platform is found, written by it for the commands (`run.json`, mode 0600). */
 export const RunningPlatform = Schema.Struct({
   pid: Schema.Int,
-  /** With the pid the identity of the process: a later process with that number has another one. */
+  /** Identifies the process together with the pid, since a later process may get the same number. */
   processStartedAt: Schema.String,
   /** Unix milliseconds. */
   startedAtMillis: Schema.Int,
@@ -53,8 +53,9 @@ export interface DataFolder {
   /** Absolute, with links resolved. */
   readonly path: string
   /**
-   * Stands in the command line of each server started for this folder, so that one that outlived its parent is found
-   * and no other is taken for it. Made of the folder's id and its place on the disk: a copy of the folder has another.
+   * A text in the command line of each server of this folder, by which a server that outlived its parent is found and
+   * not mistaken for another. It is made of the folder's id and its place on the disk, so a copy of the folder has
+   * another token.
    */
   readonly token: string
   readonly file: (...segments: ReadonlyArray<string>) => string
@@ -64,14 +65,14 @@ export interface DataFolder {
   readonly publish: (
     run: Omit<RunningPlatform, "pid" | "processStartedAt" | "startedAtMillis">
   ) => Effect.Effect<void, DataFolderUnusable, Scope.Scope>
-  /** The platform that runs on this folder now; what a killed one left behind does not count. */
+  /** The platform that runs on this folder now. Leftovers of a killed one do not count. */
   readonly running: Effect.Effect<Option.Option<RunningPlatform>, DataFolderUnusable>
   /**
    * Takes the folder for this process until the scope closes. `purpose` is what others are told, such as
    * `sluice serve`; a command may wait for another to end, `waitMillis` at most (default: not at all).
    *
-   * The lock is the kernel's, on an open file (see `fileLock.ts`): it ends with its process however that ends, so there
-   * is no stale lock to judge, and of two processes that start at the same moment exactly one gets it.
+   * The kernel holds the lock on an open file (see `fileLock.ts`). It ends with its process, however that ends, so
+   * there is no stale lock to judge; and of two processes that start at the same moment exactly one gets it.
    */
   readonly hold: (options: {
     readonly purpose: string
@@ -104,12 +105,12 @@ export const openDataFolder = Effect.fnUntraced(function* (
     for (const name of ["secrets", "logs"]) await mkdir(file(name), { recursive: true, mode: 0o700 })
   })
 
-  const made = JSON.stringify({ format: FOLDER_FORMAT, id: randomBytes(16).toString("hex") })
+  const made = JSON.stringify({ format: folderFormat, id: randomBytes(16).toString("hex") })
   const folderText = yield* attempt(() => writeOnce(file("folder.json"), `${made}\n`))
   const { format, id } = yield* decodeFolder(folderText).pipe(
     Effect.mapError(() => new DataFolderUnusable({ folder, reason: "its folder.json is damaged" }))
   )
-  if (format > FOLDER_FORMAT) return yield* new DataFolderTooNew({ folder, format, supported: FOLDER_FORMAT })
+  if (format > folderFormat) return yield* new DataFolderTooNew({ folder, format, supported: folderFormat })
   const place = createHash("sha256").update(`${id}/${stats.dev}/${stats.ino}`).digest("hex").slice(0, 16)
 
   const readHolder = Effect.promise(() => readFile(file("holder.json"), "utf8").catch(() => "")).pipe(
@@ -143,7 +144,7 @@ export const openDataFolder = Effect.fnUntraced(function* (
         })
       )
       yield* attempt(() => writeWhole(file("holder.json"), `${JSON.stringify({ pid: process.pid, purpose })}\n`))
-      // Registered after the lock's own release, so it runs before: a later holder's introduction is never removed.
+      // Registered after the lock's release, so it runs before it and never removes a later holder's introduction.
       yield* Effect.addFinalizer(() => Effect.promise(() => rm(file("holder.json"), { force: true })))
     })
 
@@ -176,7 +177,7 @@ export const openDataFolder = Effect.fnUntraced(function* (
     hold,
     running,
     publish,
-    secret: (name, bytes = SECRET_BYTES) =>
+    secret: (name, bytes = secretBytes) =>
       attempt(() =>
         // Secrets come from the system's own source and never from the Random service, which a seed can replay.
         writeOnce(file("secrets", name), `${randomBytes(bytes).toString("base64url")}\n`)
@@ -196,11 +197,11 @@ export const findRunning = (
     )
   )
 
-/** A wrong setting must not scatter files over somebody's home folder. */
+/** Checks that the folder is ours, so that a wrong setting does not scatter files over somebody's home folder. */
 const requireOurs = async (folder: string): Promise<void> => {
   const names = await readdir(folder)
-  // Another process may be making the folder at this moment: FIRST_FILES are what it makes before folder.json.
-  if (names.includes("folder.json") || names.every((name) => HARMLESS.has(name) || FIRST_FILES.test(name))) return
+  // Another process may be making the folder at this moment: `firstFiles` are what it makes before folder.json.
+  if (names.includes("folder.json") || names.every((name) => harmlessFiles.has(name) || firstFiles.test(name))) return
   throw new Error("it is not empty and not a data folder of Sluice")
 }
 

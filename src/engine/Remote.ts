@@ -1,10 +1,13 @@
 /**
- * The port of asks between processes: a request to the owner of a partition (architecture, "Placement"). Bytes in, bytes out; what
- * they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to `ask.<partition>` under `src/nats`.
+ * The port of asks between processes: a request to the owner of a partition (docs/architecture.md, "Placement"). Bytes
+ * in, bytes out; what they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to
+ * `ask.<partition>` under `src/nats`.
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 
-/** Nobody answered. `sent` says whether the request may have reached an owner: if so, the outcome is not known. */
+/**
+ * Nobody answered. `sent` says whether the request may have reached an owner; if it may have, the outcome is not known.
+ */
 export class RemoteUnavailable extends Data.TaggedError("RemoteUnavailable")<{
   readonly message: string
   readonly sent: boolean

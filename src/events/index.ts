@@ -19,7 +19,8 @@ export {
   eventRetentionMillis,
   eventServices,
   isEventType,
-  maximumTypeLength
+  maximumTypeLength,
+  readEvent
 } from "./event.ts"
 export {
   type EventPattern,
@@ -30,5 +31,7 @@ export {
   matchesAny,
   maximumPatterns,
   parsePattern,
-  parsePatterns
+  parsePatterns,
+  unmatchedPatterns
 } from "./patterns.ts"
+export { eventsTable } from "./table.ts"

@@ -1,6 +1,6 @@
 /**
- * What a NATS server has to be before the engine rests on it: new enough, with JetStream, with room for a frame, and not
- * visibly acknowledging before it has synced (architecture, rule 14). Needs no service.
+ * Checks a NATS server before the engine rests on it: it must be new enough, have JetStream and room for a frame, and
+ * not visibly acknowledge before it has synced (docs/architecture.md, rule 14). Needs no service.
  */
 import { type JetStreamApiError, jetstreamManager } from "@nats-io/jetstream"
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
@@ -8,13 +8,13 @@ import { Effect, Option, Schedule, Schema } from "effect"
 import { NatsPayloadTooSmall, NatsTooOld, NatsUnreachable, NatsWeakSync, NatsWithoutJetStream } from "./errors.ts"
 import { isOldNats } from "./version.ts"
 
-/** A frame of at most 512 KiB and its headers (architecture, rule 8), rounded up generously. */
-export const NEEDED_PAYLOAD_BYTES = 576 * 1024
+/** A frame of at most 512 KiB and its headers (docs/architecture.md, rule 8), rounded up generously. */
+export const neededPayloadBytes = 576 * 1024
 
 /**
  * What is known of when a server syncs: `always` before it acknowledges, `interval` some time after, `unknown` where it
- * does not let us see. A server shows it in its JetStream status, which belongs to the system account; nats.conf shows
- * how to export that to the platform's account, and the embedded server does so.
+ * does not let us see. A server shows this in its JetStream status, which belongs to the system account. nats.conf
+ * shows how to export that to the platform's account, and the embedded server does so.
  */
 export type SyncSetting = "always" | "interval" | "unknown"
 
@@ -25,15 +25,17 @@ export interface ServerFacts {
   readonly sync: SyncSetting
 }
 
-const STATUS_SUBJECT = "$SYS.REQ.SERVER.PING.JSZ"
+const statusSubject = "$SYS.REQ.SERVER.PING.JSZ"
 
-/** In a cluster every server answers; how many there are is not known, so this long is listened after each answer. */
-const STATUS_STALL_MILLIS = 200
-const STATUS_WAIT_MILLIS = 1_000
+/**
+ * In a cluster every server answers, and their number is not known, so the check listens this long after each answer.
+ */
+const statusStallMillis = 200
+const statusWaitMillis = 1_000
 
-/** A cluster that has just started takes some seconds to elect who answers for JetStream. */
-const JETSTREAM_WAIT_MILLIS = 10_000
-const JETSTREAM_TRY_MILLIS = 2_000
+/** A cluster that has just started takes some seconds to elect the server that answers for JetStream. */
+const jetstreamWaitMillis = 10_000
+const jetstreamTryMillis = 2_000
 
 const Status = Schema.fromJsonString(
   Schema.Struct({
@@ -66,11 +68,11 @@ export const checkServer = Effect.fnUntraced(function* (
   if (info.jetstream !== true) {
     return yield* new NatsWithoutJetStream({ servers, reason: "the server runs without a jetstream block" })
   }
-  if (info.max_payload < NEEDED_PAYLOAD_BYTES) {
+  if (info.max_payload < neededPayloadBytes) {
     return yield* new NatsPayloadTooSmall({
       servers,
       maxPayloadBytes: info.max_payload,
-      neededBytes: NEEDED_PAYLOAD_BYTES
+      neededBytes: neededPayloadBytes
     })
   }
   yield* checkJetStream(client, servers)
@@ -91,17 +93,17 @@ export const checkServer = Effect.fnUntraced(function* (
   return { version: info.version, name: info.server_name, maxPayloadBytes: info.max_payload, sync }
 })
 
-/** JetStream answers for this account. */
+/** Checks that JetStream answers for this account. */
 const checkJetStream = (client: Client, servers: string) =>
   Effect.tryPromise({
     try: async () => {
-      const manager = await jetstreamManager(client, { checkAPI: false, timeout: JETSTREAM_TRY_MILLIS })
+      const manager = await jetstreamManager(client, { checkAPI: false, timeout: jetstreamTryMillis })
       await manager.getAccountInfo()
     },
     catch: (cause) => jetStreamFailure(cause)
   }).pipe(
     Effect.retry({
-      schedule: Schedule.spaced("250 millis").pipe(Schedule.upTo({ duration: JETSTREAM_WAIT_MILLIS })),
+      schedule: Schedule.spaced("250 millis").pipe(Schedule.upTo({ duration: jetstreamWaitMillis })),
       while: (failure) => failure.passing
     }),
     Effect.mapError(({ reason }) => new NatsWithoutJetStream({ servers, reason }))
@@ -122,16 +124,16 @@ const jetStreamFailure = (cause: unknown): { readonly reason: string; readonly p
   return { reason: "its API does not answer (has the cluster a leader?)", passing: true }
 }
 
-/** The statuses that the servers show; none where the account may not ask. */
+/** The statuses that the servers show; none when the account may not ask. */
 const askStatuses = (client: Client, cluster: boolean) =>
   Effect.tryPromise(async () => {
     const answers: Array<Msg> = []
     const iterator = await client.requestMany(
-      STATUS_SUBJECT,
+      statusSubject,
       "",
       cluster
-        ? { strategy: "stall", stall: STATUS_STALL_MILLIS, maxWait: STATUS_WAIT_MILLIS }
-        : { strategy: "count", maxMessages: 1, maxWait: STATUS_WAIT_MILLIS }
+        ? { strategy: "stall", stall: statusStallMillis, maxWait: statusWaitMillis }
+        : { strategy: "count", maxMessages: 1, maxWait: statusWaitMillis }
     )
     for await (const answer of iterator) answers.push(answer)
     return answers

@@ -1,13 +1,12 @@
 /**
- * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient` and
- * `OrganizationPlans`. The same service serves the
- * admin API and the command line, so an organization is made by one piece of code whoever asks.
+ * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The admin API and the
+ * command line use this one service.
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "./Cursors.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "./idempotency.ts"
-import { randomText } from "./identifiers.ts"
+import { randomText } from "../common/identifiers.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
 
@@ -63,15 +62,19 @@ const list = "organizations"
 export class Organizations extends Context.Service<
   Organizations,
   {
-    /** Makes an organization; a repeat with the same idempotency key answers the first one. */
+    /**
+     * Makes an organization; a repeat with the same idempotency key answers the first one. `also` is part of the transaction that makes it. Not for
+     * requests that have a transaction open: the engine reads what it decides on from the same pool, and would wait for connections that they keep.
+     */
     readonly create: (
       organization: NewOrganization,
-      idempotent?: IdempotentRequest
+      idempotent?: IdempotentRequest,
+      also?: (made: Organization) => Effect.Effect<void, SqlError.SqlError>
     ) => Effect.Effect<
       { readonly organization: Organization; readonly replayed: boolean },
       IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
-    /** Newest first. */
+    /** Lists organizations, newest first. */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | undefined
@@ -88,35 +91,45 @@ export class Organizations extends Context.Service<
       const cursors = yield* Cursors
       const plans = yield* OrganizationPlans
 
-      const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(
-        function* (organization, idempotent) {
-          const now = DateTime.toDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
-          const earlierBy = (key: string) => sql<Row>`select * from organizations where idempotency_key = ${key}`
-          const replay = (row: Row | undefined) =>
-            row === undefined || row.request_digest !== idempotent?.digest
-              ? Effect.fail(new IdempotencyConflict({ key: idempotent?.key ?? "" }))
-              : Effect.succeed({ organization: fromRow(row), replayed: true })
-          if (idempotent !== undefined) {
-            const [row] = yield* earlierBy(idempotent.key)
-            if (row !== undefined) return yield* replay(row)
-          }
-          const id = `org_${randomText()}`
-          // The fact first: an organization that is listed has its plans in the log.
-          yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
-          const inserted = yield* sql<Row>`
-            insert into organizations
-              (id, name, email, plan, send_plan, risk, created_at, idempotency_key, request_digest)
-            values (${id}, ${organization.name}, ${organization.email}, ${organization.plan},
-              ${organization.sendPlan}, ${organization.risk}, ${now},
-              ${idempotent?.key ?? null}, ${idempotent?.digest ?? null})
-            on conflict (idempotency_key) do nothing
-            returning *`
-          if (inserted[0] !== undefined) return { organization: fromRow(inserted[0]), replayed: false }
-          // Another request with the same key was faster.
-          const [row] = yield* earlierBy(idempotent?.key ?? "")
-          return yield* replay(row)
+      const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(function* (
+        organization,
+        idempotent,
+        also = () => Effect.void
+      ) {
+        const now = DateTime.toDateUtc(DateTime.makeUnsafe(yield* Clock.currentTimeMillis))
+        const earlierBy = (key: string) => sql<Row>`select * from organizations where idempotency_key = ${key}`
+        const replay = (row: Row | undefined) =>
+          row === undefined || row.request_digest !== idempotent?.digest
+            ? Effect.fail(new IdempotencyConflict({ key: idempotent?.key ?? "" }))
+            : Effect.succeed({ organization: fromRow(row), replayed: true })
+        if (idempotent !== undefined) {
+          const [row] = yield* earlierBy(idempotent.key)
+          if (row !== undefined) return yield* replay(row)
         }
-      )
+        const id = `org_${randomText()}`
+        // Store the fact first, so that every listed organization has its plans in the log.
+        yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
+        return yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const inserted = yield* sql<Row>`
+                insert into organizations
+                  (id, name, email, plan, send_plan, risk, created_at, idempotency_key, request_digest)
+                values (${id}, ${organization.name}, ${organization.email}, ${organization.plan},
+                  ${organization.sendPlan}, ${organization.risk}, ${now},
+                  ${idempotent?.key ?? null}, ${idempotent?.digest ?? null})
+                on conflict (idempotency_key) do nothing
+                returning *`
+            if (inserted[0] !== undefined) {
+              const made = fromRow(inserted[0])
+              yield* also(made)
+              return { organization: made, replayed: false }
+            }
+            // Another request with the same key was faster.
+            const [row] = yield* earlierBy(idempotent?.key ?? "")
+            return yield* replay(row)
+          })
+        )
+      })
 
       const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* ({ limit, cursor }) {
         const position = Option.getOrUndefined(yield* cursors.decode(list, cursor))

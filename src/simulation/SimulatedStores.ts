@@ -14,16 +14,16 @@ import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 
-/** How long a statement is waited for that nobody answers. */
+/** How long a statement waits for an answer. */
 const statementTimeoutMillis = 2_000
 
 /** How long a slow statement takes. */
 const slowMillis = [3_000, 15_000] as const
 
-/** When a statement is done that nobody waits for any more. */
+/** When a statement is carried out that nobody waits for any more. */
 const lateMillis = [30_000, 90_000] as const
 
-/** Pauses of a process, on its own time. */
+/** Waits on the time of one process. */
 const wait = (simulation: Simulation, engine: SimulatedEngine, millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const cancel = simulation.world.after(millis, engine.process, () => resume(Effect.void))
@@ -36,7 +36,7 @@ const crash = (simulation: Simulation, engine: SimulatedEngine, where: string): 
     return Effect.never
   })
 
-/** A statement with its way there and back. */
+/** A statement with its delay each way. */
 const statement = <A, E, F>(
   simulation: Simulation,
   engine: SimulatedEngine,
@@ -59,8 +59,8 @@ const statement = <A, E, F>(
     else if (fault === "unavailable" || fault === "lost") giveUp()
     else {
       const there = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-      cancel = world.after(there + simulation.outLeft("hanging database"), process, () => {
-        if (simulation.isOut("database")) giveUp()
+      cancel = world.after(there + simulation.outages.leftOf("hanging database"), process, () => {
+        if (simulation.outages.isOut("database")) giveUp()
         else resume(effect(fault))
       })
     }
@@ -81,7 +81,8 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         Effect.map(
           inner.list(partition),
           (records): ReadonlyArray<CheckpointRecord> =>
-            // both stores forgetting the same at once is beyond the promise: nothing is left that could tell of the loss (rule 9)
+            // the promise does not cover both stores forgetting the same at once: nothing would be left that shows the
+            // loss (docs/architecture.md, rule 9)
             fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),
@@ -94,7 +95,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         )
         switch (fault) {
           case "hangs and is written late":
-            // whoever waited has given up by then, and may be dead
+            // its caller has given up by then, and may be dead
             simulation.world.after(simulation.draw.int(...lateMillis), undefined, () => void Effect.runSyncExit(saved))
             return Effect.never
           case "crash after":
@@ -123,7 +124,7 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
     transact: (move, effects) =>
       Effect.suspend(() => {
         const fault = simulation.faults.take("transact")
-        if (fault === "unavailable" || simulation.isOut("database")) {
+        if (fault === "unavailable" || simulation.outages.isOut("database")) {
           return Effect.andThen(
             wait(simulation, engine, statementTimeoutMillis),
             Effect.suspend(() => Effect.fail(unavailable("simulated: the database does not answer")))
@@ -131,7 +132,7 @@ export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cu
         }
         if (fault === "hangs") return Effect.never
         const usual = fault === "slow" ? simulation.draw.int(...slowMillis) : simulation.latency()
-        const commit = usual + simulation.outLeft("hanging database")
+        const commit = usual + simulation.outages.leftOf("hanging database")
         const last =
           fault === "effects fail"
             ? Effect.suspend(() => Effect.fail(new Error("simulated: an effect failed") as never))

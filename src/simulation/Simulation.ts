@@ -19,6 +19,7 @@ import { Faults } from "./Faults.ts"
 import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
+import { Outages } from "./Outages.ts"
 import { Prng } from "./Prng.ts"
 import type { Scenario } from "./Scenario.ts"
 import { SimulatedEngine } from "./SimulatedEngine.ts"
@@ -41,15 +42,6 @@ export interface SimulationOptions {
   readonly isTraced?: boolean
 }
 
-/** What can be away, or be there and not answer. */
-export type Outage = "log" | "database" | "hanging database"
-
-const noOutage: Record<Outage, number> = {
-  log: Number.NEGATIVE_INFINITY,
-  database: Number.NEGATIVE_INFINITY,
-  "hanging database": Number.NEGATIVE_INFINITY
-}
-
 /** How long a client waits before it asks again, milliseconds. */
 const firstRetryMillis = 60
 const lastRetryMillis = 5_000
@@ -61,6 +53,7 @@ export class Simulation {
   readonly world: World
   readonly marks = new Marks()
   readonly faults: Faults
+  readonly outages: Outages
   readonly truth: Truth
   readonly stores: {
     readonly journal: JournalMemory.JournalStore
@@ -76,7 +69,7 @@ export class Simulation {
   readonly operations: Array<Operation> = []
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
-  /** Draws of faults and steps. */
+  /** The random source of faults and steps. */
   readonly draw: Prng
   /** Frames that a step has taken from a log or changed, to be put back when healing. */
   readonly damaged = new Map<
@@ -87,8 +80,6 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
-  private readonly outages: Record<Outage, number> = { ...noOutage }
-  private readonly outagesBegan: Record<Outage, number> = { ...noOutage }
   private readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
@@ -103,6 +94,7 @@ export class Simulation {
       sliceOperations: Math.max(1, topology.sliceOperations),
       dragMicros: topology.dragMicros
     })
+    this.outages = new Outages(this.world)
     this.draw = new Prng(scenario.seed, "faults")
     this.latencies = new Prng(scenario.seed, "latencies")
     this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
@@ -139,29 +131,6 @@ export class Simulation {
   /** The time that a message takes, milliseconds. */
   latency = (): number => (20 + this.latencies.next() * this.scenario.topology.latencyMicros) / 1000
 
-  isOut(what: Outage): boolean {
-    return this.world.now < this.outages[what]
-  }
-
-  /** How long it is away already, milliseconds; 0 while it is there. */
-  outFor(what: Outage): number {
-    return this.isOut(what) ? this.world.now - this.outagesBegan[what] : 0
-  }
-
-  /** How long it will go on, milliseconds; 0 while it is there. */
-  outLeft(what: Outage): number {
-    return Math.max(0, this.outages[what] - this.world.now)
-  }
-
-  startOutage(of: Outage, millis: number): void {
-    if (!this.isOut(of)) this.outagesBegan[of] = this.world.now
-    this.outages[of] = Math.max(this.outages[of], this.world.now + millis)
-  }
-
-  endOutages(): void {
-    Object.assign(this.outages, noOutage)
-  }
-
   /** Bytes that a log holds now; an operator may raise it. */
   logBytes: number
 
@@ -195,7 +164,7 @@ export class Simulation {
     engine.process.pause()
   }
 
-  /** A process has ended: whoever waits for it sees the connection close. */
+  /** Ends a process's connections: callers that wait for it see them close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
     if (this.isHealed) restartLater(this)
@@ -388,7 +357,7 @@ export class Simulation {
     const { log } = this.server.of(partition)
     const last = JournalMemory.lastSequenceOf(log)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
-    // past the end, the server empties the stream and moves its last sequence
+    // with a sequence past the end, the server empties the stream and moves its last sequence
     const kept = log.frames.filter((frame) => frame.sequence >= below)
     log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
     log.frames = kept

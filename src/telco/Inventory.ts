@@ -1,12 +1,13 @@
 /**
- * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `Cursors`.
+ * Organizations' own numbers (docs/platform.md, 4.4): operators import them, look-ups and searches read them. Needs
+ * `SqlClient` and `Cursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../platform/Cursors.ts"
+import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
-/** Numbers in one request to add; a file is imported in as many as it takes. */
+/** Most numbers in one request. A larger file is imported in several requests. */
 export const maximumNumbers = 5_000
 
 /** The organization has no such number. */
@@ -38,7 +39,7 @@ export class Inventory extends Context.Service<
     readonly add: (organizationId: string, numbers: ReadonlyArray<string>) => Effect.Effect<number, SqlError.SqlError>
     readonly remove: (organizationId: string, tn: string) => Effect.Effect<void, NumberNotFound | SqlError.SqlError>
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
-    /** In ascending order. */
+    /** Lists numbers in ascending order. */
     readonly list: (
       organizationId: string,
       options: { readonly limit: number; readonly cursor: string | undefined }
@@ -49,7 +50,7 @@ export class Inventory extends Context.Service<
       },
       InvalidCursor | SqlError.SqlError
     >
-    /** A page in ascending order, and how many there are. */
+    /** Answers a page in ascending order, and how many numbers match. */
     readonly search: (
       organizationId: string,
       filter: InventoryFilter,

@@ -1,10 +1,11 @@
 /**
- * `sluice/webhook`: for those who receive webhooks, `verifyWebhook`; for those who send them, signing and patterns of event types.
- * None of it needs a server or a running Effect, or loads what delivers: that is `sluice/webhook/dispatcher`.
+ * `sluice/webhook`: `verifyWebhook` for receivers, signing and patterns of event types for senders. It needs no server
+ * and no running Effect, and does not load the dispatcher, which is `sluice/webhook/dispatcher`.
  */
-export { Event, encodeEvent } from "../events/event.ts"
 export {
+  Event,
   type EventPattern,
+  encodeEvent,
   InvalidPattern,
   type Matchable,
   matches,
@@ -12,7 +13,7 @@ export {
   maximumPatterns,
   parsePattern,
   parsePatterns
-} from "../events/patterns.ts"
+} from "../events/index.ts"
 export {
   type DeliveryToSign,
   defaultToleranceSeconds,
@@ -29,4 +30,4 @@ export {
   timestampHeader,
   verifyWebhook,
   WebhookVerificationError
-} from "./signature.ts"
+} from "./secret/signature.ts"

@@ -20,6 +20,8 @@ it(
         rounds: 3,
         seed: process.env.SLUICE_CHAOS_SEED ?? "three rounds",
         pauseMillis: freshnessMillis + 1_000,
+        // no round of so few has one
+        hangMillis: 1_000,
         checkpointMillis: 1_500,
         tell: (line) => void lines.push(line)
       })

@@ -34,6 +34,8 @@ export type ServerFault =
   /** SIGSTOP for longer than every timeout. */
   | { readonly _tag: "PauseNats" }
   | { readonly _tag: "KillPostgres" }
+  /** SIGSTOP for minutes: it refuses nothing and answers nothing, and what is in memory must go on. */
+  | { readonly _tag: "HangPostgres" }
 
 export interface Round {
   readonly process: ProcessFault
@@ -44,6 +46,11 @@ export interface Round {
 
 const processKinds = ["KillOwner", "PauseOwner", "ReplaceOwner"] as const
 const serverKinds = ["KillNats", "PauseNats", "KillPostgres"] as const
+
+/** One round in so many has a PostgreSQL that hangs, beginning with the tenth. */
+const hangEvery = 20
+const firstHang = 9
+
 const orders = ["process first", "server first", "together"] as const
 
 /** Kinds in random order, each once before any comes again. */
@@ -67,6 +74,7 @@ export const planOf = Effect.fnUntraced(function* (rounds: number) {
   )
   return processes.map((kind, index): Round => {
     const process = kind === "ReplaceOwner" ? { _tag: kind, ...replacements[index]! } : { _tag: kind }
+    if (index % hangEvery === firstHang) return { process, server: { _tag: "HangPostgres" }, order: "process first" }
     return { process, server: { _tag: servers[index]! }, order: order[index]! }
   })
 })

@@ -10,6 +10,7 @@ import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Audit, accountOf } from "./audit.ts"
 import { Callers } from "./callers.ts"
 import { Decisions } from "./decisions.ts"
+import { hangPostgres } from "./hang.ts"
 import { createTables, emptyAccount, firstAccount, secondAccount } from "./model.ts"
 import { Owners, patienceMillis } from "./owners.ts"
 import { describeRound, planOf, type Round, type ServerFault } from "./plan.ts"
@@ -23,6 +24,8 @@ export interface ChaosOptions {
   readonly seed: string
   /** How long what is stopped stays so. */
   readonly pauseMillis: number
+  /** How long a PostgreSQL that hangs does so. */
+  readonly hangMillis: number
   readonly checkpointMillis: number
   /** Told what happens, one line at a time. */
   readonly tell: (line: string) => void
@@ -145,7 +148,8 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
       const begunAt = yield* Clock.currentTimeMillis
       const before = callers.acknowledgedCount
       const { waitingAsks } = owners
-      yield* disturb(round, owners, servers, pauseMillis)
+      const hang = hangPostgres({ servers, owners, callers, violation, millis: options.hangMillis })
+      yield* disturb(round, owners, { ...servers, hang }, pauseMillis)
       yield* owners.served
       const millis = (yield* Clock.currentTimeMillis) - begunAt
       tell(
@@ -201,13 +205,14 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
   }).pipe(Effect.provide(layer))
 })
 
+interface Disturbed {
+  readonly nats: Server
+  readonly postgres: Server
+  readonly hang: Effect.Effect<void>
+}
+
 /** Both faults of a round, in its order; returns when both are over. */
-const disturb = (
-  round: Round,
-  owners: Owners,
-  servers: { readonly nats: Server; readonly postgres: Server },
-  pauseMillis: number
-) => {
+const disturb = (round: Round, owners: Owners, servers: Disturbed, pauseMillis: number) => {
   const process = owners.apply(round.process)
   const server = serverFault(round.server, servers, pauseMillis)
   switch (round.order) {
@@ -222,7 +227,7 @@ const disturb = (
 
 const serverFault = (
   fault: ServerFault,
-  { nats, postgres }: { readonly nats: Server; readonly postgres: Server },
+  { hang, nats, postgres }: Disturbed,
   pauseMillis: number
 ): Effect.Effect<void> => {
   switch (fault._tag) {
@@ -232,6 +237,8 @@ const serverFault = (
       return nats.pausedWhile(Effect.sleep(pauseMillis))
     case "KillPostgres":
       return postgres.kill
+    case "HangPostgres":
+      return hang
   }
 }
 

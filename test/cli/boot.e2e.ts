@@ -3,9 +3,9 @@
  * a first start on a named database makes of the demo organization.
  */
 import { createServer, type Server, type Socket } from "node:net"
-import { afterAll, beforeAll, it as declared, describe, expect, inject } from "vitest"
+import { afterAll, it as declared, describe, expect, inject } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { seedFiles, usNpa } from "./files.ts"
+import { usNpa } from "./files.ts"
 import { ok, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const it = declared.concurrent
@@ -192,20 +192,11 @@ describe("the command line", () => {
 })
 
 describe("a first start on a named database", () => {
-  let seeded = ""
-  beforeAll(async () => {
-    seeded = await database()
-    await ok(["ingest", ...(await seedFiles(await folder()))], {
-      DATABASE_URL: seeded,
-      SLUICE_DATA_DIR: await folder()
-    })
-  })
-
   const started = async (
     environment: Record<string, string>,
     use: (platform: Platform, url: string) => Promise<void>
   ) => {
-    const url = await database(seeded)
+    const url = await database("seeded")
     const platform = await startPlatform({ DATABASE_URL: url, NATS_URL: inject("natsUrl"), ...environment })
     try {
       await use(platform, url)
@@ -237,7 +228,7 @@ describe("a first start on a named database", () => {
   })
 
   it("loses no key of a start that fails once it was shown", async () => {
-    const url = await database(seeded)
+    const url = await database("seeded")
     const environment = { DATABASE_URL: url, NATS_URL: inject("natsUrl"), SLUICE_PORT: "0" }
     // Fails the commit, which is the last that can.
     await query(url, "create function fail() returns trigger language plpgsql as 'begin raise exception ''no''; end'")

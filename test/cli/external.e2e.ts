@@ -10,13 +10,12 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { type AdminContext, adminSection } from "./adminSection.ts"
-import { seedFiles } from "./files.ts"
 import { descendants, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const folder = useFolders()
 const adminKey = `adm_${"Ab1".repeat(10)}`
-/** In which a revocation must be in force everywhere (decisions, "Tenancy, keys, scopes"). */
+/** In which a revocation must be in force everywhere (docs/platform.md, 2.3). */
 const revocationMillis = 1_000
 
 let databaseUrl = ""
@@ -41,7 +40,7 @@ const runOf = async (platform: Platform): Promise<{ readonly adminUrl?: string }
 
 beforeAll(async () => {
   databaseUrl = await database()
-  otherDatabaseUrl = await database()
+  otherDatabaseUrl = await database("seeded")
   nowhere = await folder()
   const named = { DATABASE_URL: databaseUrl, NATS_URL: inject("natsUrl"), SLUICE_ADMIN_KEY: adminKey }
   const folders = [await folder(), await folder()]
@@ -50,10 +49,6 @@ beforeAll(async () => {
     if (start.status === "fulfilled") first = start.value
     else refused = start.reason
   }
-  await ok(["ingest", ...(await seedFiles(await folder()))], {
-    DATABASE_URL: otherDatabaseUrl,
-    SLUICE_DATA_DIR: nowhere
-  })
   second = await startPlatform({ DATABASE_URL: otherDatabaseUrl, NATS_URL: inject("natsUrl") })
 })
 

@@ -12,6 +12,7 @@ import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { zip } from "../directory/files/support.ts"
 import { usLines } from "../directory/support.ts"
+import { needing } from "../support/needs.ts"
 import { type Platform, sluice, start, startPlatform } from "../support/platform.ts"
 import { seedFiles, textOf, usNpa } from "./files.ts"
 import { ok, okJson, refusal, until, useDatabases, useFolders } from "./support.ts"
@@ -250,7 +251,7 @@ it("prints progress as lines where there is no terminal", async () => {
   expect(stderr).not.toMatch(/[\r[\]]/)
 })
 
-it("draws a bar on a terminal", async () => {
+it("draws a bar on a terminal", needing("script"), async () => {
   const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
   const command = `"${process.execPath}" "${main}" ingest "${seed[0]}"`
   // `script` gives the command a terminal, and copies what it writes there.

@@ -65,8 +65,7 @@ const us = usLines(usNpa)
 beforeAll(async () => {
   folder = await newFolder()
   seed = await seedFiles(folder)
-  const url = await database()
-  await ok(["ingest", ...seed], { DATABASE_URL: url, SLUICE_DATA_DIR: await newFolder() })
+  const url = await database("seeded")
   platform = await startPlatform({
     DATABASE_URL: url,
     NATS_URL: inject("natsUrl"),

@@ -3,7 +3,6 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { seedFiles } from "./files.ts"
 import { ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
@@ -15,9 +14,8 @@ let platform: Platform
 let environment: Record<string, string> = {}
 
 beforeAll(async () => {
-  databaseUrl = await database()
+  databaseUrl = await database("seeded")
   folder = await newFolder()
-  await ok(["ingest", ...(await seedFiles(await newFolder()))], { DATABASE_URL: databaseUrl, SLUICE_DATA_DIR: folder })
   platform = await startPlatform(
     {
       DATABASE_URL: databaseUrl,

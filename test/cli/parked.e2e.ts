@@ -10,7 +10,7 @@ let platform: Platform
 let at: Readonly<Record<string, string>>
 
 beforeAll(async () => {
-  databaseUrl = await database()
+  databaseUrl = await database("seeded")
   platform = await startPlatform({
     DATABASE_URL: databaseUrl,
     NATS_URL: inject("natsUrl"),

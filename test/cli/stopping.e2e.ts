@@ -5,19 +5,13 @@
 import { connect, type Socket } from "node:net"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, startPlatform } from "../support/platform.ts"
-import { seedFiles } from "./files.ts"
-import { ok, until, useDatabases, useFolders } from "./support.ts"
+import { until, useDatabases } from "./support.ts"
 
 const database = useDatabases()
-const newFolder = useFolders()
 let platform: Platform
 
 beforeAll(async () => {
-  const url = await database()
-  await ok(["ingest", ...(await seedFiles(await newFolder()))], {
-    DATABASE_URL: url,
-    SLUICE_DATA_DIR: await newFolder()
-  })
+  const url = await database("seeded")
   platform = await startPlatform({ DATABASE_URL: url, NATS_URL: inject("natsUrl") })
 })
 

@@ -15,6 +15,7 @@ import { afterAll, expect, inject } from "vitest"
 import { isAlive, lookAt, type ProcessInfo } from "../../src/embedded/processes.ts"
 import { urlOf } from "../support/database.ts"
 import { type Finished, sluice } from "../support/platform.ts"
+import { type Template, templateDatabase } from "../support/templates.ts"
 
 const run = promisify(execFile)
 
@@ -35,16 +36,17 @@ export const query = async <Row extends object>(url: string, sql: string, values
   }
 }
 
-/** Makes databases on the run's server; they go when the file has ended. */
-export const useDatabases = (): ((template?: string) => Promise<string>) => {
+/** Makes databases on the run's server, empty ones or copies of a template or of the database at a URL; they go when the file has ended. */
+export const useDatabases = (): ((from?: Template | URL) => Promise<string>) => {
   const made: Array<string> = []
   afterAll(async () => {
     for (const name of made) await query(inject("postgresUrl"), `drop database if exists "${name}" with (force)`)
   })
-  return async (template) => {
+  return async (from) => {
     const name = `test_${randomUUID().replaceAll("-", "")}`
-    const from = template === undefined ? "template0" : new URL(template).pathname.slice(1)
-    await query(inject("postgresUrl"), `create database "${name}" template "${from}"`)
+    const template =
+      from === undefined ? "template0" : from instanceof URL ? from.pathname.slice(1) : await templateDatabase(from)
+    await query(inject("postgresUrl"), `create database "${name}" template "${template}"`)
     made.push(name)
     return urlOf(name)
   }

@@ -7,8 +7,7 @@ import { join } from "node:path"
 import { beforeAll, describe, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { askAt } from "../webhooks/platform.ts"
-import { seedFiles } from "./files.ts"
-import { ok, refusal, until, useDatabases, useFolders } from "./support.ts"
+import { refusal, until, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const folder = useFolders()
@@ -79,14 +78,13 @@ describe("serve with a named database", () => {
   let named: Record<string, string> = {}
 
   beforeAll(async () => {
-    const url = await database()
+    const url = await database("seeded")
     named = {
       DATABASE_URL: url,
       NATS_URL: inject("natsUrl"),
       SLUICE_PORT: "0",
       SLUICE_DEMO_KEY: `sk_live_${"Ab1".repeat(8)}`
     }
-    await ok(["ingest", ...(await seedFiles(await folder()))], { DATABASE_URL: url, SLUICE_DATA_DIR: await folder() })
   })
 
   const refused = async (environment: Record<string, string>) =>

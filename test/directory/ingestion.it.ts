@@ -1,4 +1,4 @@
-/** Ingestion on a real database (decisions, "Number directory"): what files change, what is refused, and the history. */
+/** Ingestion on a real database (docs/directory.md, 6): what files change, what is refused, and the history. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"

@@ -4,7 +4,7 @@ import { InvalidRecord, make } from "../../src/directory/IndexBuilder.ts"
 import * as rules from "../../src/directory/rules.ts"
 import { code, indexOf, listed, type Records, reported } from "./records.ts"
 
-/** Each line of the decisions, "Number directory", that can be told from an index alone; the names quote the lines. */
+/** The rules of docs/directory.md, 1 to 3, that an index alone can show; each test's name says its rule. */
 
 const carrier = (records: Records, ocn: string) => Result.getOrThrow(rules.carrierByOcn(indexOf(records), ocn))
 const areaCode = (records: Records, npa: string, query: rules.AreaCodeQuery = {}) =>

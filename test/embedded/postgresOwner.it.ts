@@ -5,10 +5,11 @@
 import { execFile } from "node:child_process"
 import { chmod, chown, lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { handOver } from "../../src/embedded/postgresUser.ts"
-import { folderOf, isRoot, ordinaryUser, processesIn, query, startPlatform, temporaryFolder } from "./support.ts"
+import { needing } from "../support/needs.ts"
+import { folderOf, ordinaryUser, processesIn, query, startPlatform, temporaryFolder } from "./support.ts"
 
 const nobody = { uid: 65_534, gid: 65_534 }
 
@@ -51,7 +52,7 @@ const expectOutOfReach = Effect.fnUntraced(function* (path: string) {
 })
 
 // Who is not root has one user id, and nothing to divide.
-if (isRoot) {
+describe("of root", needing("root"), () => {
   it.live("another program of nobody reaches neither the files nor the process, at every start of the folder", () =>
     Effect.gen(function* () {
       const path = join(yield* temporaryFolder(), "data")
@@ -127,4 +128,4 @@ if (isRoot) {
       yield* platform.stop
     })
   )
-}
+})

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "@effect/vitest"
 import { jetstream, jetstreamManager } from "@nats-io/jetstream"
 import { Effect, Exit, Fiber, Redacted, Stream, SubscriptionRef } from "effect"
-import { LOG_MAX_BYTES } from "../../src/embedded/boundedLog.ts"
+import { logMaxBytes } from "../../src/embedded/boundedLog.ts"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { type EmbeddedOptions, startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
 import { freePort } from "../../src/embedded/ports.ts"
@@ -380,13 +380,13 @@ it.live("write logs that do not grow without end", () =>
     const path = yield* usedFolder
     const log = join(path, "logs", "postgres.log")
     yield* openDataFolder(path)
-    yield* Effect.promise(() => writeFile(log, "x".repeat(LOG_MAX_BYTES + 1)))
+    yield* Effect.promise(() => writeFile(log, "x".repeat(logMaxBytes + 1)))
     const { postgres } = yield* start(path, onlyPostgres)
     yield* eventually(
       Effect.promise(() => stat(log)),
-      ({ size }) => size < LOG_MAX_BYTES
+      ({ size }) => size < logMaxBytes
     )
-    expect((yield* Effect.promise(() => stat(`${log}.1`))).size).toBeGreaterThan(LOG_MAX_BYTES)
+    expect((yield* Effect.promise(() => stat(`${log}.1`))).size).toBeGreaterThan(logMaxBytes)
     // The server goes on writing to the emptied file.
     yield* query(postgres!.url, "do $$ begin raise log 'after the turn'; end $$")
     yield* eventually(

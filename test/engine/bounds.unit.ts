@@ -60,6 +60,29 @@ describe("a state near its bound", () => {
       expect((yield* engine.state(Counter, target)).notes).toEqual(["a", "b", "c"])
     })
   )
+
+  it.effect(
+    "given one that grows by more than its facts, then it is measured at the next checkpoint, and grows no more",
+    () =>
+      Effect.gen(function* () {
+        const Grower = Actor.make<number, number, { text: string }>({
+          kind: "grower",
+          command: Schema.Number,
+          fact: Schema.Number,
+          state: Schema.Struct({ text: Schema.String }),
+          initial: () => ({ text: "" }),
+          decide: (_, length) => Actor.decided({ facts: [length], reply: undefined }),
+          evolve: (_, length) => ({ text: "x".repeat(length) })
+        })
+        const { engine } = yield* serving(makeDeployment(), { actors: [Grower], config: { checkpointMillis: 1_000 } })
+        const grow = (length: number) => Effect.map(Effect.result(engine.ask(Grower, target, length)), tagOf)
+        expect(yield* grow(100_000)).toBe("Success")
+        yield* TestClock.adjust(2_000)
+        yield* TestClock.adjust(2_000)
+        expect(yield* grow(100_001)).toBe("StateTooLarge")
+        expect(yield* grow(10)).toBe("Success")
+      })
+  )
 })
 
 /** Names as many others as it is told, and those it reads. */

@@ -1,4 +1,7 @@
-/** The engine as an embedder sees it: asks, lanes (rule 15), states, inspection, refusals, asks from other processes, metrics. */
+/**
+ * The engine as an embedder sees it: asks, lanes (docs/architecture.md, rule 15), states, inspection, refusals, asks
+ * from other processes, metrics.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"

@@ -49,8 +49,11 @@ const withParked = Effect.gen(function* () {
   return { engine, done, broken }
 })
 
+/** Of this reactor: other tests of the process have theirs. */
 const gauge = Effect.map(Metric.snapshot, (metrics) => {
-  const found = metrics.find(({ id }) => id === "sluice_parked_records")
+  const found = metrics.find(
+    ({ attributes, id }) => id === "sluice_parked_records" && attributes?.reactor === "recorder"
+  )
   return (found?.state as { readonly value: number } | undefined)?.value
 })
 

@@ -133,6 +133,78 @@ describe("rule 17, facts that a program cannot fold", () => {
         expect(yield* engine.ask(Counter, { organization: "sick" }, { _tag: "Get" })).toBe(0)
       })
   )
+
+  it.effect("facts of one decision that are sound only together are no reason, whenever they are folded", () =>
+    Effect.gen(function* () {
+      const Balanced = Schema.Struct({ debit: Schema.Number, credit: Schema.Number }).check(
+        Schema.makeFilter(({ credit, debit }) => debit === credit)
+      )
+      const Ledger = Actor.make<number, { debit: number; credit: number }, typeof Balanced.Type, number>({
+        kind: "ledger",
+        command: Schema.Number,
+        fact: Schema.Struct({ debit: Schema.Number, credit: Schema.Number }),
+        state: Balanced,
+        initial: () => ({ debit: 0, credit: 0 }),
+        decide: (state, amount) =>
+          Actor.decided({
+            facts: [
+              { debit: amount, credit: 0 },
+              { debit: 0, credit: amount }
+            ],
+            reply: state.debit + amount
+          }),
+        evolve: (state, { credit, debit }) => ({ debit: state.debit + debit, credit: state.credit + credit })
+      })
+      const deployment = makeDeployment()
+      const fine = tally()
+      const broken = tally({ evolve: (_, amount) => (amount === poisoned ? boom() : { sum: amount, at: null }) })
+      const first = yield* serving(deployment, { actors: [Ledger, fine], config: { checkpointFrames: 1_000_000 } })
+      expect(yield* first.engine.ask(Ledger, { organization: "well" }, 5)).toBe(5)
+      // where something else of the organization is broken, it is folded once more with care
+      expect(yield* first.engine.ask(Ledger, { organization: "sick" }, 5)).toBe(5)
+      yield* first.engine.ask(fine, { organization: "sick" }, poisoned)
+      expect(yield* first.engine.ask(Ledger, { organization: "sick" }, 2)).toBe(7)
+      yield* first.stop
+      deployment.checkpoints.of(0).records = []
+      deployment.checkpoints.of(0).rows.clear()
+      const second = yield* serving(deployment, { actors: [Ledger, broken] })
+      expect(yield* second.engine.ask(Ledger, { organization: "well" }, 1)).toBe(6)
+      expect(yield* Effect.flip(second.engine.ask(Ledger, { organization: "sick" }, 1))).toMatchObject({
+        reason: expect.stringContaining("tally")
+      })
+      yield* second.stop
+      const third = yield* serving(deployment, { actors: [Ledger, fine] })
+      expect(yield* third.engine.ask(Ledger, { organization: "sick" }, 1)).toBe(8)
+    })
+  )
+
+  it.effect("of many organizations cost one more reading of the log, not one for each of them", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const names = Array.from({ length: 60 }, (_, n) => `sick_${n}`)
+      const recorder = tally()
+      const first = yield* serving(deployment, { actors: [recorder], config: { checkpointFrames: 1_000_000 } })
+      yield* first.engine.ask(recorder, { organization: "well" }, 7)
+      yield* Effect.forEach(names, (organization) => first.engine.ask(recorder, { organization }, poisoned), {
+        concurrency: "unbounded"
+      })
+      yield* first.stop
+      deployment.checkpoints.of(0).records = []
+      deployment.checkpoints.of(0).rows.clear()
+      let folded = 0
+      const broken = tally({
+        evolve: (state, amount) => {
+          if (amount === 7) folded++
+          return amount === poisoned ? boom() : { ...state, sum: state.sum + amount }
+        }
+      })
+      const { engine } = yield* serving(deployment, { actors: [broken] })
+      expect(yield* engine.ask(broken, { organization: "well" }, 0)).toBe(7)
+      for (const organization of names)
+        expect(yield* Effect.flip(engine.ask(broken, { organization }, 1))).toMatchObject({ _tag: "Quarantined" })
+      expect(folded).toBe(2)
+    })
+  )
 })
 
 const rows: ReadonlyArray<readonly [string, Partial<Options>]> = [

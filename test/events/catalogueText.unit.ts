@@ -1,8 +1,8 @@
 /** The catalogue in the documentation is the catalogue in the code: every type, field and example, and nothing else. */
 import { describe, expect, it } from "vitest"
+import { openApiText } from "../../src/api/generate.ts"
 import { catalogueText } from "../../src/events/catalogueText.ts"
 import { type CataloguedType, catalogue, checkData, namedTypes } from "../../src/events/index.ts"
-import { openApiText } from "../../src/http/generate.ts"
 
 const sections = new Map(
   catalogueText()

@@ -8,6 +8,12 @@ import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer, Logger, Metric, Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
+import { docsPage } from "../../src/api/docs.ts"
+import { SluiceApi } from "../../src/api/SluiceApi.ts"
+import { layerSystem } from "../../src/api/system.ts"
+import { layerMatching } from "../../src/app/dispatch.ts"
+import { actors, lanes, projections } from "../../src/app/engine.ts"
+import { layerServices, layerStores } from "../../src/app/layers.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
 import * as Engine from "../../src/engine/Engine.ts"
@@ -17,14 +23,10 @@ import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
 import { EventStreams } from "../../src/events/EventStreams.ts"
 import { layerEvents } from "../../src/events/http.ts"
-import { SluiceApi } from "../../src/http/api.ts"
-import { middleware, middlewareMarkOf } from "../../src/http/fast/marks.ts"
+import { grantsAccess, middleware, middlewareMarkOf } from "../../src/http/fast/marks.ts"
 import { layerServer } from "../../src/http/server.ts"
-import { layerSystem } from "../../src/http/system.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
-import { layerMatching } from "../../src/platform/dispatch.ts"
-import { actors, lanes, projections } from "../../src/platform/engine.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
@@ -34,14 +36,13 @@ import {
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
-import { layerServices, layerStores } from "../../src/platform.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { layerTelco } from "../../src/telco/http.ts"
-import { DispatchFeed } from "../../src/webhooks/DispatchFeed.ts"
-import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http.ts"
-import { ReplaySignal } from "../../src/webhooks/replaying.ts"
-import { parseSecretsKeys } from "../../src/webhooks/secretsKeys.ts"
-import { WebhookSecrets } from "../../src/webhooks/WebhookSecrets.ts"
+import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http/handlers.ts"
+import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
+import { parseSecretsKeys } from "../../src/webhooks/secret/secretsKeys.ts"
+import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
 import { code, listed } from "../directory/records.ts"
 import { makeDatabase } from "../support/database.ts"
 
@@ -146,10 +147,10 @@ const directoryRecords = (company: string) => ({
 const accessMarkOf = (access: object) => {
   const mark = middlewareMarkOf(access)
   if (mark?._tag !== "Access") throw new Error("the access is none for the fast lane")
-  return mark
+  return mark.access
 }
 
-/** Marks an access anew, with what the fault makes of it; the ordinary way is left as it is. */
+/** Marks an access anew, with what the fault makes of it; the general path is left as it is. */
 const planted = <Access extends object>(
   access: Access,
   { counts = 1, forgetsServices = false }: Fault,
@@ -157,15 +158,18 @@ const planted = <Access extends object>(
   anyone: ReturnType<ReturnType<typeof accessMarkOf>["principalOf"]>
 ) => {
   const mark = accessMarkOf(access)
-  return middleware(access, {
-    ...mark,
-    principalOf: (endpoint) => (forgetsServices ? anyone : mark.principalOf(endpoint)),
-    take: (principal) => {
-      counter.taken++
-      for (let extra = 1; extra < counts; extra++) mark.take(principal)
-      return mark.take(principal)
-    }
-  })
+  return middleware(
+    access,
+    grantsAccess({
+      ...mark,
+      principalOf: (endpoint) => (forgetsServices ? anyone : mark.principalOf(endpoint)),
+      take: (principal) => {
+        counter.taken++
+        for (let extra = 1; extra < counts; extra++) mark.take(principal)
+        return mark.take(principal)
+      }
+    })
+  )
 }
 
 const countedIn = (registry: Map<string, unknown>): Readonly<Record<string, number>> => {
@@ -245,14 +249,8 @@ const listen = async (
   const { run, services } = shared
   const counter = { taken: 0 }
   const registry = new Map<string, never>()
-  const layer = layerServer(SluiceApi, {
-    host: "127.0.0.1",
-    port: 0,
-    maxBodyBytes,
-    accessLog: false,
-    failureLog: false,
-    fastLane
-  }).pipe(
+  const options = { host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false, failureLog: false, fastLane }
+  const layer = layerServer(SluiceApi, options, [docsPage(SluiceApi)]).pipe(
     Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerWebhooks, layerSystem("anybody"))),
     Layer.provide(await accessesOf(shared, fault, counter)),
     Layer.provide(EventStreams.layer),

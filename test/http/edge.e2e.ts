@@ -18,9 +18,8 @@ let platform: Platform
 let seed: ReadonlyArray<string> = []
 
 beforeAll(async () => {
-  const url = await database()
+  const url = await database("seeded")
   seed = await seedFiles(await newFolder())
-  await ok(["ingest", ...seed], { DATABASE_URL: url, SLUICE_DATA_DIR: await newFolder() })
   platform = await startPlatform({
     DATABASE_URL: url,
     NATS_URL: inject("natsUrl"),

@@ -2,10 +2,10 @@
 import { Context, Metric, Schema } from "effect"
 import { HttpApiEndpoint } from "effect/http-api"
 import { describe, expect, it } from "vitest"
+import { RecentlyUsed } from "../../src/common/RecentlyUsed.ts"
 import { Targets } from "../../src/http/fast/Targets.ts"
 import { integerParameter } from "../../src/http/parameters.ts"
 import { RequestMeter } from "../../src/http/RequestMeter.ts"
-import { RecentlyUsed } from "../../src/RecentlyUsed.ts"
 
 describe("targets", () => {
   const endpoint = HttpApiEndpoint.get("thing", "/things/:id", {

@@ -1,7 +1,7 @@
 /**
  * The platform under test: the real command line on the run's PostgreSQL and NATS, each behind a proxy that a test can
  * cut, with the admin API on, and where it is observed with the access log and an OTLP collector, which switch the fast lane
- * off. Started once for the whole file, because a first start ingests the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
+ * off. Started once for the whole file, on a copy of a database that holds the bundled data. Every key that is made is remembered, so that the last test can look for all of them.
  */
 import { randomBytes } from "node:crypto"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
@@ -9,8 +9,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject } from "vitest"
-import { makeDatabase, urlOf } from "../support/database.ts"
+import { urlOf } from "../support/database.ts"
 import { type Finished, type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { makeCopy } from "../support/templates.ts"
 import { type Collector, startCollector } from "./collector.ts"
 import { hangMillis } from "./exchange.ts"
 import { proxyOf, type TcpProxy, through } from "./proxy.ts"
@@ -48,7 +49,7 @@ export interface TestPlatform {
   readonly database: TcpProxy
   readonly nats: TcpProxy
   readonly collector: Collector
-  /** Whether requests are logged and traced, and so all go the ordinary way. */
+  /** Whether requests are logged and traced, and so all take the general path. */
   readonly isObserved: boolean
   readonly process: Platform
   /** The organization of every key made here, plan `team`. */
@@ -69,7 +70,7 @@ export interface TestPlatform {
   readonly stop: () => Promise<Finished>
 }
 
-/** Requests, and checks what decisions ("Status codes and bodies") asks of every response. */
+/** Requests, and checks what docs/platform.md, 1.3 asks of every response. */
 export const request = async (url: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(hangMillis), redirect: "manual", ...init })
   const text = await response.text()
@@ -92,7 +93,7 @@ const passwordOf = (url: string): ReadonlyArray<string> => {
 const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>): Promise<TestPlatform> => {
   const scope = Scope.makeUnsafe()
   cleanup.push(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  const databaseUrl = urlOf((await Effect.runPromise(makeDatabase.pipe(Scope.provide(scope)))).name)
+  const databaseUrl = urlOf((await Effect.runPromise(makeCopy("bundled").pipe(Scope.provide(scope)))).name)
   const natsUrl = inject("natsUrl")
   const database = await proxyOf(databaseUrl)
   cleanup.push(database.close)

@@ -1,7 +1,7 @@
 /**
- * The platform's request rate as its users meet it (platform-api.md, "Platform request rate"; decisions, the same heading): over
- * HTTP on the whole platform, with the commands by which an operator sets plans and limits. NATS is behind a proxy, so that it can
- * fall silent. What has to happen within one clock minute is done again where a minute ended meanwhile.
+ * The platform's request rate as its users meet it (docs/platform.md, 3.1): over HTTP on the whole platform, with the
+ * commands by which an operator sets plans and limits. NATS is behind a proxy, so that it can fall silent. What has to
+ * happen within one clock minute is done again where a minute ended meanwhile.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -10,8 +10,9 @@ import { promisify } from "node:util"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { ok, okJson, refusal, until, useFolders } from "../cli/support.ts"
-import { makeDatabase, urlOf } from "../support/database.ts"
+import { urlOf } from "../support/database.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { makeCopy } from "../support/templates.ts"
 import { adminUrlOf, request } from "./harness.ts"
 import { proxyOf, type TcpProxy, through } from "./proxy.ts"
 
@@ -28,7 +29,7 @@ let platform: Platform
 let adminUrl = ""
 
 beforeAll(async () => {
-  const { name } = await Effect.runPromise(makeDatabase.pipe(Scope.provide(scope)))
+  const { name } = await Effect.runPromise(makeCopy("bundled").pipe(Scope.provide(scope)))
   nats = await proxyOf(inject("natsUrl"))
   environment = {
     DATABASE_URL: urlOf(name),

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { isOldNats, NATS_MINIMUM, natsVersion } from "../../src/nats/version.ts"
+import { isOldNats, natsMinimum, natsVersion } from "../../src/nats/version.ts"
 
 it.each([
   ["v2.14.0", "2.14.0"],
@@ -14,7 +14,7 @@ it.each([
 })
 
 it.each([
-  [NATS_MINIMUM, false],
+  [natsMinimum, false],
   ["2.12.2", true],
   ["2.12.10", false],
   ["2.9.10", true],

@@ -1,7 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { makeCursors, pageOf } from "../../src/platform/Cursors.ts"
-import { keyDigest, randomText } from "../../src/platform/identifiers.ts"
+import { keyDigest, randomText } from "../../src/common/identifiers.ts"
+import { makeCursors, pageOf } from "../../src/http/PageCursors.ts"
 import { givenKey } from "../../src/platform/layerAccess.ts"
 import { grants } from "../../src/platform/model.ts"
 

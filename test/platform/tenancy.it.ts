@@ -1,11 +1,11 @@
-/** Organizations and API keys in PostgreSQL (decisions, "Tenancy, keys, scopes"). */
+/** Organizations and API keys in PostgreSQL (docs/platform.md, 2). */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { keyDigest } from "../../src/common/identifiers.ts"
+import { idempotentRequest } from "../../src/http/idempotency.ts"
 import { ApiKeys, keysChannel } from "../../src/platform/ApiKeys.ts"
-import { idempotentRequest } from "../../src/platform/idempotency.ts"
-import { keyDigest } from "../../src/platform/identifiers.ts"
 import { Organizations, type Page } from "../../src/platform/Organizations.ts"
 import { Notifications } from "../../src/postgres/Notifications.ts"
 import { dump, makeKey, makeOrganization, platformDatabase } from "./support.ts"

@@ -29,19 +29,25 @@ export const urlOf = (database: string): string => {
   return url.toString()
 }
 
-/** Makes a database and drops it with the scope. */
-export const makeDatabase: Effect.Effect<
+export type MakeDatabase = Effect.Effect<
   { readonly name: string; readonly url: Redacted.Redacted<string> },
   SqlError.SqlError | PostgresUrlInvalid,
   Scope.Scope
-> = Effect.gen(function* () {
-  const admin = yield* PgClient.make({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })
-  const name = `test_${randomUUID().replaceAll("-", "")}`
-  yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(name)} TEMPLATE template0`, () =>
-    Effect.ignore(admin`DROP DATABASE IF EXISTS ${admin(name)} WITH (FORCE)`, { log: "Warn" })
-  )
-  return { name, url: Redacted.make(urlOf(name)) }
-}).pipe(Effect.provide(Reactivity.layer))
+>
+
+/** Makes a copy of a database and drops it with the scope. */
+export const makeDatabaseFrom = (template: string): MakeDatabase =>
+  Effect.gen(function* () {
+    const admin = yield* PgClient.make({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })
+    const name = `test_${randomUUID().replaceAll("-", "")}`
+    yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(template)}`, () =>
+      Effect.ignore(admin`DROP DATABASE IF EXISTS ${admin(name)} WITH (FORCE)`, { log: "Warn" })
+    )
+    return { name, url: Redacted.make(urlOf(name)) }
+  }).pipe(Effect.provide(Reactivity.layer))
+
+/** Makes an empty database and drops it with the scope. */
+export const makeDatabase: MakeDatabase = makeDatabaseFrom("template0")
 
 /** A fresh database and a client on it. */
 export const freshDatabase = (

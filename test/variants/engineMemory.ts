@@ -4,6 +4,30 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engineMemory: ReadonlyArray<Variant> = [
   {
+    name: "engine: timers leave nothing to others",
+    file: src("core/Drain"),
+    find: "const timersMay = signals.isReady || mailbox.hasRunnable ? timersShare : 1",
+    replace: "const timersMay = 1",
+    sentence: "commands wait behind a herd of due timers for dozens of frames",
+    finders: [unit("shares")]
+  },
+  {
+    name: "engine: a command at which a drain breaks is forgotten",
+    file: src("core/Drain"),
+    find: "          this.putBack(inHand)",
+    replace: "",
+    sentence: "a caller whose command breaks the core never gets an answer",
+    finders: [unit("drain")]
+  },
+  {
+    name: "engine: a state that outgrew its facts is never measured",
+    file: src("core/rows"),
+    find: "cell.bytes = Math.max(cell.bytes, Buffer.byteLength(text))",
+    replace: "cell.bytes += 0",
+    sentence: "a small fact that makes a large state is taken again and again",
+    finders: [unit("bounds")]
+  },
+  {
     name: "engine: a replay asks nobody for room",
     file: src("core/replay"),
     find: "        memory.admitsActor()\n",
@@ -208,8 +232,8 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: an actor that is over loses its timer",
     file: src("core/rows"),
-    find: "state: never && isOver(actor, state) ? null",
-    replace: "state: isOver(actor, state) ? null",
+    find: "text = never && isOver(actor, state) ? null",
+    replace: "text = isOver(actor, state) ? null",
     sentence: "an alarm of an actor that looks unused does not ring after a restart",
     finders: [unit("rules"), simulation]
   },

@@ -4,6 +4,14 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engineReactors: ReadonlyArray<Variant> = [
   {
+    name: "engine: a cursor in memory moves without compare",
+    file: src("memory/CursorsMemory"),
+    find: "if (!samePlace(found, move.from)) {",
+    replace: "if (found === undefined) {",
+    sentence: "a reactor of a deposed owner does its effects a second time",
+    finders: [{ kind: "unit", files: ["test/engine/contracts.unit.ts"] }, simulation]
+  },
+  {
     name: "engine: a frame that does not fit a batch is skipped",
     file: src("shell/reacting"),
     find: "> maximumBatchRecords) break",

@@ -18,7 +18,7 @@ const named = (name: string): Replacement => {
 
 const replacement = (more: Partial<Replacement>): Replacement => ({
   name: "a variant",
-  file: "src/webhooks/pace.ts",
+  file: "src/webhooks/dispatcher/pace.ts",
   find: "export const firstLimit = 4",
   replace: "export const firstLimit = 5",
   ...more
@@ -69,7 +69,11 @@ describe("a replacement that does not fit", () => {
 
   it.each([
     ["by a simulator", deliveries, "export const firstLimit = 40"],
-    ["by a test's loader", { kind: "unit", files: ["test/webhooks/pace.unit.ts"] } satisfies Finder, "export const"]
+    [
+      "by a test's loader",
+      { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] } satisfies Finder,
+      "export const"
+    ]
   ])("stops the child, and counts as nobody's finding: %s", async (_name, finder, find) => {
     const { finding } = await tryFinder(finder, replacement({ find }), 5)
     expect(finding._tag).toBe("Unusable")
@@ -78,7 +82,10 @@ describe("a replacement that does not fit", () => {
 
   it("that is no program is nobody's finding either", async () => {
     const broken = replacement({ replace: "export const firstLimit = (" })
-    for (const finder of [deliveries, { kind: "unit", files: ["test/webhooks/pace.unit.ts"] } satisfies Finder])
+    for (const finder of [
+      deliveries,
+      { kind: "unit", files: ["test/webhooks/dispatcher/pace.unit.ts"] } satisfies Finder
+    ])
       expect((await tryFinder(finder, broken, 5)).finding._tag).toBe("Unusable")
   })
 })

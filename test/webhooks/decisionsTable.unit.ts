@@ -1,6 +1,6 @@
 /**
- * The table of everything that the decisions say under "Telco" and "Events and webhooks": its lines in their order, each in its words, with the
- * tests that hold the platform to it. A test that is renamed or taken away leaves its line uncovered, which fails here.
+ * A table of the promises of telco, events and webhooks (docs/platform.md, 4 to 7), each with the tests that hold the
+ * platform to it. A test that is renamed or taken away leaves its line uncovered, which fails here.
  */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
@@ -71,30 +71,30 @@ const eventLines: ReadonlyArray<Line> = [
   [
     "at most 50 per organization",
     [lines, "at most 50 per organization"],
-    ["webhooks/endpointRules.unit.ts", "At most 50"]
+    ["webhooks/endpoint/endpointRules.unit.ts", "At most 50"]
   ],
   [
     "a delivery is one event for one endpoint: a first attempt and at most 5 retries",
     [lines, "a first attempt and at most 5 retries"],
-    ["webhooks/schedule.unit.ts", "A first attempt and at most 5 retries"]
+    ["webhooks/delivery/schedule.unit.ts", "A first attempt and at most 5 retries"]
   ],
   [
     "success: any 2xx within 15 s",
-    ["webhooks/schedule.unit.ts", "Success: any 2xx; everything else fails"],
-    ["webhooks/schedule.unit.ts", "the status is 0 without an answer, also after the 15 s"],
+    ["webhooks/delivery/schedule.unit.ts", "Success: any 2xx; everything else fails"],
+    ["webhooks/delivery/schedule.unit.ts", "the status is 0 without an answer, also after the 15 s"],
     [lines, "fails without an answer in time"]
   ],
   ["redirects are not followed and fail", [lines, "redirects are not followed and fail"]],
   [
     "delays 5 s, 30 s, 2 min, 15 min, 1 h, each with 0..20 % jitter",
-    ["webhooks/schedule.unit.ts", "after attempt %d the next one is due in %d ms, 0..20 % more by jitter"]
+    ["webhooks/delivery/schedule.unit.ts", "after attempt %d the next one is due in %d ms, 0..20 % more by jitter"]
   ],
   [
     "the later of it and Retry-After (429, 503; up to 1 h)",
-    ["webhooks/schedule.unit.ts", "The later of the delay and Retry-After (429, 503; up to 1 h)"],
+    ["webhooks/delivery/schedule.unit.ts", "The later of the delay and Retry-After (429, 503; up to 1 h)"],
     [lines, "the later of the delay and Retry-After (429, 503)"]
   ],
-  ["all configurable", ["webhooks/schedule.unit.ts", "All configurable"]],
+  ["all configurable", ["webhooks/delivery/schedule.unit.ts", "All configurable"]],
   [
     "timestamp and signature are made anew for each attempt, in Unix seconds",
     [lines, "a first attempt and at most 5 retries; timestamp and signature are made anew for each attempt"]
@@ -102,16 +102,16 @@ const eventLines: ReadonlyArray<Line> = [
   [
     "the HMAC key is the whole secret string, whsec_ included",
     [
-      "webhooks/signature.unit.ts",
+      "webhooks/secret/signature.unit.ts",
       "is HMAC-SHA256, hexadecimal, of <timestamp>.<raw body>, keyed with the whole secret"
     ],
-    ["webhooks/signature.unit.ts", "refuses a key that is only part of the secret"]
+    ["webhooks/secret/signature.unit.ts", "refuses a key that is only part of the secret"]
   ],
   [
     "at least once, same eventId, no order promised",
     [kills, "delivers every answered event at least once"],
     [
-      "webhooks/dispatchRestart.it.ts",
+      "webhooks/dispatcher/dispatchRestart.it.ts",
       "that dies between the answer and its record has the delivery attempted again, once"
     ]
   ],
@@ -125,7 +125,7 @@ const eventLines: ReadonlyArray<Line> = [
   ],
   [
     "5 emits platform.webhook.failing, 10 makes the endpoint Paused, emits platform.webhook.paused",
-    ["webhooks/endpointRules.unit.ts", "5 emits platform.webhook.failing, 10 makes the endpoint Paused"],
+    ["webhooks/endpoint/endpointRules.unit.ts", "5 emits platform.webhook.failing, 10 makes the endpoint Paused"],
     [states, "Paused, automatic, after 10 consecutive delivery failures"]
   ],
   ["410 Gone pauses at once", [lines, "410 Gone pauses at once"]],
@@ -142,25 +142,31 @@ const eventLines: ReadonlyArray<Line> = [
   ["delete cancels them", [missed, "delete cancels them"]],
   [
     "one older than its event's 30 days ends expired",
-    ["webhooks/schedule.unit.ts", "One older than its event's 30 days ends expired"],
-    ["webhooks/dispatchRestart.it.ts", "ends deliveries that are older than the event log, also of a paused endpoint"]
+    ["webhooks/delivery/schedule.unit.ts", "One older than its event's 30 days ends expired"],
+    [
+      "webhooks/dispatcher/dispatchRestart.it.ts",
+      "ends deliveries that are older than the event log, also of a paused endpoint"
+    ]
   ],
   ["unpause sets the counter to 0 and resumes", [missed, "Paused: unpause sets the counter to 0 and resumes"]],
   [
     "PATCH is_active does not touch is_paused",
-    ["webhooks/endpointsHttp.it.ts", "PATCH is_active does not touch is_paused"],
+    ["webhooks/http/endpointsHttp.it.ts", "PATCH is_active does not touch is_paused"],
     [states, "Paused: must be unpaused manually, receives nothing meanwhile"]
   ],
   [
     "events that happened meanwhile are listed as skipped",
     [missed, "decisions: events that happened meanwhile are listed as skipped"],
-    ["webhooks/deliveriesHttp.it.ts", "lists the events that happened while it was Paused or Disabled, newest first"]
+    [
+      "webhooks/http/deliveriesHttp.it.ts",
+      "lists the events that happened while it was Paused or Disabled, newest first"
+    ]
   ],
   [
     "and sent by POST …/replay {since, until?, types?} (202 {replayId, count}; 409 while Paused or Disabled; at most 30 days back)",
     [missed, "and sent by POST …/replay {since, until?, types?}: 202 {replayId, count}; 409 while Paused or Disabled"],
-    ["webhooks/replaysHttp.it.ts", "sends every event of the interval that matches the patterns"],
-    ["webhooks/replaysHttp.it.ts", "at most 30 days back"]
+    ["webhooks/http/replaysHttp.it.ts", "sends every event of the interval that matches the patterns"],
+    ["webhooks/http/replaysHttp.it.ts", "at most 30 days back"]
   ],
   ["or by POST …/unpause {replay: true}", [missed, "or by POST …/unpause {replay: true}"]],
   [
@@ -179,10 +185,10 @@ const eventLines: ReadonlyArray<Line> = [
     "POST …/rotate-secret {overlapSeconds? 0..604800, default 86400} (one previous secret; both sign, new first)",
     [lines, "one previous secret; both sign, new first"],
     [
-      "webhooks/endpointActionsHttp.it.ts",
+      "webhooks/http/endpointActionsHttp.it.ts",
       "gives a new secret; the one before signs too for overlapSeconds, by default 86400"
     ],
-    ["webhooks/endpointRules.unit.ts", "overlapSeconds 0..604800"]
+    ["webhooks/endpoint/endpointRules.unit.ts", "overlapSeconds 0..604800"]
   ],
   [
     "GET …/deliveries and …/deliveries/{id} (attempts: time, status, duration, first 1 KB of the answer), POST …/deliveries/{id}/retry",
@@ -190,8 +196,11 @@ const eventLines: ReadonlyArray<Line> = [
   ],
   [
     "targets: https; hosts that resolve to a non-public address are refused at connect time",
-    ["webhooks/publicTargets.e2e.ts", "hosts that resolve to a loopback, private, link-local, metadata or other"],
-    ["webhooks/HttpSender.it.ts", "connects to no address that is not public, by name or by number"]
+    [
+      "webhooks/target/publicTargets.e2e.ts",
+      "hosts that resolve to a loopback, private, link-local, metadata or other"
+    ],
+    ["webhooks/dispatcher/HttpSender.it.ts", "connects to no address that is not public, by name or by number"]
   ],
   [
     "SLUICE_WEBHOOK_TARGETS=any, off by default, on in the embedded development start, which says so",
@@ -201,7 +210,7 @@ const eventLines: ReadonlyArray<Line> = [
   [
     "lifts that, and alone allows http:// to loopback hosts; any other http:// is always `Webhook URL must use HTTPS`",
     [lines, "http:// to loopback hosts is allowed with SLUICE_WEBHOOK_TARGETS=any alone; any other http:// never"],
-    ["webhooks/publicTargets.e2e.ts", "any http:// is always `Webhook URL must use HTTPS`"]
+    ["webhooks/target/publicTargets.e2e.ts", "any http:// is always `Webhook URL must use HTTPS`"]
   ]
 ]
 

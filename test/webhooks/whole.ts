@@ -5,8 +5,7 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject, vi } from "vitest"
-import { seedFiles } from "../cli/files.ts"
-import { ok, useDatabases, useFolders } from "../cli/support.ts"
+import { useDatabases, useFolders } from "../cli/support.ts"
 import { adminUrlOf } from "../http/harness.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { type Ask, askAt } from "./platform.ts"
@@ -176,11 +175,7 @@ export const useWhole = (environment: Readonly<Record<string, string>> = {}): ((
   let whole: Whole | undefined
   let platform: Platform | undefined
   beforeAll(async () => {
-    const databaseUrl = await database()
-    await ok(["ingest", ...(await seedFiles(await newFolder()))], {
-      DATABASE_URL: databaseUrl,
-      SLUICE_DATA_DIR: await newFolder()
-    })
+    const databaseUrl = await database("seeded")
     const receiver = await Effect.runPromise(startReceiver.pipe(Scope.provide(scope)))
     const adminKey = `adm_${randomBytes(24).toString("hex")}`
     const started = await startPlatform(

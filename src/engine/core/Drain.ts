@@ -1,8 +1,10 @@
 /**
- * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one frame's worth of facts with the
- * replies that wait for it (architecture, rules 8, 10, 13, 19). Synchronous; afterwards `end`, `commit` or `abandon` ends it.
+ * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one
+ * frame's worth of facts with the replies that wait for it (docs/architecture.md, rules 8, 10, 13, 19). Synchronous;
+ * afterwards `end`, `commit` or `abandon` ends it.
  */
 import { describe } from "../describe.ts"
+import { CommandFailed } from "../errors.ts"
 import type { Head } from "../frame.ts"
 import { maximumSignalsPerDrain, maximumTimersPerDrain, signalsShare, timersShare } from "../limits.ts"
 import type { Answers } from "./Answers.ts"
@@ -21,9 +23,9 @@ export interface DrainHost extends DeciderHost {
   readonly signals: SignalQueue
   /** Whether loads for timers and signals may be asked for now. */
   readonly mayLoad: () => boolean
-  /** A due timer whose actor cannot be loaded now comes back a little later. */
+  /** Puts off a due timer whose actor cannot be loaded now. */
   readonly defer: (timer: Timer) => void
-  /** A timer whose time has come stays until this is over: it comes after a page that is being read. */
+  /** Whether a due timer must wait for a page that is being read, because that page may hold earlier ones. */
   readonly waitsForPage: (timer: Timer) => boolean
 }
 
@@ -40,6 +42,8 @@ export class Drain {
   private readonly host: DrainHost
   private timers: Timers
   private turn: Turn = { monotonic: 0, spent: () => 0 }
+  /** What is being decided. */
+  private inHand: Entry | undefined = undefined
 
   constructor(host: DrainHost, timers: Timers) {
     this.host = host
@@ -58,8 +62,8 @@ export class Drain {
   }
 
   /**
-   * Decides what is there, within the bounds of one drain. `logRoom`: bytes that the log takes for facts, 0 while it is full; `held` leaves
-   * timers and signals for later.
+   * Decides what waits, within the bounds of one drain. `logRoom` is how many bytes of facts the log takes, 0 while it
+   * is full; `held` leaves timers and signals for later.
    */
   run(head: Head, now: number, turn: Turn, logRoom: number, held: boolean): void {
     assert(this.immediate.size === 0, "a drain begins with answers of another one")
@@ -75,7 +79,15 @@ export class Drain {
         this.fill(held)
         return
       } catch (error) {
-        for (const entry of decider.takeWaiting().toReversed()) this.putBack(entry)
+        const waiting = decider.takeWaiting()
+        const inHand = this.inHand
+        this.inHand = undefined
+        if (!(error instanceof DecideAgain) && inHand !== undefined && !waiting.includes(inHand)) {
+          // nobody would answer it, and decided again it would end the next life too
+          inHand.refusal = new CommandFailed({ kind: inHand.actor.kind, reason: describe(error) })
+          this.putBack(inHand)
+        }
+        for (const entry of waiting.toReversed()) this.putBack(entry)
         decider.draft.discard()
         if (!(error instanceof DecideAgain)) throw error
       }
@@ -87,21 +99,24 @@ export class Drain {
     this.decider.begin(head, now, this.turn.monotonic, 0)
   }
 
-  /** Nothing of it has to be stored: what is left waited for nothing. */
+  /** Ends a drain of which nothing has to be stored. */
   end(): void {
     assert(!this.decider.hasFrame, "a drain with a frame ends without it")
     this.decider.takeWaiting()
     this.letGo()
   }
 
-  /** The frame is stored at `sequence`; answers what waited for it. */
+  /** Commits the drain, whose frame is stored at `sequence`. Answers what waited for it. */
   commit(sequence: number): Answers {
     this.decider.draft.commit(sequence, this.host.memory, this.timers)
     this.letGo()
     return this.decider.takeAnswers()
   }
 
-  /** The frame is not stored, or may not be: drafts are void, signals and timers are there again. Answers who has to be told. */
+  /**
+   * Abandons the drain, whose frame is not stored, or perhaps not: its drafts are void, its signals and timers come
+   * back. Answers the callers who have to be told.
+   */
   abandon(): ReadonlyArray<Caller> {
     const entries = this.decider.takeWaiting()
     this.decider.draft.discard()
@@ -110,16 +125,25 @@ export class Drain {
     return entries.flatMap(({ caller }) => caller ?? [])
   }
 
-  /** What it has used may leave memory: an idle partition has no next drain for a long time. */
+  /**
+   * Lets the actors that the drain used leave memory again. An idle partition may have no next drain for a long time.
+   */
   private letGo(): void {
     this.host.memory.drain++
+  }
+
+  private decide(entry: Entry): Fate {
+    this.inHand = entry
+    const fate = this.decider.decide(entry)
+    this.inHand = undefined
+    return fate
   }
 
   private fill(held: boolean): void {
     const { decider } = this
     const { mailbox, signals } = this.host
     if (!held) {
-      // while others wait, timers and signals leave them the rest of the frame's bytes and of the time
+      // while commands wait, timers and signals leave them the rest of the frame's bytes and of the time
       const timersMay = signals.isReady || mailbox.hasRunnable ? timersShare : 1
       this.fireTimers(timersMay)
       this.takeSignals(mailbox.hasRunnable ? signalsShare : 1)
@@ -129,7 +153,7 @@ export class Drain {
     while (this.decider.hasRoom(1)) {
       const entry = mailbox.take()
       if (entry === undefined) break
-      if (this.decider.decide(entry) === "no room") mailbox.putBack(entry)
+      if (this.decide(entry) === "no room") mailbox.putBack(entry)
       if (++sinceLook < timeStride && decider.draft.measured === measured) continue
       sinceLook = 0
       measured = decider.draft.measured
@@ -137,7 +161,9 @@ export class Drain {
     }
   }
 
-  /** Fires due timers in their order. Those of actors that are not in memory are asked for, and hold up no others. */
+  /**
+   * Fires due timers in their order. Actors that are not in memory are asked for, and their timers hold up no others.
+   */
   private fireTimers(share: number): void {
     const { host, timers } = this
     let taken = 0
@@ -146,20 +172,20 @@ export class Drain {
       if (timer === undefined || timer.wakeAt > this.decider.draft.now || host.waitsForPage(timer)) return
       const { cell } = timer
       if (cell === undefined && !host.mayLoad()) {
-        // it steps aside, so that it holds up nobody whose actor is in memory
+        // this timer steps aside, so that it does not hold up timers whose actor is in memory
         timers.take(timer)
         host.defer(timer)
         continue
       }
       taken++
-      const fate = cell === undefined ? this.loadForTimer(timer) : this.decider.decide(wakeOf(cell, timer.wakeAt))
+      const fate = cell === undefined ? this.loadForTimer(timer) : this.decide(wakeOf(cell, timer.wakeAt))
       if (fate === "no room") return
       // a wake that changed nothing is not tried again at this time
       if (cell?.timer === timer && timer.wakeAt <= this.decider.draft.now) timers.set(cell, Number.POSITIVE_INFINITY)
     }
   }
 
-  /** The actor of a due timer is asked for; its row brings the timer back. */
+  /** Asks for the actor of a due timer. Its row brings the timer back. */
   private loadForTimer(timer: Timer): Fate {
     const { host, timers } = this
     const { memory } = host
@@ -200,7 +226,7 @@ export class Drain {
       const cell = entry.organization.cell(entry.actorIndex, entry.key)
       if (cell?.loaded !== true && !this.host.mayLoad()) return
       signals.take()
-      if (this.decider.decide(entry) === "decided") continue
+      if (this.decide(entry) === "decided") continue
       signals.putBack(entry)
       return
     }
@@ -208,7 +234,7 @@ export class Drain {
 
   private putBack(entry: Entry): void {
     const { mailbox, memory, signals } = this.host
-    // it may have left memory meanwhile
+    // the organization may have left memory meanwhile
     entry.organization = memory.organization(entry.organization.name) ?? entry.organization
     if (entry.signalSequence > 0) signals.putBack(entry)
     else if (entry.wakeAt === undefined) mailbox.putBack(entry)

@@ -1,8 +1,9 @@
 /**
- * The core of a partition: a synchronous state machine over its actors (architecture, rules 5 to 8, 10, 12, 13, 15, 17, 19). Commands, loads,
- * acknowledgements and the time go in; frames to append, actors to load, pages of timers to read, snapshots and replies come out. It knows no
- * Effect, no clock and no store, and nobody else touches its state: the shell around it carries out what it asks for. What it believes of
- * itself it asserts; a false belief ends the life, and the log decides anew.
+ * The core of a partition: a synchronous state machine over its actors (docs/architecture.md, rules 5 to 8, 10, 12, 13,
+ * 15, 17, 19). Commands, loads, acknowledgements and the time go in; frames to append, actors to load, pages of timers
+ * to read, snapshots and replies come out. It knows no Effect, no clock and no store, and nobody else touches its
+ * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
+ * belief ends the life, and the next one starts from the log.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { OutcomeUnknown, Unavailable } from "../errors.ts"
@@ -26,11 +27,9 @@ import { SignalQueue } from "./SignalQueue.ts"
 import { TimerPages } from "./TimerPages.ts"
 import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
+import { WorkAhead } from "./WorkAhead.ts"
 
 const retryAfterMillis = 1_000
-
-/** While memory is full of what no checkpoint has yet, timers and signals wait so long. */
-const crowdedHoldMillis = 100
 
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
@@ -47,18 +46,18 @@ export class PartitionCore implements Evictable {
   private readonly room = new LogRoom()
   private readonly pace: CheckpointPace
   private readonly drain: Drain
+  private readonly work: WorkAhead
   private readonly time = new PartitionTime()
-  /** What the shell has told last. */
+  /** The time that the shell told last. */
   private readonly now = new Moment()
   private timers = new Timers(false)
   /** The frame that is on its way. */
   private underWay: DraftedFrame | undefined = undefined
   private headNow: Head = emptyHead
-  /** A leader that was deposed may still answer: only a stored frame proves the log to be ours. */
+  /** Whether a deposed leader may still answer, so that only a stored frame proves the log to be ours. */
   private provesByFrames = false
   private isMarkWanted = false
   private isCheckpointDue = false
-  private crowdedUntil = 0
 
   constructor(options: CoreOptions) {
     const { bounds, host, partition, registry, wantsRecords } = options
@@ -80,21 +79,22 @@ export class PartitionCore implements Evictable {
     const defer = (timer: TimerRow) => loader.defer(timer)
     const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
+    const atHand = { timers: () => this.timers, head: () => this.headNow }
+    this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
     this.memory = memory
     this.mailbox = mailbox
     this.pace = pace
     this.loader = loader
     this.lanes = lanes
     this.intake = new Intake({ options, memory, mailbox, signals, loader, lanes, time, now })
-    const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.checkpoints = new CheckpointSide({ options, memory, loader, pages, pace, now, ...atHand })
     bounds.join(this)
   }
 
   /** What it holds, for operators, tests and the simulator. */
   readonly probe = new Probe(() => {
-    const { headNow: head, loader, mailbox, memory, signals, timers } = this
-    return { memory, mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
+    const { headNow: head, loader, memory, signals, timers } = this
+    return { memory, mailbox: this.mailbox, timers, signals, head, newestCheckpoint: loader.newestCheckpoint }
   })
 
   get head(): Head {
@@ -105,11 +105,9 @@ export class PartitionCore implements Evictable {
     return this.loader.newestCheckpoint
   }
 
-  // lives
-
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
-    // those that wait for an actor go back to their queues: the next life asks for it anew
+    // commands that wait for an actor go back to their queues: the next life asks for it again
     this.loader.dropWaiters(this.intake.refusedWith)
     this.memory.dropActors()
     this.lanes.clear()
@@ -122,7 +120,7 @@ export class PartitionCore implements Evictable {
     this.pace.begin(0, 0, Number.POSITIVE_INFINITY)
     this.isMarkWanted = false
     this.isCheckpointDue = false
-    this.crowdedUntil = 0
+    this.work.begin()
   }
 
   private setTimers(timers: Timers): void {
@@ -131,7 +129,7 @@ export class PartitionCore implements Evictable {
     this.loader.begin(timers)
   }
 
-  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations whose states must not be changed in place. */
+  /** Begins to fold the log's tail over a checkpoint. `careful`: organizations in which something broke before. */
   beginReplay(base: CheckpointRecord | undefined, head: Head, careful: ReadonlySet<string>): Replay {
     this.headNow = head
     this.setTimers(new Timers(base !== undefined))
@@ -148,17 +146,21 @@ export class PartitionCore implements Evictable {
     return new Replay({ memory: this.memory, quarantined, fillAll }, this.headNow, careful)
   }
 
-  /** The tail is folded; so many bytes of it were read, and the log is so full. */
-  endReplay(replay: Replay, bytes: number, log: LogFill): void {
+  /**
+   * Ends the replay of a tail of `bytes`, with the log as full as `log` says. Answers organizations with which it has
+   * to be folded anew with care, in a new life.
+   */
+  endReplay(replay: Replay, bytes: number, log: LogFill): ReadonlySet<string> {
     this.memory.isReplaying = false
-    replay.finish(this.timers)
+    const broken = replay.finish(this.timers)
     this.headNow = replay.head
     this.room.begin(log)
     const frames = this.headNow.sequence - (this.newestCheckpoint?.sequence ?? 0)
     this.pace.begin(frames, this.pace.bytesSince + bytes, log.maximumBytes)
+    return broken
   }
 
-  /** A claim is stored as the new head. */
+  /** Takes the stored claim as the new head. */
   claimed(head: Head, bytes: number, provenAt: Instant | undefined, provesByFrames: boolean): void {
     this.headNow = head
     this.provesByFrames = provesByFrames
@@ -168,7 +170,8 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * Ends the running drain without its frame. What is in a frame on its way may be stored: it is told so, unless `ofFrame` says more.
+   * Ends the running drain without its frame. Callers who wait for the frame get `ofFrame`; without it,
+   * `OutcomeUnknown` when the frame is under way and may be stored, otherwise `error`.
    */
   failDrain(error: unknown, ofFrame?: unknown): void {
     const { partition } = this.options
@@ -190,7 +193,7 @@ export class PartitionCore implements Evictable {
     return this.time.tell(this.headNow.now, wall) === "behind the log"
   }
 
-  /** Whether the log was seen to be ours since then. */
+  /** Whether the log was seen to be ours since that instant. */
   wasSeenSince(then: Instant): boolean {
     return this.time.wasSeenSince(then)
   }
@@ -203,9 +206,7 @@ export class PartitionCore implements Evictable {
     return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
-  // the loop
-
-  /** Decides until something has to be done outside. */
+  /** Decides until the shell has to do something. */
   next(turn: CoreTurn): Demand {
     assert(this.underWay === undefined, "a drain begins while the frame of another one is on its way")
     let now: Instant = turn
@@ -219,8 +220,8 @@ export class PartitionCore implements Evictable {
       this.notice(told)
       if (this.isMarkWanted || this.needsProof(now)) return this.prove(told)
       if (this.room.wantsLook || this.time.isLookDue(now)) return { _tag: "Confirm" }
-      const held = this.room.isHeld(now.monotonic) || now.monotonic < this.crowdedUntil
-      if (!this.hasWork(told, held)) return this.waitDemand(told, now)
+      const held = this.work.isHeld(now)
+      if (!this.work.hasAny(told, held, now)) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
       this.drain.run(this.headNow, told, turn, this.room.forFacts(now.monotonic), held)
       if (this.drain.decider.metFullLog) this.logIsFull(false)
       if (this.drain.decider.hasFrame) return { _tag: "Append", frame: this.send() }
@@ -229,11 +230,11 @@ export class PartitionCore implements Evictable {
       this.now.set(now)
       if (this.time.isFresh(now)) this.drain.immediate.give(this.options.host.reply)
       if (turn.spent() > 1) return { _tag: "Yield" }
-      if (this.drain.decider.decidedCount === 0) return this.waitDemand(told, now)
+      if (this.drain.decider.decidedCount === 0) return { _tag: "Wait", millis: this.work.waitMillis(told, now) }
     }
   }
 
-  /** What can be done beside the loop. */
+  /** Tells the shell what it can do beside the loop. */
   private notice(told: number): void {
     const { host } = this.options
     if (this.isCheckpointDue) host.checkpointWanted()
@@ -241,36 +242,15 @@ export class PartitionCore implements Evictable {
     if (this.pages.isWanted(this.timers, told, this.now.monotonic)) host.readsWanted()
   }
 
-  private hasWork(now: number, held: boolean): boolean {
-    if (this.mailbox.hasRunnable) return true
-    if (held) return false
-    if (this.signals.isReady) return true
-    const timer = this.timers.first
-    if (timer === undefined || timer.wakeAt > now) return false
-    return !this.pages.holds(timer, this.timers, this.now.monotonic)
-  }
-
-  /** How long the shell may wait for news. */
-  private waitDemand(told: number, { monotonic }: Instant): Demand {
-    const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
-    const untilHold = Math.min(until(this.room.heldTo), until(this.crowdedUntil), until(this.loader.heldTo))
-    const untilTimer = this.pages.waitMillis(this.timers, told, monotonic)
-    // a timer that is due and was not fired waits for the end of a hold
-    const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    // who asks a lane waits for no more than the pause after a proof that has failed
-    const untilProof = this.lanes.needsConfirmation ? this.time.untilAsk(this.now) : this.time.untilLook(this.now)
-    return { _tag: "Wait", millis: Math.max(1, Math.min(untilWork, untilProof)) }
-  }
-
   /** Whether something waits for a proof of the ownership, or will soon. */
   private needsProof(now: Instant): boolean {
-    // answers that were no longer fresh wait whatever has failed before: they are answered one way or the other
+    // answers that were no longer fresh wait for a proof, whatever failed before: they must be answered in the end
     if (this.drain.immediate.size > 0) return true
     if (this.lanes.needsConfirmation && this.time.mayAsk(now)) return true
     return this.time.takeRenewal(now)
   }
 
-  /** Asks the leader for a proof, or stores an empty frame where its word is none. */
+  /** Asks the leader for a proof, or stores an empty frame where the leader's word is not one. */
   private prove(told: number): Demand {
     const isMark = this.isMarkWanted
     this.isMarkWanted = false
@@ -292,12 +272,12 @@ export class PartitionCore implements Evictable {
       decided: decidedCount,
       records: draft.builder.count
     }
-    // these rest on nothing of this frame; stale ones wait for it, because it proves the ownership
+    // these answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership
     if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
     return this.underWay
   }
 
-  /** The frame is stored: states advance and replies go. Answers what followers of the log are to see. */
+  /** Commits the frame that was stored: states advance and replies go out. Answers what followers of the log see. */
   appended(provenAt: Instant | undefined, now: Instant): StoredDraft {
     const { bytes, header } = this.endAppend(now)
     const { records } = this.drain.decider.draft
@@ -313,7 +293,10 @@ export class PartitionCore implements Evictable {
     return stored
   }
 
-  /** The frame is not stored: callers get the error, timers and signals are there again. Answers the fence that is stored instead. */
+  /**
+   * Abandons the frame that was not stored: callers get the error, timers and signals come back. Answers the fence if
+   * one is stored instead.
+   */
   notAppended(outcome: NotStored, error: unknown, now: Instant): StoredDraft | undefined {
     const { header } = this.endAppend(now)
     const { reply } = this.options.host
@@ -324,7 +307,7 @@ export class PartitionCore implements Evictable {
     }
     if (outcome._tag !== "Not sent") this.logIsFull(true)
     for (const caller of callers) reply(caller, false, error)
-    // facts cannot be stored, but what needs none is still answered from the durable state
+    // facts cannot be stored, but answers that need none still come from the durable state
     if (this.time.isFresh(now)) this.drain.immediate.give(reply)
     else this.drain.immediate.fail(reply, error)
     return outcome._tag === "Fenced off" ? { head: this.headNow, bytes: outcome.fence.length, records: [] } : undefined
@@ -345,7 +328,10 @@ export class PartitionCore implements Evictable {
     if (provenAt !== undefined) this.time.proven(provenAt)
   }
 
-  /** What the leader said of the log, asked for at `begunAt`; undefined when it did not answer. False when the log has another end than ours. */
+  /**
+   * Takes in what the leader said of the log when asked at `begunAt`; undefined when it did not answer. Answers false
+   * when the log does not end with our head.
+   */
   confirmed(log: (LogFill & { readonly lastSequence: number }) | undefined, begunAt: Instant, now: Instant): boolean {
     this.now.set(now)
     const isOurs = log?.lastSequence === this.headNow.sequence
@@ -371,7 +357,10 @@ export class PartitionCore implements Evictable {
     return true
   }
 
-  /** The log has no room for facts: a checkpoint may free some, and where its newest frame is in one already, a mark lets the next one. */
+  /**
+   * Deals with a log that has no room for facts. A checkpoint may free some; where a checkpoint covers the newest frame
+   * already, a mark lets the next one do so.
+   */
   private logIsFull(isRefused: boolean): void {
     const { monotonic } = this.now
     if (isRefused) this.room.refused(monotonic)
@@ -384,20 +373,18 @@ export class PartitionCore implements Evictable {
   }
 
   private crowded(): void {
-    this.crowdedUntil = this.now.monotonic + crowdedHoldMillis
+    this.work.crowded(this.now)
     this.isCheckpointDue = true
   }
 
-  // beside the loop
-
-  /** Asks for a checkpoint with the next turn, if there is anything new. */
+  /** Asks for a checkpoint in the next turn, if anything has changed. */
   wantCheckpoint(): void {
     if (this.headNow.sequence <= (this.newestCheckpoint?.sequence ?? 0)) return
     this.isCheckpointDue = true
     this.options.host.wake()
   }
 
-  /** The log itself has told how full it is. */
+  /** Takes in how full the log itself says it is. */
   noteFill(fill: LogFill): void {
     this.room.note(fill)
     if (!this.room.isFull) this.options.host.wake()
@@ -407,16 +394,16 @@ export class PartitionCore implements Evictable {
     return this.memory.evict(count)
   }
 
-  /** Lets actors go that were not used for so long, and lanes that have ended. */
+  /** Lets actors go that were not used for `idleMillis`, and lane states that have ended. */
   sweep(idleMillis: number, now: Instant): void {
     this.memory.evictUnusedSince(now.monotonic - idleMillis)
     const told = this.time.tell(this.headNow.now, now.wall)
-    // a state that has ended by a time that was told stays ended, also when the clock steps back
+    // a state that has ended by a time we already told stays ended, even when the clock steps back
     if (typeof told === "number") this.lanes.sweep(told)
     this.memory.releaseEmptied()
   }
 
-  /** The partition is no more. */
+  /** Drops the memory and leaves the process's bounds, for good. */
   leave(): void {
     this.memory.dropActors()
     this.options.bounds.leave(this)

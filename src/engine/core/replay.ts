@@ -1,6 +1,7 @@
 /**
- * Folds the log's tail into the actors when a partition recovers (architecture, rules 9 and 17). A frame that does not follow the one before it
- * is refused; a fact that cannot be folded takes its organization out of service and is kept, and the others go on.
+ * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). It refuses a
+ * frame that does not follow the one before. A fact that cannot be folded is kept and takes its organization out of
+ * service; the other organizations go on.
  */
 import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"
@@ -9,13 +10,18 @@ import { decodeFrame, type Frame, FrameInvalid, type FrameRecord, type Head, hea
 import type { StoredFrame } from "../Journal.ts"
 import { maximumStateBytes } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
-import type { Cell, Organization } from "./actors.ts"
-import { keep, keepAlso } from "./rows.ts"
+import type { Cell, Organization, Unreadable } from "./actors.ts"
+import { keep, keepAlso, type StoredFact } from "./rows.ts"
 import { checkState, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
-/** A sentence about what is wrong with the log, or an organization whose facts have to be folded anew on copies. */
-export type ReplayProblem = { readonly refused: string } | { readonly careful: string }
+/** A state that its schema refuses, which later facts of the same decision may mend: a decision checks its facts together. */
+interface Doubt {
+  /** The last state that its schema accepted. */
+  readonly before: unknown
+  readonly facts: Array<StoredFact>
+  readonly reason: string
+}
 
 export interface ReplayOptions {
   readonly memory: ActorMemory
@@ -27,8 +33,11 @@ export class Replay {
   head: Head
   private readonly memory: ActorMemory
   private readonly quarantined: (organization: string, reason: string) => void
-  /** Organizations of which a fact has thrown half-way: their states are not changed in place. */
+  /** Organizations in which something broke at the first folding. They are folded on copies, and each state is checked. */
   private readonly careful: ReadonlySet<string>
+  /** Organizations to fold again with care, because it is not known where it broke or what a rule left half changed. */
+  private readonly broken = new Set<string>()
+  private readonly doubts = new Map<Cell, Doubt>()
   private readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
   private readonly changed = new Set<Cell>()
   private readonly linked: Array<{ readonly sequence: number; readonly frame: Frame }> = []
@@ -41,7 +50,10 @@ export class Replay {
     this.careful = careful
   }
 
-  /** Takes in frames of the tail: what is wrong with them, or the actors whose rows are needed before they are applied. */
+  /**
+   * Takes in frames of the tail. Answers what is wrong with them, or the actors whose rows are needed before the frames
+   * can be applied.
+   */
   link(stored: ReadonlyArray<StoredFrame>): string | ReadonlyArray<Cell> {
     const frames: Array<Frame> = []
     for (const one of stored) {
@@ -53,23 +65,26 @@ export class Replay {
     return this.missing(frames)
   }
 
-  /** The rows of those actors. */
+  /** Takes in the rows of those actors. */
   fill(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>): void {
     this.fillAll(cells, rows)
   }
 
-  /** Applies the frames that were linked. */
-  apply(): ReplayProblem | undefined {
+  /** Applies the frames that were linked; answers a sentence where this program cannot. */
+  apply(): string | undefined {
     for (const { frame, sequence } of this.linked.splice(0)) {
       for (const record of frame.records) {
         const problem = record.event === undefined ? this.applyFact(sequence, record) : undefined
-        if (problem !== undefined) return problem
+        if (problem !== undefined) return `frame ${sequence} has a fact of ${formatAddress(record.actor)}${problem}`
       }
     }
     return undefined
   }
 
-  /** Decodes a frame and looks that it follows the head, which it becomes. Answers a sentence where it does not. */
+  /**
+   * Decodes a frame, checks that it follows the head, and makes it the new head. Answers a sentence when it does not
+   * follow.
+   */
   private linkOne(stored: StoredFrame): Frame | string {
     let frame: Frame
     try {
@@ -84,7 +99,7 @@ export class Replay {
     return frame
   }
 
-  /** The actors of frames that are not in memory yet, made. */
+  /** Makes the cells of the frames' actors that are not in memory yet, and answers them. */
   private missing(frames: ReadonlyArray<Frame>): ReadonlyArray<Cell> {
     const { memory } = this
     const missing: Array<Cell> = []
@@ -96,7 +111,8 @@ export class Replay {
         const index = memory.registry.actorIndex(actor.kind)
         const organization = memory.organization(actor.organization)
         if (index < 0 || organization?.cell(index, actor.key) !== undefined || organization === undefined) continue
-        // it is made in any case: a log's tail has to be in memory. The other partitions' idle actors make room.
+        // the actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
+        // room
         memory.admitsActor()
         missing.push(memory.cell(organization, index, actor.key))
       }
@@ -104,49 +120,78 @@ export class Replay {
     return missing
   }
 
-  private applyFact(sequence: number, { actor: of, fact }: FrameRecord): ReplayProblem | undefined {
+  /** Answers how the sentence ends about a fact that this program cannot apply. */
+  private applyFact(sequence: number, { actor: of, fact }: FrameRecord): string | undefined {
     const { registry } = this.memory
     const index = registry.actorIndex(of.kind)
     const actor = registry.actors[index]
-    const where = `frame ${sequence} has a fact of ${formatAddress(of)}`
-    if (actor === undefined) return { refused: `${where}, a kind that this program does not know` }
-    if (of.version > actor.version)
-      return { refused: `${where} of version ${of.version}; this program knows ${actor.version}` }
+    if (actor === undefined) return ", a kind that this program does not know"
+    if (of.version > actor.version) return ` of version ${of.version}; this program knows ${actor.version}`
     const organization = this.memory.organizations.get(of.organization)
     const cell = organization?.cell(index, of.key)
-    if (organization === undefined || cell === undefined) return { refused: `${where}, whose name is none` }
-    const stored = { version: of.version, fact }
+    if (organization === undefined || cell === undefined) return ", whose name is none"
+    if (this.broken.size > 0 && this.broken.has(of.organization)) return undefined
     cell.changedAt = sequence
     this.changed.add(cell)
-    if (cell.unreadable !== undefined) {
-      const { reason, row } = cell.unreadable
-      cell.unreadable = { reason, row: row === undefined ? undefined : keepAlso(row, stored) }
-      this.quarantine(organization, reason)
-      return undefined
-    }
-    const { copy, evolve } = actor.options
-    // the row's state belongs to nobody else, so it may be changed in place; a shared initial state may not
-    const isCareful = this.careful.has(of.organization)
-    try {
-      const decoded = actor.decodeFact(fact, of.version)
-      const own = copy !== undefined && (isCareful || !cell.ownsState) ? copy(cell.state) : cell.state
-      const state = evolve(own, decoded)
-      checkState(actor, state)
-      cell.state = state
-      cell.ownsState = true
-    } catch (cause) {
-      if (copy !== undefined && !isCareful) return { careful: of.organization }
-      this.setAside(cell, `${where} that cannot be applied: ${describe(cause)}`, keep(actor, cell.state, [stored]))
-    }
-    // not known without encoding: the next write measures it
+    // the size is not known without encoding; the next write measures it
     cell.bytes = maximumStateBytes
+    if (cell.unreadable !== undefined) this.setAsideToo(cell, cell.unreadable, { version: of.version, fact })
+    else if (this.careful.has(of.organization)) this.foldCarefully(cell, sequence, { version: of.version, fact })
+    else this.fold(cell, fact, of.version)
     return undefined
   }
 
-  /** All frames are applied: what has changed waits for a checkpoint, and timers are set. */
-  finish(timers: Timers): void {
+  /** Folds a fact. The row's state belongs to nobody else, so it may be changed in place; a shared initial state may not. */
+  private fold(cell: Cell, fact: unknown, version: number): void {
+    const { actor } = cell
+    const { copy, evolve } = actor.options
+    try {
+      const decoded = actor.decodeFact(fact, version)
+      cell.state = evolve(copy !== undefined && !cell.ownsState ? copy(cell.state) : cell.state, decoded)
+      cell.ownsState = true
+    } catch {
+      this.broken.add(cell.organization.name)
+    }
+  }
+
+  /** Folds a fact on a copy and checks the result, to find the fact from which on an actor cannot be read. */
+  private foldCarefully(cell: Cell, sequence: number, stored: StoredFact): void {
+    const { actor, state: before } = cell
+    const { copy, evolve } = actor.options
+    const doubt = this.doubts.get(cell)
+    doubt?.facts.push(stored)
+    const broken = (cause: unknown) =>
+      `frame ${sequence} has a fact of ${formatAddress(cell.address)} that cannot be applied: ${describe(cause)}`
+    try {
+      const decoded = actor.decodeFact(stored.fact, stored.version)
+      cell.state = evolve(copy === undefined ? before : copy(before), decoded)
+    } catch (cause) {
+      this.setAside(
+        cell,
+        broken(cause),
+        keep(actor, doubt === undefined ? before : doubt.before, doubt?.facts ?? [stored])
+      )
+      return
+    }
+    try {
+      checkState(actor, cell.state)
+      this.doubts.delete(cell)
+    } catch (cause) {
+      const reason = broken(cause)
+      if (doubt === undefined) this.doubts.set(cell, { before, facts: [stored], reason })
+    }
+  }
+
+  /**
+   * Ends the replay: changed actors wait for a checkpoint, and timers are set. Answers the organizations that have to
+   * be folded anew with care, with nothing of use in memory.
+   */
+  finish(timers: Timers): ReadonlySet<string> {
+    for (const [cell, { before, facts, reason }] of this.doubts)
+      this.setAside(cell, reason, keep(cell.actor, before, facts))
     for (const cell of this.changed) {
       if (cell.unreadable === undefined) {
+        if (!this.careful.has(cell.organization.name) && !this.isSound(cell)) continue
         try {
           cell.wakeAt = wakeAtOf(cell.actor, cell.state)
           timers.set(cell, cell.wakeAt)
@@ -157,6 +202,24 @@ export class Replay {
       }
       if (cell.unreadable === undefined || cell.unreadable.row !== undefined) this.memory.changed(cell)
     }
+    return this.broken
+  }
+
+  /** Whether a state that was folded without looking can be written; its organization is broken otherwise. */
+  private isSound(cell: Cell): boolean {
+    try {
+      checkState(cell.actor, cell.state)
+      return true
+    } catch {
+      this.broken.add(cell.organization.name)
+      return false
+    }
+  }
+
+  /** One more fact of an actor that cannot be read. */
+  private setAsideToo(cell: Cell, { reason, row }: Unreadable, stored: StoredFact): void {
+    cell.unreadable = { reason, row: row === undefined ? undefined : keepAlso(row, stored) }
+    this.quarantine(cell.organization, reason)
   }
 
   private setAside(cell: Cell, reason: string, row: string): void {

@@ -9,6 +9,7 @@ import {
   type CursorMove,
   CursorMoved,
   Cursors,
+  CursorsUnavailable,
   type ParkedRecord,
   ReactorTransaction
 } from "../Cursors.ts"
@@ -127,12 +128,18 @@ export const make = (store: CursorsStore): Cursors["Service"] => {
     unpark: (records, effects) =>
       Effect.suspend(() => {
         const actions: Array<() => void> = []
-        return Effect.map(
+        return Effect.flatMap(
           runStaged(effects, (action) => actions.push(action)),
           (value) => {
+            // of two who take the same records the second finds them gone
+            const gone = records.filter((record) => !store.parked.some((held) => sameRecord(held, record))).length
+            if (gone > 0) {
+              const message = `${gone} of ${records.length} records are no longer parked: look again`
+              return Effect.fail(new CursorsUnavailable({ message }))
+            }
             store.parked = store.parked.filter((held) => !records.some((record) => sameRecord(held, record)))
             for (const action of actions) action()
-            return value
+            return Effect.succeed(value)
           }
         )
       }),

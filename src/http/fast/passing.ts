@@ -1,10 +1,9 @@
-/** What reads and POSTs of the fast lane have in common: whether a counted request passes, and how long it has taken. */
+/** Shared by reads and POSTs of the fast lane: whether a counted request passes, and how long it has taken. */
 import { type Clock, Effect } from "effect"
-import type { Decision } from "../../limits/rules.ts"
-import type { Taken } from "../RequestState.ts"
+import type { Counted, Taken } from "../RequestState.ts"
 
 /** Whether a request passes at once; a decision that has to be waited for is none yet. */
-export const passes = (taken: Taken): taken is Decision | undefined =>
+export const passes = (taken: Taken): taken is Counted | undefined =>
   taken === undefined || (!Effect.isEffect(taken) && taken.allowed)
 
 export const secondsSince = (startedNanos: bigint, clock: Clock.Clock): number =>

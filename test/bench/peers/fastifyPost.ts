@@ -6,7 +6,7 @@
 import { hash, randomUUID } from "node:crypto"
 import Fastify from "fastify"
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible"
-import { randomText } from "../../../src/platform/identifiers.ts"
+import { randomText } from "../../../src/common/identifiers.ts"
 
 export interface PostPeerSettings {
   readonly port: number

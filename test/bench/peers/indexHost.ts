@@ -5,8 +5,8 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Layer, ManagedRuntime, Redacted, Schedule } from "effect"
+import { layerStores } from "../../../src/app/layers.ts"
 import { Directory } from "../../../src/directory/Directory.ts"
-import { layerStores } from "../../../src/platform.ts"
 
 export interface IndexHostSettings {
   readonly postgresUrl: string

@@ -329,6 +329,19 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
     })
   )
 
+  it.effect("who lets records go that somebody else let go before does nothing", () =>
+    Effect.gen(function* () {
+      const { cursors, partition, write, written } = yield* fresh
+      const records = [parkedRecord(partition, "org_1", 5, 0), parkedRecord(partition, "org_1", 6, 0)]
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(6) }, cursors.park(records))
+      yield* cursors.unpark(records.slice(0, 1), write("mine"))
+      const failed = yield* Effect.flip(cursors.unpark(records, write("theirs")))
+      assert.strictEqual(failed._tag, "CursorsUnavailable")
+      assert.deepStrictEqual(yield* written, ["mine"])
+      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), records.slice(1))
+    })
+  )
+
   it.effect(
     "a record that leaves takes no other one with it: of its frame, of its organization, of another reactor",
     () =>

@@ -1,7 +1,7 @@
 /** The typed client against the running platform: what it answers, and errors told apart by their `_tag`. */
 import { Effect, Redacted, Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { SluiceClient, type SluiceClientOptions, type SluiceClientShape } from "../../../src/client.ts"
+import { SluiceClient, type SluiceClientOptions, type SluiceClientShape } from "../../../src/api/client.ts"
 import type { TestPlatform } from "../harness.ts"
 
 export const clientSection = (platform: () => TestPlatform): void => {

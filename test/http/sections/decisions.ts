@@ -1,6 +1,5 @@
 /**
- * The table "Number directory" of the decisions, line by line: each group below is one of its lines and carries its
- * words.
+ * The rules of the number directory (docs/directory.md, 1 to 4), one group below for each of them.
  */
 import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "vitest"

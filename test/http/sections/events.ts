@@ -1,6 +1,5 @@
 /**
- * The event log over HTTP (platform-api.md, "Delivery"; decisions, "Events and webhooks", whose lines name the tests): lists, filters, pages, single
- * events, access, and test events.
+ * The event log over HTTP (docs/platform.md, 5.4): lists, filters, pages, single events, access, and test events.
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue, namedTypes } from "../../../src/events/index.ts"
@@ -58,7 +57,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       const whole = await text("/v1/events?limit=100")
       for (const event of events) {
         const { createdAt, data, eventId, livemode, service, type } = event
-        // Fields in the document's order.
+        // Fields in the order of docs/platform.md, 5.1.
         const bytes = JSON.stringify({ eventId, type, service, data, livemode, createdAt })
         expect(await text(`/v1/events/${eventId}`)).toBe(bytes)
         expect(whole).toContain(bytes)

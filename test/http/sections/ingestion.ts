@@ -1,7 +1,7 @@
 /**
- * The last line of the decisions' table "Number directory": ingestion is idempotent and atomic, reports malformed lines
- * with their number and goes on, and refuses what is too damaged or no such file. Over the admin API of the platform
- * that goes on answering meanwhile.
+ * Ingestion (docs/directory.md, 6.2 and 6.3): it is idempotent and atomic, reports malformed lines with their number
+ * and goes on, and refuses a file that is too damaged or of no known kind. Over the admin API of the platform that goes
+ * on answering meanwhile.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"

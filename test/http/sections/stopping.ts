@@ -3,8 +3,8 @@
  * first one left.
  */
 import { Client } from "pg"
-import { describe, expect, it } from "vitest"
-import { startPlatform } from "../../support/platform.ts"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Platform, startPlatform } from "../../support/platform.ts"
 import { send } from "../exchange.ts"
 import { adminUrlOf, request, type TestPlatform } from "../harness.ts"
 import { statistics } from "./literals.ts"
@@ -121,32 +121,60 @@ export const stoppingSection = (platform: () => TestPlatform): void => {
   })
 
   describe("a later start on the same database, 91 days after the last ingestion", () => {
-    it("loads nothing anew, shows no key, knows the keys that were made, and is degraded", async () => {
-      const { adminKey, databaseUrl, key, natsUrl, organization } = platform()
+    let later: Platform
+    let adminUrl: string
+    const admin = (path: string, init: RequestInit = {}) =>
+      request(`${adminUrl}/admin/v1${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${platform().adminKey}`, "content-type": "application/json" }
+      })
+
+    beforeAll(async () => {
+      const { adminKey, databaseUrl, natsUrl } = platform()
       const database = new Client({ connectionString: databaseUrl })
       await database.connect()
       await database.query(
         "update directory_ingestions set started_at = started_at - interval '91 days', finished_at = finished_at - interval '91 days'"
       )
       await database.end()
-      const later = await startPlatform({ DATABASE_URL: databaseUrl, NATS_URL: natsUrl, SLUICE_ADMIN_KEY: adminKey })
-      try {
-        expect(later.demoKey).toBeUndefined()
-        expect(later.stderr()).not.toMatch(/Loaded [\d,]+ records/)
-        const headers = { "x-api-key": key }
-        expect((await request(`${later.url}/v1/carrier/9104`, { headers })).status).toBe(200)
-        expect((await request(`${later.url}/v1/stats`)).body).toMatchObject(statistics)
-        const made = await request(`${await adminUrlOf(later)}/admin/v1/organizations/${organization}`, {
-          headers: { authorization: `Bearer ${adminKey}` }
-        })
-        expect(made.body).toMatchObject({ name: "tests", plan: "team" })
+      later = await startPlatform({
+        DATABASE_URL: databaseUrl,
+        NATS_URL: natsUrl,
+        SLUICE_ADMIN_KEY: adminKey,
+        // The fewest that it can be given.
+        SLUICE_DATABASE_POOL: "2"
+      })
+      adminUrl = await adminUrlOf(later)
+    })
 
-        const health = (await request(`${later.url}/v1/health`)).body as { readonly last_ingestion: string }
-        expect(health).toMatchObject({ status: "degraded", database: "connected" })
-        expect(Date.now() - Date.parse(health.last_ingestion)).toBeGreaterThan(90 * 24 * 60 * 60 * 1000)
-      } finally {
-        await later.stop()
-      }
+    afterAll(async () => {
+      await later.stop()
+    })
+
+    it("loads nothing anew, shows no key, knows the keys that were made, and is degraded", async () => {
+      const { key, organization } = platform()
+      expect(later.demoKey).toBeUndefined()
+      expect(later.stderr()).not.toMatch(/Loaded [\d,]+ records/)
+      const headers = { "x-api-key": key }
+      expect((await request(`${later.url}/v1/carrier/9104`, { headers })).status).toBe(200)
+      expect((await request(`${later.url}/v1/stats`)).body).toMatchObject(statistics)
+      expect((await admin(`/organizations/${organization}`)).body).toMatchObject({ name: "tests", plan: "team" })
+
+      const health = (await request(`${later.url}/v1/health`)).body as { readonly last_ingestion: string }
+      expect(health).toMatchObject({ status: "degraded", database: "connected" })
+      expect(Date.now() - Date.parse(health.last_ingestion)).toBeGreaterThan(90 * 24 * 60 * 60 * 1000)
+    })
+
+    it("makes organizations that are asked for at once, though the engine looks each up in a checkpoint first", async () => {
+      // More than it has connections: none may keep one while the engine needs it.
+      const made = await Promise.all(
+        Array.from({ length: 16 }, (_, number) =>
+          admin("/organizations", { method: "POST", body: JSON.stringify({ name: `at once ${number}` }) })
+        )
+      )
+      expect(made.map(({ body, status }) => [status, body])).toEqual(
+        made.map((_, number) => [201, expect.objectContaining({ name: `at once ${number}` })])
+      )
     })
   })
 }

@@ -1,11 +1,11 @@
 /**
- * The event stream (decisions, "Events and webhooks"): server-sent events as they come, resumable by Last-Event-ID, bounded, and ended with the key
- * that opened it.
+ * The event stream (docs/platform.md, 5.5): server-sent events as they come, resumable by Last-Event-ID, bounded, and
+ * ended with the key that opened it.
  */
 import { Effect, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { afterEach, describe, expect, it } from "vitest"
-import { make as makeClient } from "../../../src/client.ts"
+import { make as makeClient } from "../../../src/api/client.ts"
 import { maximumStreamsPerOrganization } from "../../../src/events/EventStreams.ts"
 import type { TestPlatform } from "../harness.ts"
 import { makeTenant, type Tenant } from "./emitted.ts"

@@ -1,6 +1,6 @@
 /**
- * Telco (platform-api.md, "Telco event triggers" and "Event types"; decisions, "Telco", whose lines name the tests): numbers as people write them,
- * the answer, the event of each request, search over codes and inventory, access, and what is refused.
+ * Telco (docs/platform.md, 4 and 5.2): numbers as people write them, the answer, the event of each request, search over
+ * codes and inventory, access, and what is refused.
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { request, type TestPlatform } from "../harness.ts"

@@ -1,4 +1,7 @@
-/** Events and telco while a server is away (decisions, "Telco"): nothing is answered whose event is not stored, and all of it comes back. */
+/**
+ * Events and telco while a server is away (docs/platform.md, 8.4): nothing is answered whose event is not stored, and
+ * all of it comes back.
+ */
 import { describe, expect, it } from "vitest"
 import { request, type TestPlatform } from "../harness.ts"
 import { makeTenant } from "./emitted.ts"

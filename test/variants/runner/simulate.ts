@@ -34,7 +34,7 @@ const engine = async (): Promise<Simulator> => {
 }
 
 const deliveries = async (): Promise<Simulator> => {
-  const { generate, play } = await import("../../../src/webhooks/simulation/index.ts")
+  const { generate, play } = await import("../../../src/simulation/webhooks/index.ts")
   return {
     corpus: "test/simulation/webhooks",
     saved: (text) => play(JSON.parse(text)),

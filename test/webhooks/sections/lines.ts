@@ -1,7 +1,7 @@
 /**
- * The lines of the decisions about events and their delivery ("Events and webhooks"), one by one in their order, on the running platform with a
- * real receiver. Signatures are computed by the test from the document. What happens while an endpoint is Paused or Disabled is in `missed.ts`;
- * figures that no test can wait for (an hour, 30 days) are in the specifications of the rules.
+ * The promises about events and their delivery (docs/platform.md, 5 to 7), one by one, on the running platform with a
+ * real receiver. The test computes signatures itself. What happens while an endpoint is Paused or Disabled is in
+ * `missed.ts`; figures that no test can wait for (an hour, 30 days) are in the unit tests of the rules.
  */
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "vitest"
@@ -9,7 +9,7 @@ import { usNpa } from "../../cli/files.ts"
 import { answering, hanging, type Received } from "../receiver.ts"
 import { bodyOf, eventIn, eventually, retryDelaysMillis, type ShownEvent, timeoutMillis, type Whole } from "../whole.ts"
 
-/** The signatures of a delivery, and those that the document asks for with these secrets. */
+/** The signatures of a delivery, and those of docs/platform.md, 7.3 with these secrets. */
 const signatures = ({ body, headers }: Received, ...secrets: ReadonlyArray<string>) => {
   const timestamp = headers["x-platformwebhook-timestamp"]
   const wanted = secrets.map(

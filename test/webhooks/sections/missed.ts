@@ -1,6 +1,6 @@
 /**
- * The lines of the decisions about what an endpoint misses ("Events and webhooks": "Paused and Disabled keep…", "`test` goes to…", "Also…"), one by
- * one in their order, on the running platform with a real receiver.
+ * What an endpoint misses, and how it gets it (docs/platform.md, 6.4 to 6.8), one promise after the other, on the
+ * running platform with a real receiver.
  */
 import { describe, expect, it } from "vitest"
 import { query } from "../../cli/support.ts"

@@ -1,4 +1,4 @@
-/** The table "Webhook endpoint" of the document (platform-api.md, "States and transitions"), row by row on the running platform. */
+/** The table of states (docs/platform.md, 6.4), row by row on the running platform. */
 import { describe, expect, it } from "vitest"
 import { answering } from "../receiver.ts"
 import { bodyOf, eventIn, eventually, type ShownEvent, type Whole } from "../whole.ts"

@@ -1,7 +1,7 @@
 /** The bare loop: signs and posts with undici, one request on each connection. Nothing is kept. */
 import { Effect } from "effect"
 import { Pool } from "undici"
-import { deliveryHeaders } from "../../../../src/webhooks/signature.ts"
+import { deliveryHeaders } from "../../../../src/webhooks/secret/signature.ts"
 import { serveWorkload } from "../workload.ts"
 import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
 import { connections, hookPath, numberedEvent, secret } from "./events.ts"

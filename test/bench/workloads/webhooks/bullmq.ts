@@ -5,7 +5,7 @@
 import { Queue, Worker } from "bullmq"
 import { Effect } from "effect"
 import { Pool } from "undici"
-import { deliveryHeaders } from "../../../../src/webhooks/signature.ts"
+import { deliveryHeaders } from "../../../../src/webhooks/secret/signature.ts"
 import { serveWorkload } from "../workload.ts"
 import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
 import { connections, hookPath, type NumberedEvent, numberedEvent, secret } from "./events.ts"

@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import pg from "pg"
 import { Pool } from "undici"
-import { deliveryHeaders } from "../../../../src/webhooks/signature.ts"
+import { deliveryHeaders } from "../../../../src/webhooks/secret/signature.ts"
 import { startServers } from "../servers.ts"
 import { serveWorkload } from "../workload.ts"
 import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"

@@ -2,22 +2,24 @@
  * The platform as far as it delivers events: its engine, SQL reactor and dispatcher in one process on embedded servers, with an actor that emits.
  * Endpoints are made by asking their actors.
  */
+
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { layerMatching } from "../../../../src/app/dispatch.ts"
+import { actors, type EngineSettings, lanes, layerPorts, projections } from "../../../../src/app/engine.ts"
+import { layerStores } from "../../../../src/app/layers.ts"
 import * as Engine from "../../../../src/engine/Engine.ts"
 import { NatsConnection } from "../../../../src/nats/connection.ts"
-import { layerMatching } from "../../../../src/platform/dispatch.ts"
-import { actors, type EngineSettings, lanes, layerPorts, projections } from "../../../../src/platform/engine.ts"
-import { layerStores } from "../../../../src/platform.ts"
 import { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
 import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.ts"
-import { DispatchFeed } from "../../../../src/webhooks/DispatchFeed.ts"
-import type { DispatcherSettings } from "../../../../src/webhooks/Dispatching.ts"
-import { SigningSecrets } from "../../../../src/webhooks/dispatchPorts.ts"
-import { WebhookEndpoint } from "../../../../src/webhooks/endpointRules.ts"
-import { ReplaySignal } from "../../../../src/webhooks/replaying.ts"
-import { makeTargetGuard } from "../../../../src/webhooks/targets.ts"
-import * as WebhookDispatcher from "../../../../src/webhooks/WebhookDispatcher.ts"
+import { DispatchFeed } from "../../../../src/webhooks/delivery/DispatchFeed.ts"
+import { SigningSecrets } from "../../../../src/webhooks/delivery/ports.ts"
+import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/Dispatching.ts"
+import * as Dispatcher from "../../../../src/webhooks/dispatcher/onEngine.ts"
+import * as WebhookDispatcher from "../../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
+import { WebhookEndpoint } from "../../../../src/webhooks/endpoint/rules.ts"
+import { ReplaySignal } from "../../../../src/webhooks/replay/ReplaySignal.ts"
+import { makeTargetGuard } from "../../../../src/webhooks/target/targets.ts"
 import { startServers } from "../servers.ts"
 import { Emitter } from "./emitter.ts"
 import { eventType, secret } from "./events.ts"
@@ -55,7 +57,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
   )
-  const dispatcher = WebhookDispatcher.layer(makeTargetGuard("any"), {
+  const dispatcher = Dispatcher.layer(makeTargetGuard("any"), {
     ...WebhookDispatcher.defaultSettings,
     ...settings
   })

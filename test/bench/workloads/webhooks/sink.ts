@@ -5,7 +5,7 @@
  */
 import { createServer, type Socket } from "node:net"
 import { Effect } from "effect"
-import { eventIdHeader } from "../../../../src/webhooks/signature.ts"
+import { eventIdHeader } from "../../../../src/webhooks/secret/signature.ts"
 import type { Sample } from "../../runner/benchmark.ts"
 import { Latencies } from "../latencies.ts"
 import { serveWorkload } from "../workload.ts"

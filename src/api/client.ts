@@ -1,0 +1,37 @@
+/**
+ * A typed client of the public API, derived from the same description that the server implements: paths, parameters,
+ * answers and errors are checked by the compiler. Needs only the platform's `fetch`.
+ */
+import { Context, type Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { SluiceApi } from "./SluiceApi.ts"
+
+export interface SluiceClientOptions {
+  /** Where the platform listens, such as `http://127.0.0.1:8080`. */
+  readonly baseUrl: string
+  /** An API key, `sk_live_…` or `sk_test_…`; sent as `Authorization: Bearer`. Public endpoints need none. */
+  readonly apiKey?: string | Redacted.Redacted<string> | undefined
+}
+
+/** The client's methods, by group: `client.directory.getCarrier({ params: { ocn: "9104" } })`. */
+export type SluiceClientShape = HttpApiClient.ForApi<typeof SluiceApi>
+
+/** The client as a service; see `make` for using it without a layer. */
+export class SluiceClient extends Context.Service<SluiceClient, SluiceClientShape>()("sluice/client/SluiceClient") {
+  static readonly layer = (options: SluiceClientOptions): Layer.Layer<SluiceClient> =>
+    Layer.effect(SluiceClient, make(options)).pipe(Layer.provide(FetchHttpClient.layer))
+}
+
+/** A client on the `HttpClient` of the context. */
+export const make = (options: SluiceClientOptions): Effect.Effect<SluiceClientShape, never, HttpClient.HttpClient> => {
+  const key = typeof options.apiKey === "string" ? Redacted.make(options.apiKey) : options.apiKey
+  return HttpApiClient.make(SluiceApi, {
+    transformClient: HttpClient.mapRequest((request) => {
+      const addressed = HttpClientRequest.prependUrl(request, options.baseUrl)
+      return key === undefined ? addressed : HttpClientRequest.bearerToken(addressed, Redacted.value(key))
+    })
+  })
+}
+
+export { SluiceApi } from "./SluiceApi.ts"

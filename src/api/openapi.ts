@@ -1,0 +1,94 @@
+/**
+ * What the derived OpenAPI document cannot know by itself: the forms in which a key is given, which endpoints ask for
+ * one, that integers in a query are integers, and every error code.
+ */
+
+import { errorStatus } from "../http/errors.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { defaultPageSize, maximumPageSize } from "../http/parameters.ts"
+
+interface Response {
+  readonly content?: Record<string, Record<string, unknown>>
+}
+
+interface Body {
+  readonly schema: { readonly anyOf?: ReadonlyArray<{ readonly type?: string }> }
+}
+
+interface Operation {
+  readonly tags?: ReadonlyArray<string>
+  readonly responses?: Record<string, Response>
+  security?: ReadonlyArray<Record<string, ReadonlyArray<string>>>
+  requestBody?: { required?: boolean; readonly content: Record<string, Body> }
+  parameters?: ReadonlyArray<{ readonly name: string; readonly in: string; schema: Record<string, unknown> }>
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, unknown>
+  info: { description?: string }
+}
+
+const integerParameters: Record<string, Record<string, unknown>> = {
+  limit: { type: "integer", minimum: 1, maximum: maximumPageSize, default: defaultPageSize },
+  offset: { type: "integer", minimum: 0, default: 0 },
+  since: { type: "integer", minimum: 0 },
+  until: { type: "integer", minimum: 0 }
+}
+
+/** Page size of lists with cursors (docs/platform.md, 3.4). */
+const cursorPageLimit = { ...integerParameters.limit, default: defaultCursorPageSize }
+
+const headers = {
+  "X-Request-Id": {
+    description: "The request's id: the caller's where it sent a well-formed one",
+    schema: { type: "string" }
+  }
+}
+
+/** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
+export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
+  // The derived document. Only the parts named in `Document` are read.
+  const document = structuredClone(spec) as unknown as Document
+  for (const operations of Object.values(document.paths)) {
+    for (const operation of Object.values(operations)) {
+      const pagedByCursor = operation.parameters?.some(({ name }) => name === "cursor") === true
+      for (const parameter of operation.parameters ?? []) {
+        if (parameter.in !== "query") continue
+        const { description } = parameter.schema
+        const integer =
+          pagedByCursor && parameter.name === "limit" ? cursorPageLimit : integerParameters[parameter.name]
+        if (integer !== undefined) {
+          parameter.schema = { ...integer, ...(description === undefined ? {} : { description }) }
+        }
+      }
+      for (const response of Object.values(operation.responses ?? {})) {
+        Object.assign(response, { headers })
+        // The form in which a stream would tell a typed failure; our streams have none.
+        for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
+      }
+      // Metrics take the admin credential, which is no API key.
+      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
+        operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]
+        if (operation.tags?.includes("Number directory")) {
+          operation.security = [...operation.security, { apiKeyQuery: [] }]
+        }
+      }
+      // A body that may be null may be left out.
+      const { requestBody } = operation
+      const { anyOf } = requestBody?.content["application/json"]?.schema ?? {}
+      if (requestBody !== undefined && anyOf?.some(({ type }) => type === "null")) requestBody.required = false
+    }
+  }
+  document.components = {
+    ...document.components,
+    securitySchemes: {
+      bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <API key>` (recommended)" },
+      apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
+      apiKeyQuery: { type: "apiKey", in: "query", name: "apiKey", description: "The number directory only" }
+    }
+  }
+  const codes = Object.entries(errorStatus).map(([code, status]) => `| \`${code}\` | ${status} |`)
+  document.info.description = `${document.info.description ?? ""}\n\n| Error code | Status |\n|---|---|\n${codes.join("\n")}`
+  return document as unknown as Record<string, unknown>
+}

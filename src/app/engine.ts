@@ -1,0 +1,137 @@
+/**
+ * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
+ * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal` and `DispatchFeed` come out too.
+ */
+import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EngineConfig } from "../engine/config.ts"
+import * as Engine from "../engine/Engine.ts"
+import type { Status } from "../engine/parts.ts"
+import * as Reactor from "../engine/Reactor.ts"
+import type { EventWakeups } from "../events/EventWakeups.ts"
+import { eventProjection } from "../events/eventProjection.ts"
+import { TestEventsActor } from "../events/TestEvents.ts"
+import * as JournalJetStream from "../nats/JournalJetStream.ts"
+import { DiskSpace, layerWatched } from "../platform/DiskSpace.ts"
+import { Health } from "../platform/Health.ts"
+import { OrganizationActor } from "../platform/OrganizationActor.ts"
+import { organizationProjection } from "../platform/organizationProjection.ts"
+import { requestLimiter } from "../platform/RequestRate.ts"
+import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
+import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
+import type { DayPartitions } from "../postgres/dayPartitions.ts"
+import type { Notifications } from "../postgres/Notifications.ts"
+import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { TelcoActor } from "../telco/TelcoActor.ts"
+import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
+import type { SigningSecrets } from "../webhooks/delivery/ports.ts"
+import { dispatchProjection, type EventAppend } from "../webhooks/delivery/projection.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts"
+import { replayProjection } from "../webhooks/replay/projection.ts"
+import { ReplaySignal } from "../webhooks/replay/ReplaySignal.ts"
+import { layerMatching } from "./dispatch.ts"
+
+/** What the parts of the SQL reactor need. */
+type ProjectionServices =
+  | SqlClient.SqlClient
+  | Notifications
+  | DayPartitions
+  | EventWakeups
+  | ReplaySignal
+  | DispatchFeed
+  | EventAppend
+  | SigningSecrets
+
+/** The one SQL reactor of each partition, by its name in the cursors. */
+export const projections = Reactor.combine<ProjectionServices>("projections", [
+  organizationProjection,
+  eventProjection,
+  replayProjection,
+  dispatchProjection
+])
+
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
+export const lanes = [requestLimiter]
+
+export interface EngineSettings {
+  /** Fixed at a deployment's first start. */
+  readonly partitions: number
+  /** Copies of each log: 1 on one machine, 3 in a cluster. */
+  readonly replicas: 1 | 3 | 5
+  /** Bound of one log in bytes; undefined for the default, which new logs get. */
+  readonly maximumLogBytes: number | undefined
+  /** Put before the names of the logs' streams, for several deployments on one NATS account. */
+  readonly namespace: string | undefined
+  /** The most the process holds; the engine's defaults where a bound is not given. */
+  readonly bounds?: Partial<
+    Pick<EngineConfig, "maximumActors" | "maximumLaneActors" | "mailboxCapacity" | "mailboxBytes">
+  >
+}
+
+/** The ports, for the engine and for `sluice recover`. */
+export const layerPorts = (settings: EngineSettings) =>
+  Layer.mergeAll(
+    JournalJetStream.layer({
+      replicas: settings.replicas,
+      maximumBytes: settings.maximumLogBytes,
+      namespace: settings.namespace
+    }),
+    CheckpointsPostgres.layer,
+    CursorsPostgres.layer
+  )
+
+/** The engine; its partitions start at once. */
+export const layerEngine = (settings: EngineSettings) =>
+  Engine.layer({
+    actors,
+    lanes,
+    reactors: [projections],
+    config: { ...settings.bounds, partitions: settings.partitions }
+  }).pipe(
+    Layer.provide(PlacementPostgres.layer()),
+    Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
+    Layer.provide(layerMatching),
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, DiskSpace.layer))
+  )
+
+/** Describes the partitions that do not serve, grouped by cause, so that each cause is said once. */
+export const partitionsAway = (
+  away: ReadonlyArray<{ readonly partition: number; readonly status: Status }>
+): string => {
+  const byCause = new Map<string, Array<number>>()
+  for (const { partition, status } of away) {
+    const cause =
+      status._tag === "Stopped" ? `stopped: ${finding(partition, status.reason)}` : status._tag.toLowerCase()
+    byCause.set(cause, [...(byCause.get(cause) ?? []), partition])
+  }
+  const told = [...byCause].map(([cause, partitions]) =>
+    partitions.length === 1
+      ? `partition ${partitions[0]} is ${cause}`
+      : `partitions ${partitions.join(", ")} are ${cause}`
+  )
+  const advised = away.some(({ status }) => status._tag === "Stopped" && status.reason.includes(advice))
+  return `${told.join("; ")}${advised ? ". `sluice recover` says what can be done" : ""}`
+}
+
+/** The advice behind a finding in a stop's reason, which differs by partition. */
+const advice = ". Nothing was changed."
+
+const finding = (partition: number, reason: string): string =>
+  reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
+
+/** Shows the partitions in `/readyz`. A partition that is owned but does not serve makes the node not ready. */
+export const layerEngineHealth = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const engine = yield* Engine.Engine
+    const health = yield* Health
+    yield* health.register({
+      name: "partitions",
+      required: true,
+      check: Effect.map(engine.status, (partitions) => {
+        const away = partitions.filter(({ status }) => status._tag !== "Serving")
+        return away.length === 0 ? { ok: true } : { ok: false, detail: partitionsAway(away) }
+      })
+    })
+  })
+)

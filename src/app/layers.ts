@@ -1,0 +1,130 @@
+/**
+ * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
+ * own, and embedders (`sluice/server`) all build on these.
+ */
+import { Effect, Layer, type Redacted } from "effect"
+import { Directory } from "../directory/Directory.ts"
+import { Ingestions } from "../directory/Ingestions.ts"
+import { EventLog } from "../events/EventLog.ts"
+import { EventWakeups } from "../events/EventWakeups.ts"
+import { eventRetentionMillis } from "../events/event.ts"
+import { TestEvents } from "../events/TestEvents.ts"
+import { eventsTable } from "../events/table.ts"
+import { Cursors } from "../http/PageCursors.ts"
+import { NatsConnection } from "../nats/connection.ts"
+import { ApiKeys } from "../platform/ApiKeys.ts"
+import { Authentication } from "../platform/Authentication.ts"
+import { Health } from "../platform/Health.ts"
+import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
+import { Organizations } from "../platform/Organizations.ts"
+import { RequestRate } from "../platform/RequestRate.ts"
+import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
+import { migrate } from "../postgres/migrate.ts"
+import * as Notifications from "../postgres/Notifications.ts"
+import * as PgClient from "../postgres/PgClient.ts"
+import { Inventory } from "../telco/Inventory.ts"
+import { Telco } from "../telco/Telco.ts"
+import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
+import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
+import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
+import { Replays } from "../webhooks/replay/Replays.ts"
+import * as ReplaySending from "../webhooks/replay/sending.ts"
+import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
+import * as Resealing from "../webhooks/secret/Resealing.ts"
+import type { SecretsKeys } from "../webhooks/secret/secretsKeys.ts"
+import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
+import { type EngineSettings, layerEngine } from "./engine.ts"
+import { migrations } from "./migrations.ts"
+
+/** The tables that are kept by day. */
+const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skippedTable].map((table) => ({
+  table,
+  retentionMillis: eventRetentionMillis
+}))
+
+/** One in this many connections to PostgreSQL is shared by the short statements of requests. */
+const connectionsPerShared = 5
+
+export interface StoreOptions {
+  readonly databaseUrl: Redacted.Redacted<string>
+  readonly maxConnections: number
+}
+
+export interface WebhookOptions extends DispatchOptions {
+  /** The keys under which signing secrets are stored; the first one encrypts new secrets. */
+  readonly secretsKeys: Redacted.Redacted<SecretsKeys>
+}
+
+/** PostgreSQL, brought to this version's schema before anything uses it. */
+export const layerStores = (options: StoreOptions) =>
+  Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
+    Layer.provideMerge(Notifications.layer()),
+    Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
+    Layer.provideMerge(
+      PgClient.layer({
+        url: options.databaseUrl,
+        maxConnections: options.maxConnections,
+        sharedConnections: Math.floor(options.maxConnections / connectionsPerShared)
+      })
+    )
+  )
+
+/** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
+export const layerDecisions = (settings: EngineSettings) =>
+  Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer).pipe(
+    Layer.provideMerge(layerEngine(settings))
+  )
+
+/** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
+export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
+  Layer.provideMerge(Organizations.layer),
+  Layer.provideMerge(Cursors.layer),
+  Layer.provide(PgClient.layerPipelined)
+)
+
+/** Webhook endpoints, their deliveries and replays. */
+const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =>
+  Layer.mergeAll(
+    Endpoints.layer({ targets: options.webhookTargets }),
+    Deliveries.layer,
+    Replays.layer,
+    IdempotentRequests.layer
+  ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
+
+/** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
+export const layerDelivery = (options: WebhookOptions) =>
+  Layer.mergeAll(layerDispatcher(options), Resealing.layer(options.secretsKeys)).pipe(
+    Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys))
+  )
+
+/**
+ * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the
+ * secrets alone.
+ */
+export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
+  Layer.mergeAll(
+    Authentication.layer,
+    Health.layer,
+    Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
+    EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
+    layerWebhookServices(options),
+    layerKeeper(keptTables),
+    Ingestions.layer({ databaseUrl: options.databaseUrl })
+  ).pipe(Layer.provideMerge(layerTenancy))
+
+/** Shows the state of the connection to NATS in `/readyz`. */
+export const layerNatsHealth = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const health = yield* Health
+    const nats = yield* NatsConnection
+    yield* health.register({
+      name: "nats",
+      // The platform goes on serving from memory without NATS.
+      required: false,
+      check: Effect.map(nats.status, ({ _tag }) =>
+        _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }
+      )
+    })
+  })
+)

@@ -1,0 +1,26 @@
+/**
+ * Every migration of the database, in order. A number is never reused and a released migration never changed; new ones
+ * go to the end, whichever product they belong to.
+ */
+import { createDirectoryTables } from "../directory/migrations.ts"
+import { createEventTables } from "../events/migrations.ts"
+import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
+import { addDeploymentId, countParked, createEngineTables } from "../postgres/engineTables.ts"
+import type { Migration } from "../postgres/migrate.ts"
+import { createTelcoTables } from "../telco/migrations.ts"
+import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
+import { createWebhookTables } from "../webhooks/migrations.ts"
+
+export const migrations: ReadonlyArray<Migration> = [
+  { number: 1, name: "organizations and API keys", run: createPlatformTables },
+  { number: 2, name: "number directory", run: createDirectoryTables },
+  { number: 3, name: "engine", run: createEngineTables },
+  { number: 4, name: "custom request rates", run: addRequestRate },
+  { number: 5, name: "event log", run: createEventTables },
+  { number: 6, name: "webhook endpoints", run: createWebhookTables },
+  { number: 7, name: "webhook deliveries", run: createDeliveryTables },
+  { number: 8, name: "telco numbers", run: createTelcoTables },
+  { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes },
+  { number: 10, name: "id of the deployment", run: addDeploymentId },
+  { number: 11, name: "counts of parked records", run: countParked }
+]

@@ -1,0 +1,100 @@
+/**
+ * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. An
+ * embedder provides the stores and services of `layers.ts`, or replaces them.
+ */
+import { Effect, Layer, type Redacted, Scope } from "effect"
+import { HttpServer } from "effect/http"
+import { AdminActs } from "../admin/AdminActs.ts"
+import { AdminApi } from "../admin/api.ts"
+import { layerAdminAccess, layerAdminHandlers } from "../admin/http.ts"
+import { Inspection } from "../admin/Inspection.ts"
+import { ParkedRecords } from "../admin/ParkedRecords.ts"
+import { docsPage } from "../api/docs.ts"
+import { landingPage } from "../api/landing.ts"
+import { SluiceApi } from "../api/SluiceApi.ts"
+import { layerSystem, type MetricsReaders } from "../api/system.ts"
+import { layerDirectory } from "../directory/http.ts"
+import { EventStreams } from "../events/EventStreams.ts"
+import { layerEvents } from "../events/http.ts"
+import { type ServerOptions as ListenerOptions, layerServer } from "../http/server.ts"
+import { Health } from "../platform/Health.ts"
+import {
+  layerDirectoryAccess,
+  layerEventsAccess,
+  layerTelcoAccess,
+  layerWebhooksAccess
+} from "../platform/layerAccess.ts"
+import { layerTelco } from "../telco/http.ts"
+import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
+import { actors } from "./engine.ts"
+
+export {
+  layerDecisions,
+  layerDelivery,
+  layerServices,
+  layerStores,
+  type StoreOptions,
+  type WebhookOptions
+} from "./layers.ts"
+
+export interface ServerOptions extends ListenerOptions {
+  /** Who may read `/metrics`: anybody by default. */
+  readonly metricsReaders?: MetricsReaders | undefined
+  /** Whether `/` says where to go on; it does by default. */
+  readonly landing?: boolean
+}
+
+/**
+ * Runs before the listener stops, which waits for requests under way: it makes `/readyz` fail for load balancers, and
+ * ends the event streams.
+ */
+const layerStopping = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* HttpServer.HttpServer
+    const streams = yield* EventStreams
+    const health = yield* Health
+    const stopping = {
+      name: "stopping",
+      required: true,
+      check: Effect.succeed({ ok: false, detail: "The server is stopping" })
+    }
+    // The check stays until the process ends, so its scope is never closed.
+    yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
+    yield* Effect.addFinalizer(() => streams.stop)
+  })
+)
+
+/** The public API on its listener. Needs the services of `layerServices`. */
+export const layerPublic = (options: ServerOptions) =>
+  layerStopping.pipe(
+    Layer.provideMerge(
+      layerServer(SluiceApi, options, [docsPage(SluiceApi), ...(options.landing === false ? [] : [landingPage])])
+    ),
+    Layer.provide(
+      Layer.mergeAll(
+        layerDirectory,
+        layerEvents,
+        layerTelco,
+        layerWebhooks,
+        layerSystem(options.metricsReaders ?? "anybody")
+      )
+    ),
+    Layer.provide(
+      Layer.mergeAll(
+        layerDirectoryAccess,
+        layerEventsAccess,
+        layerTelcoAccess,
+        layerWebhooksAccess,
+        layerWebhookUrlRequired
+      )
+    ),
+    Layer.provide(EventStreams.layer)
+  )
+
+/** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
+export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
+  layerServer(AdminApi, options, [docsPage(AdminApi)]).pipe(
+    Layer.provide(layerAdminHandlers),
+    Layer.provide(Layer.mergeAll(Inspection.layer(actors), ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
+    Layer.provide(layerAdminAccess(options.keys))
+  )

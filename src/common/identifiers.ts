@@ -1,0 +1,25 @@
+/**
+ * Random identifiers and keys: letters and digits from the system's secure source. Effect's `Random` is predictable by
+ * design, so it is not used here. Nothing that a simulation replays depends on these.
+ */
+import { hash, randomBytes } from "node:crypto"
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+/** 22 characters of 62 hold 131 bits (docs/platform.md, 2.3); a key must have at least 128. */
+const identifierLength = 22
+/** Bytes below this cover the alphabet a whole number of times, so that every character is equally likely. */
+const unbiased = 256 - (256 % alphabet.length)
+
+/** `length` characters of the alphabet, each equally likely. */
+export const randomText = (length: number = identifierLength): string => {
+  let text = ""
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < unbiased && text.length < length) text += alphabet[byte % alphabet.length]
+    }
+  }
+  return text
+}
+
+/** The digest under which a key is stored and looked up: SHA-256, hexadecimal. */
+export const keyDigest = (key: string): string => hash("sha256", key, "hex")

@@ -1,0 +1,385 @@
+/**
+ * Everything that can be configured, in one table: each setting has an environment variable, a flag, a default and a
+ * schema. `resolveConfig` checks all of them at once and reports every fault together, so that a boot fails once and
+ * completely; `describeConfig` shows the effective values with secrets redacted (`sluice config`).
+ */
+import { Data, Result, Schema } from "effect"
+import { defaultConfig } from "../engine/config.ts"
+import { targetPolicies } from "../webhooks/target/targets.ts"
+import {
+  adminKey,
+  apiKey,
+  headers,
+  integer,
+  namespace,
+  oneOf,
+  postgresUrl,
+  type Setting,
+  secret,
+  text,
+  url
+} from "./kinds.ts"
+import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+
+/** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
+export const settings = {
+  host: text({ env: "SLUICE_HOST", fallback: "127.0.0.1", description: "Address the API listens on" }),
+  port: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_PORT",
+    fallback: "8080",
+    description: "Port the API listens on; 0 takes a free one"
+  }),
+  publicUrl: url(
+    "https:",
+    "http:"
+  )({
+    env: "SLUICE_PUBLIC_URL",
+    description: "Address under which clients reach the API, used in links; default: the address it listens on"
+  }),
+  dataDir: text({
+    env: "SLUICE_DATA_DIR",
+    fallback: ".sluice",
+    description: "Folder of the embedded servers' data and of the running platform's whereabouts"
+  }),
+  databaseUrl: secret(
+    postgresUrl({ env: "DATABASE_URL", description: "An external PostgreSQL to use instead of the embedded one" })
+  ),
+  databasePool: integer(
+    2,
+    500
+  )({
+    env: "SLUICE_DATABASE_POOL",
+    fallback: "10",
+    description: "Most connections to PostgreSQL at once"
+  }),
+  natsUrl: secret(natsUrl({ env: "NATS_URL", description: "An external NATS to use instead of the embedded one" })),
+  natsWeakSync: oneOf(["refuse", "accept"])({
+    env: "SLUICE_NATS_WEAK_SYNC",
+    fallback: "refuse",
+    description: "What to do with a NATS server that acknowledges before it has synced to disk"
+  }),
+  partitions: integer(
+    1,
+    4096
+  )({
+    env: "SLUICE_PARTITIONS",
+    fallback: "8",
+    description:
+      "Partitions of the engine, fixed at a deployment's first start; at least four times the machines ever wanted"
+  }),
+  logReplicas: oneOf(["1", "3", "5"])({
+    env: "SLUICE_LOG_REPLICAS",
+    fallback: "1",
+    description: "Copies of each partition's log: 1 on one machine, 3 in a cluster of NATS servers"
+  }),
+  logMaxBytes: integer(
+    16_777_216,
+    1_099_511_627_776
+  )({
+    env: "SLUICE_LOG_MAX_BYTES",
+    description:
+      "Largest log of a partition in bytes; NATS sets as much aside for each; default: 4294967296, less for new logs where its store has no room for so many"
+  }),
+  logNamespace: namespace({
+    env: "SLUICE_LOG_NAMESPACE",
+    description:
+      "Put before the names of the logs' streams, for several deployments on one NATS account; fixed at a deployment's first start"
+  }),
+  maximumActors: integer(
+    1_000,
+    100_000_000
+  )({
+    env: "SLUICE_MAX_ACTORS",
+    fallback: `${defaultConfig.maximumActors}`,
+    description: "Actors the process keeps in memory, over all partitions; idle ones leave when others need their place"
+  }),
+  maximumLaneActors: integer(
+    1_000,
+    100_000_000
+  )({
+    env: "SLUICE_MAX_LANE_ACTORS",
+    fallback: `${defaultConfig.maximumLaneActors}`,
+    description:
+      "Request limits the process keeps in memory, over all partitions; they stay until their window has ended"
+  }),
+  mailboxCommands: integer(
+    64,
+    1_000_000
+  )({
+    env: "SLUICE_MAILBOX_COMMANDS",
+    fallback: `${defaultConfig.mailboxCapacity}`,
+    description: "Commands that wait in one partition, a quarter of them one organization's; more are answered 503"
+  }),
+  mailboxBytes: integer(
+    1_048_576,
+    68_719_476_736
+  )({
+    env: "SLUICE_MAILBOX_BYTES",
+    fallback: `${defaultConfig.mailboxBytes}`,
+    description: "Bytes of commands, estimated, that wait in the process, a quarter of them one organization's"
+  }),
+  adminUrl: url(
+    "http:",
+    "https:"
+  )({
+    env: "SLUICE_ADMIN_URL",
+    description: "Admin API of a platform elsewhere that commands are to speak to, with SLUICE_ADMIN_KEY"
+  }),
+  adminHost: text({
+    env: "SLUICE_ADMIN_HOST",
+    fallback: "127.0.0.1",
+    description: "Address the admin API listens on"
+  }),
+  adminPort: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_ADMIN_PORT",
+    fallback: "0",
+    description: "Port the admin API listens on; 0 takes a free one"
+  }),
+  adminKey: secret(
+    adminKey({
+      env: "SLUICE_ADMIN_KEY",
+      description: "Credential of the admin API; default: made at random when servers are embedded, else the API is off"
+    })
+  ),
+  apiUrl: url(
+    "http:",
+    "https:"
+  )({
+    env: "SLUICE_API_URL",
+    description: "API of a platform elsewhere that sluice listen follows; default: the one running in the data folder"
+  }),
+  apiKey: secret(
+    apiKey({ env: "SLUICE_API_KEY", description: "Key by which sluice listen reads its organization's events" })
+  ),
+  demo: oneOf(["on", "off"])({
+    env: "SLUICE_DEMO",
+    description: "Whether a first start makes the organization demo; default: on, off when NODE_ENV is production"
+  }),
+  demoKey: secret(
+    apiKey({ env: "SLUICE_DEMO_KEY", description: "Value of the demo organization's key; default: random" })
+  ),
+  nodeEnv: text({ env: "NODE_ENV", fallback: "development", description: "production switches the demo off" }),
+  logLevel: oneOf(["trace", "debug", "info", "warn", "error", "none"])({
+    env: "SLUICE_LOG_LEVEL",
+    fallback: "info",
+    description: "Least level that is logged"
+  }),
+  logFormat: oneOf(["pretty", "json"])({
+    env: "SLUICE_LOG_FORMAT",
+    description: "How log lines look; default: pretty on a terminal, json elsewhere"
+  }),
+  accessLog: oneOf(["on", "off"])({
+    env: "SLUICE_ACCESS_LOG",
+    fallback: "off",
+    description: "Whether every request is logged; failed ones always are"
+  }),
+  fastLane: oneOf(["on", "off"])({
+    env: "SLUICE_FAST_LANE",
+    fallback: "on",
+    description:
+      "Whether requests that can be answered at once are, past the server's general path; never with an access log or a collector"
+  }),
+  maxBodyBytes: integer(
+    1024,
+    16_777_216
+  )({
+    env: "SLUICE_MAX_BODY_BYTES",
+    fallback: "262144",
+    description: "Largest request body in bytes"
+  }),
+  secretsKey: secret(
+    secretsKeys({
+      env: "SLUICE_SECRETS_KEY",
+      description:
+        "Key under which webhooks' signing secrets are stored, earlier ones behind a comma; default: made in the data folder when PostgreSQL is embedded"
+    })
+  ),
+  webhookTargets: oneOf(targetPolicies)({
+    env: "SLUICE_WEBHOOK_TARGETS",
+    description:
+      "Where webhooks may go: public addresses over https, or any, with http to loopback hosts; default: public, any when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
+  }),
+  webhookRetryDelays: retryDelays({
+    env: "SLUICE_WEBHOOK_RETRY_DELAYS",
+    description: "Waits before the retries of a webhook delivery; default: 5s,30s,2m,15m,1h"
+  }),
+  webhookTimeout: integer(
+    100,
+    60_000
+  )({
+    env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
+    description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
+  }),
+  metrics: oneOf(["open", "admin"])({
+    env: "SLUICE_METRICS",
+    description:
+      "Who may read /metrics on the API's address: anybody, or who has the admin API's credential; default: open where the API listens on a loopback address, else admin"
+  }),
+  otlpEndpoint: url(
+    "http:",
+    "https:"
+  )({
+    env: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    description: "Base address of an OTLP collector for traces, metrics and logs"
+  }),
+  otlpHeaders: secret(
+    headers({ env: "OTEL_EXPORTER_OTLP_HEADERS", description: "Headers for the collector, as name=value,name=value" })
+  ),
+  postgresBin: text({
+    env: "SLUICE_POSTGRES_BIN",
+    description: "Folder with initdb and postgres for the embedded server; default: the installed package's"
+  }),
+  natsServer: text({
+    env: "SLUICE_NATS_SERVER",
+    description: "The nats-server program for the embedded server; default: from the path or the installed package"
+  })
+} as const
+
+type Settings = typeof settings
+type ValueOf<S> = S extends Setting<infer A> ? A : never
+type Defaulted =
+  | "host"
+  | "port"
+  | "dataDir"
+  | "databasePool"
+  | "natsWeakSync"
+  | "partitions"
+  | "logReplicas"
+  | "maximumActors"
+  | "maximumLaneActors"
+  | "mailboxCommands"
+  | "mailboxBytes"
+  | "adminHost"
+  | "adminPort"
+  | "demo"
+  | "nodeEnv"
+  | "logLevel"
+  | "accessLog"
+  | "fastLane"
+  | "maxBodyBytes"
+  | "webhookTargets"
+  | "metrics"
+
+/** The validated configuration. A setting without default and value is undefined. */
+export type Config = {
+  readonly [K in keyof Settings]: K extends Defaulted ? ValueOf<Settings[K]> : ValueOf<Settings[K]> | undefined
+}
+
+/** Where an effective value came from. */
+export type Source = "flag" | "environment" | "default"
+
+/** One line of `sluice config`. */
+export interface ConfigLine {
+  readonly name: string
+  readonly env: string
+  readonly value: string
+  readonly source: Source
+}
+
+/** Every fault of the given configuration, one sentence each. */
+export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
+  readonly faults: ReadonlyArray<string>
+  /** Variables with our prefix that are no settings: most likely typing errors. */
+  readonly unknown: ReadonlyArray<string>
+}> {
+  override get message(): string {
+    const { faults, unknown } = this
+    const all = [...faults, ...unknown.map((name) => `the environment variable ${name} is unknown`)]
+    return `The configuration has ${all.length === 1 ? "a fault" : `${all.length} faults`}:\n${all.map((fault) => `  - ${fault}`).join("\n")}`
+  }
+}
+
+export interface Resolved {
+  readonly config: Config
+  readonly lines: ReadonlyArray<ConfigLine>
+  /** Variables with our prefix that are no settings: most likely typing errors. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+const settingEntries = Object.entries(settings) as ReadonlyArray<[keyof Settings, Setting<unknown>]>
+
+/** The part of a secret that its setting allows to be seen; the rest never leaves this module. */
+const shown = (entry: Setting<unknown>, value: string): string =>
+  entry.secret ? (entry.show?.(value) ?? "<redacted>") : value
+
+/**
+ * Validates flags over environment over defaults. Empty environment variables count as absent, as most process
+ * managers cannot unset one. Fails with every fault at once; a secret's text is not part of a fault.
+ */
+export const resolveConfig = (
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Partial<Record<keyof Settings, string | undefined>>> = {}
+): Result.Result<Resolved, InvalidConfig> => {
+  const faults: Array<string> = []
+  const lines: Array<ConfigLine> = []
+  const config: Record<string, unknown> = {}
+  for (const [name, entry] of settingEntries) {
+    const fromFlag = flags[name]
+    const fromEnvironment = environment[entry.env] === "" ? undefined : environment[entry.env]
+    const source: Source = fromFlag !== undefined ? "flag" : fromEnvironment !== undefined ? "environment" : "default"
+    const value = fromFlag ?? fromEnvironment ?? entry.fallback
+    if (value === undefined) {
+      config[name] = undefined
+      lines.push({ name, env: entry.env, value: "", source })
+      continue
+    }
+    lines.push({ name, env: entry.env, value: shown(entry, value), source })
+    const parsed = entry.parse(value)
+    if (Result.isSuccess(parsed)) config[name] = parsed.success
+    else {
+      const origin = source === "flag" ? `--${entry.flag}` : entry.env
+      faults.push(`${origin} must be ${parsed.failure}${entry.secret ? "" : `, not ${JSON.stringify(value)}`}`)
+    }
+  }
+  const assume = (name: keyof Settings, value: string) => {
+    if (config[name] !== undefined) return
+    config[name] = value
+    const line = lines.findIndex((one) => one.name === name)
+    lines[line] = { ...lines[line]!, value }
+  }
+  const production = config.nodeEnv === "production"
+  const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
+  assume("demo", production ? "off" : "on")
+  // Defaults that are meant for one's own machine do not apply when the API listens on other addresses.
+  const local = isLoopback(config.host)
+  assume("webhookTargets", embedded && local && !production ? "any" : "public")
+  assume("metrics", local ? "open" : "admin")
+  const { host, port, adminHost, adminPort } = config
+  if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
+    faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
+  }
+  const known = new Set(settingEntries.map(([, entry]) => entry.env))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
+  if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
+  // Every key of the table was set above, with the type from its schema.
+  return Result.succeed({ config: config as unknown as Config, lines, unknown })
+}
+
+/** Whether only this machine can reach a listener on this host. */
+const isLoopback = (host: unknown): boolean =>
+  typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
+
+/** Whether a first start makes the demo organization (docs/platform.md, 2.7: off by choice or in production). */
+export const demoWanted = (config: Config): boolean => config.demo === "on"
+
+/** A table of the effective values with their origin, aligned for a terminal. */
+export const describeConfig = (lines: ReadonlyArray<ConfigLine>): string => {
+  const width = Math.max(...lines.map((line) => line.env.length))
+  return lines
+    .map((line) => `${line.env.padEnd(width)}  ${line.value === "" ? "-" : line.value}  (${line.source})`)
+    .join("\n")
+}
+
+/** The lines as `--json` prints them. */
+export const ConfigLineSchema = Schema.Struct({
+  name: Schema.String,
+  env: Schema.String,
+  value: Schema.String,
+  source: Schema.Literals(["flag", "environment", "default"])
+})

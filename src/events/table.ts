@@ -1,0 +1,2 @@
+/** The name of the event log's table, which replays of webhooks read too. */
+export const eventsTable = "events"

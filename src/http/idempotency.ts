@@ -1,0 +1,29 @@
+/**
+ * `Idempotency-Key` on requests that create (docs/platform.md, 3.2): a repeat with the same key and body gets the
+ * answer of the first request, and another body under the same key is a conflict.
+ */
+import { hash } from "node:crypto"
+import { Data, Schema } from "effect"
+
+/** What identifies a request that must not act twice. */
+export interface IdempotentRequest {
+  readonly key: string
+  /** Digest of what was asked, to tell a repeat from another request under the same key. */
+  readonly digest: string
+}
+
+/** The key was used for another request. */
+export class IdempotencyConflict extends Data.TaggedError("IdempotencyConflict")<{ readonly key: string }> {
+  override get message(): string {
+    return `The Idempotency-Key ${JSON.stringify(this.key)} was used for another request.`
+  }
+}
+
+/** The header: 1 to 255 printable characters. */
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "Expected 1 to 255 printable characters" })
+)
+
+/** The request that a key and a decoded body stand for; undefined without a key. */
+export const idempotentRequest = (key: string | undefined, body: unknown): IdempotentRequest | undefined =>
+  key === undefined ? undefined : { key, digest: hash("sha256", JSON.stringify(body), "hex") }

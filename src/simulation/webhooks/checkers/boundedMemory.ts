@@ -1,0 +1,33 @@
+/** What is held and in flight stays within its bounds, and at the end nothing is. */
+import { maximumHeld } from "../../../webhooks/dispatcher/Dispatching.ts"
+import { maximumLimit } from "../../../webhooks/dispatcher/pace.ts"
+import type { Checker } from "../Observer.ts"
+import { now } from "../Simulation.ts"
+
+export const boundedMemory: Checker = {
+  name: "memory is bounded",
+  make: (simulation, violate) => {
+    const { capacity } = simulation.scenario.topology
+    const load = () => {
+      const dispatcher = simulation.running?.dispatcher
+      return dispatcher === undefined ? undefined : now(dispatcher.load)
+    }
+    return {
+      rested: () => {
+        const current = load()
+        if (current === undefined) return
+        const { held, inFlight } = current
+        if (held > maximumHeld) violate(`${held} deliveries are held`)
+        if (inFlight.main > capacity || inFlight.slow > capacity) violate(`${JSON.stringify(inFlight)} in flight`)
+        for (const [endpointId, open] of simulation.network.open)
+          if (open > maximumLimit && simulation.processes === 1) violate(`${open} attempts at ${endpointId} at once`)
+      },
+      healed: () => {
+        const current = load()
+        if (current === undefined) return violate("no dispatcher runs")
+        const { held, inFlight } = current
+        if (held + inFlight.main + inFlight.slow > 0) violate(`at rest ${JSON.stringify(current)} is left`)
+      }
+    }
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
+ * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
+ * `SqlClient`, `Engine` and `Cursors`.
+ */
+import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Engine } from "../../engine/Engine.ts"
+import { eventRetentionMillis } from "../../events/index.ts"
+import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
+import type { Page } from "../../platform/Organizations.ts"
+import * as WorkQueue from "../../postgres/WorkQueue.ts"
+import type { DeliveryOrigin } from "../endpoint/model.ts"
+import { DispatcherWakeup } from "./DispatcherWakeup.ts"
+import {
+  DeliveryAttempt,
+  type DeliveryStatus,
+  deliveriesTable,
+  encodePayload,
+  jobsTable,
+  lanes,
+  skippedTable
+} from "./model.ts"
+
+/**
+ * How many deliveries one page of a filtered list looks through, so that a rare status of a busy endpoint cannot keep
+ * the database busy. An index by status would have to be written with every outcome.
+ */
+export const maximumScannedDeliveries = 10_000
+
+/** A delivery with its attempts. Times in milliseconds since the Unix epoch. */
+export interface Delivery {
+  readonly id: string
+  readonly eventId: string
+  readonly eventType: string
+  readonly eventCreatedAt: number
+  readonly origin: DeliveryOrigin
+  readonly status: DeliveryStatus
+  /** How many attempts were made; `attempts` shows the newest of them. */
+  readonly attemptCount: number
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
+  readonly createdAt: number
+  /** Null once it is over. */
+  readonly nextAttemptAt: number | null
+  /** Null while it is pending. */
+  readonly settledAt: number | null
+}
+
+/** An event that an endpoint subscribes to and missed. */
+export interface SkippedEvent {
+  readonly eventId: string
+  readonly eventType: string
+  readonly eventCreatedAt: number
+  readonly reason: "paused" | "disabled"
+}
+
+/** The endpoint has no such delivery. */
+export class DeliveryNotFound extends Data.TaggedError("DeliveryNotFound")<{ readonly deliveryId: string }> {
+  override get message(): string {
+    return `There is no delivery ${this.deliveryId}`
+  }
+}
+
+/** The delivery cannot be sent again; the message says why. */
+export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable")<{
+  readonly deliveryId: string
+  readonly message: string
+}> {}
+
+/** The endpoint that is meant. */
+export interface EndpointPlace {
+  readonly organizationId: string
+  readonly endpointId: string
+}
+
+export interface PageRequest {
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+export class Deliveries extends Context.Service<
+  Deliveries,
+  {
+    /**
+     * Lists deliveries, newest first. A cursor that was not made for this list, or whose place is no longer kept, is
+     * refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks
+     * through `maximumScannedDeliveries`. A cursor is good with any status.
+     */
+    readonly list: (
+      place: EndpointPlace,
+      page: PageRequest & { readonly status?: DeliveryStatus | undefined }
+    ) => Effect.Effect<Page<Delivery>, InvalidCursor | SqlError.SqlError>
+    readonly get: (
+      place: EndpointPlace,
+      deliveryId: string
+    ) => Effect.Effect<Delivery, DeliveryNotFound | SqlError.SqlError>
+    /** Lists skipped events, newest first. */
+    readonly skipped: (
+      place: EndpointPlace,
+      page: PageRequest
+    ) => Effect.Effect<Page<SkippedEvent>, InvalidCursor | SqlError.SqlError>
+    /**
+     * Sends a delivery that is over once more: one attempt, which never counts as a failure. `also` runs in the same transaction, with the
+     * delivery as it is answered.
+     */
+    readonly retry: (
+      place: EndpointPlace,
+      deliveryId: string,
+      also?: (delivery: Delivery) => Effect.Effect<void, SqlError.SqlError>
+    ) => Effect.Effect<
+      Delivery,
+      DeliveryNotFound | DeliveryNotRetryable | WorkQueue.WorkQueueUnavailable | SqlError.SqlError
+    >
+  }
+>()("sluice/webhooks/Deliveries") {
+  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | Cursors> = Layer.effect(
+    Deliveries,
+    Effect.suspend(() => make)
+  )
+}
+
+const decodeAttempts = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(DeliveryAttempt)))
+
+const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly attemptLog: string }): Delivery => ({
+  ...row,
+  attempts: decodeAttempts(attemptLog)
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const engine = yield* Engine
+  const cursors = yield* Cursors
+  const jobs = yield* WorkQueue.make(jobsTable)
+  const { wake } = yield* DispatcherWakeup
+
+  const columns = sql.literal(
+    `id, event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
+  )
+  type Row = Parameters<typeof fromRow>[0]
+
+  const of = ({ endpointId, organizationId }: EndpointPlace) =>
+    sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
+
+  /** The position where a page begins. Refuses a cursor that is older than the kept rows. */
+  const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
+    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+    const now = yield* Clock.currentTimeMillis
+    if (position !== undefined && position.atMillis < now - eventRetentionMillis)
+      return yield* new InvalidCursor({ cursor: cursor ?? "" })
+    return position
+  })
+
+  const list: Deliveries["Service"]["list"] = Effect.fn("Deliveries.list")(function* (
+    place,
+    { cursor, limit, status }
+  ) {
+    const name = `deliveries of ${place.endpointId}`
+    const position = yield* positionIn(name, cursor)
+    const cursorOf = ({ createdAt, id }: Pick<Row, "createdAt" | "id">) =>
+      cursors.encode(name, { atMillis: createdAt, id })
+    const conditions = [of(place)]
+    if (position !== undefined) conditions.push(sql`(created_at, id) < (${position.atMillis}, ${position.id})`)
+    const [end] =
+      status === undefined
+        ? []
+        : yield* sql<Pick<Row, "createdAt" | "id">>`
+            select created_at as "createdAt", id from ${sql(deliveriesTable)} where ${sql.and(conditions)}
+            order by created_at desc, id desc limit 1 offset ${maximumScannedDeliveries - 1}`
+    if (end !== undefined) conditions.push(sql`(created_at, id) >= (${end.createdAt}, ${end.id})`)
+    if (status !== undefined) conditions.push(sql`status = ${status}`)
+    const rows = yield* sql<Row>`
+      select ${columns} from ${sql(deliveriesTable)} where ${sql.and(conditions)}
+      order by created_at desc, id desc limit ${limit + 1}`
+    const { data, pagination } = pageOf(rows.map(fromRow), limit, cursorOf)
+    return {
+      data,
+      pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
+    }
+  })
+
+  const get: Deliveries["Service"]["get"] = Effect.fn("Deliveries.get")(function* (place, deliveryId) {
+    const [row] = yield* sql<Row>`
+      select ${columns} from ${sql(deliveriesTable)} where id = ${deliveryId} and ${of(place)}`
+    return row === undefined ? yield* new DeliveryNotFound({ deliveryId }) : fromRow(row)
+  })
+
+  const skipped: Deliveries["Service"]["skipped"] = Effect.fn("Deliveries.skipped")(function* (
+    place,
+    { cursor, limit }
+  ) {
+    const name = `skipped of ${place.endpointId}`
+    const position = yield* positionIn(name, cursor)
+    const [sequence, index] = (position?.id ?? "").split(".")
+    const behind =
+      position === undefined
+        ? sql`true`
+        : sql`(event_created_at, sequence, idx) < (${position.atMillis}, ${Number(sequence)}, ${Number(index)}::int4)`
+    const rows = yield* sql<SkippedEvent & { readonly sequence: number; readonly index: number }>`
+      select event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", reason, sequence,
+        idx as "index"
+      from ${sql(skippedTable)} where ${of(place)} and ${behind}
+      order by event_created_at desc, sequence desc, idx desc limit ${limit + 1}`
+    const page = pageOf(rows, limit, (last) =>
+      cursors.encode(name, { atMillis: last.eventCreatedAt, id: `${last.sequence}.${last.index}` })
+    )
+    return { ...page, data: page.data.map(({ index: _index, sequence: _sequence, ...event }) => event) }
+  })
+
+  const retryRow = Effect.fnUntraced(function* (
+    place: EndpointPlace,
+    deliveryId: string,
+    also: (delivery: Delivery) => Effect.Effect<void, SqlError.SqlError>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const [row] = yield* sql<Row>`
+      update ${sql(deliveriesTable)} set status = 'pending', origin = 'retry', next_attempt_at = ${now}::int8, settled_at = null
+      where id = ${deliveryId} and ${of(place)} and status <> 'pending' and event_created_at > ${now - eventRetentionMillis}
+      returning ${columns}`
+    if (row === undefined) {
+      const found = yield* get(place, deliveryId)
+      const message =
+        found.status === "pending"
+          ? `The delivery ${deliveryId} is still pending`
+          : `The event of the delivery ${deliveryId} is older than 30 days`
+      return yield* new DeliveryNotRetryable({ deliveryId, message })
+    }
+    const delivery = fromRow(row)
+    yield* jobs.put([
+      {
+        id: deliveryId,
+        partition: engine.partitionOf(place.organizationId),
+        group: place.endpointId,
+        lane: lanes.asked,
+        dueAt: now,
+        expiresAt: delivery.eventCreatedAt + eventRetentionMillis,
+        payload: encodePayload({
+          organizationId: place.organizationId,
+          eventId: delivery.eventId,
+          eventCreatedAt: delivery.eventCreatedAt,
+          origin: "retry"
+        })
+      }
+    ])
+    yield* also(delivery)
+    return delivery
+  }, sql.withTransaction)
+
+  const retry: Deliveries["Service"]["retry"] = Effect.fn("Deliveries.retry")(
+    (place, deliveryId, also = () => Effect.void) =>
+      Effect.tap(retryRow(place, deliveryId, also), () =>
+        wake(engine.partitionOf(place.organizationId), place.endpointId)
+      )
+  )
+
+  return Deliveries.of({ list, get, skipped, retry })
+})

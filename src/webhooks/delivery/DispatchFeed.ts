@@ -1,0 +1,66 @@
+/**
+ * Connects the SQL reactor, which puts deliveries into the queue, with the dispatcher of the same process, which sends
+ * them. After a commit the reactor hands over the deliveries that it has in memory, so that a first attempt costs no
+ * further statement. Deliveries for which the dispatcher has no room wait in the queue. Needs no service.
+ */
+import { Context, Effect, Layer, type Scope } from "effect"
+import type { FoldedEndpoint } from "../endpoint/model.ts"
+import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/remembered.ts"
+import type { TakenDelivery } from "./ports.ts"
+
+/** What one transaction of the reactor committed. */
+export interface CommittedDeliveries {
+  /** Already taken for the dispatcher of this process. */
+  readonly taken: ReadonlyArray<TakenDelivery>
+  /** Endpoints, by id, for which more is in the queue. */
+  readonly queued: ReadonlyMap<string, { readonly partition: number }>
+  /** Endpoints that have changed or receive something, as they are now. */
+  readonly endpoints: ReadonlyArray<FoldedEndpoint>
+}
+
+/** The dispatcher, as the reactor sees it. */
+export interface DispatchListener {
+  /** The lease of the handed-over deliveries, in milliseconds. */
+  readonly leaseMillis: number
+  /** How many more deliveries the dispatcher takes from memory: in all, and their bodies' length in characters. */
+  readonly room: () => { readonly deliveries: number; readonly characters: number }
+  /** How many more first attempts of an endpoint the dispatcher takes. */
+  readonly roomOf: (endpointId: string) => number
+  /** Must not throw. */
+  readonly committed: (committed: CommittedDeliveries) => void
+}
+
+export class DispatchFeed extends Context.Service<
+  DispatchFeed,
+  {
+    /** Endpoints as this process has folded or read them. */
+    readonly remembered: RememberedEndpoints
+    /** Whole organizations, as the SQL reactors of this process know them. */
+    readonly organizations: RememberedOrganizations
+    /** The dispatcher of this process, while there is one. */
+    readonly listener: () => DispatchListener | undefined
+    /** Makes this listener the dispatcher of the process until the scope ends. */
+    readonly attach: (listener: DispatchListener) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("sluice/webhooks/DispatchFeed") {
+  static readonly layer: Layer.Layer<DispatchFeed> = Layer.sync(DispatchFeed, () => {
+    let current: DispatchListener | undefined
+    return DispatchFeed.of({
+      remembered: new RememberedEndpoints(),
+      organizations: new RememberedOrganizations(),
+      listener: () => current,
+      attach: (listener) =>
+        Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => {
+              current = listener
+            }),
+            () =>
+              Effect.sync(() => {
+                if (current === listener) current = undefined
+              })
+          )
+        )
+    })
+  })
+}

@@ -1,0 +1,193 @@
+/**
+ * The dispatcher's ports: the store of deliveries, the sender, the endpoints' actors, and their secrets. The platform's
+ * implementations are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
+ * `WebhookSecrets`; a simulation brings its own.
+ */
+import { Context, Data, type Effect } from "effect"
+import type { AskError } from "../../engine/errors.ts"
+import type { DeliveryOrigin, EndpointCommand, EndpointReply, FoldedEndpoint } from "../endpoint/model.ts"
+import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
+import type { Attempt } from "./schedule.ts"
+
+/** A delivery that was taken from the queue: an attempt of it may begin until `takenUntil`. Times in milliseconds since the Unix epoch. */
+export interface TakenDelivery {
+  readonly id: string
+  readonly partition: number
+  readonly organizationId: string
+  readonly endpointId: string
+  /** One of `lanes`. */
+  readonly lane: number
+  /**
+   * The attempt's number, from 1. Its outcome counts only while the job has this number. It changes when the delivery
+   * is taken again.
+   */
+  attempt: number
+  takenUntil: number
+  readonly origin: DeliveryOrigin
+  readonly eventId: string
+  readonly eventCreatedAt: number
+  /** The event, as `encodeEvent` wrote it. */
+  readonly body: string
+}
+
+/** How many deliveries of a lane of an endpoint are wanted. */
+export interface DeliveryClaim {
+  readonly endpointId: string
+  readonly lane: number
+  readonly limit: number
+}
+
+/** The earliest delivery of a lane of an endpoint. */
+export interface DueDeliveries {
+  readonly endpointId: string
+  readonly lane: number
+  readonly dueAt: number
+}
+
+/** The outcome of an attempt, or of a delivery without an attempt. */
+export interface DeliveryOutcome {
+  readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt">
+  /** The attempt that was made; null when there was none. */
+  readonly made: DeliveryAttempt | null
+  /**
+   * `Settled`: over, the job goes. `Again`: another attempt is due, in the lane of retries. `Returned`: not attempted after all, due from
+   * then on as before.
+   */
+  readonly result:
+    | { readonly _tag: "Settled"; readonly status: Exclude<DeliveryStatus, "pending"> }
+    | { readonly _tag: "Again"; readonly dueAt: number }
+    | { readonly _tag: "Returned"; readonly dueAt: number }
+}
+
+/** Deliveries that wait or are being attempted. */
+export interface DeliveryBacklog {
+  readonly pending: number
+  /** When the longest waiting job became due; null when there is none. */
+  readonly oldestDueAt: number | null
+}
+
+/** The store cannot be reached or gave up. The operation may have been done. */
+export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailable")<{
+  readonly message: string
+  /** Whether a repeat may succeed a moment later. If not, the store refuses something in the data. */
+  readonly isTransient: boolean
+  readonly cause?: unknown
+}> {}
+
+type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
+
+/** Deliveries that a store is asked to keep at once, at most. */
+export const maximumKept = 5_000
+
+export interface DeliveryStore {
+  /** The lanes of endpoints that hold deliveries, with their earliest, in order, at most `limit`; `after` continues behind one. */
+  readonly due: (
+    partition: number,
+    options: {
+      readonly after?: { readonly endpointId: string; readonly lane: number } | undefined
+      readonly limit: number
+    }
+  ) => Stored<ReadonlyArray<DueDeliveries>>
+
+  /**
+   * Takes deliveries that are due at `now`, until `takenUntil`, with their events, as far as these fit into
+   * `maximumBytes`; the others stay. Deliveries whose event is gone end as expired.
+   */
+  readonly take: (
+    partition: number,
+    claims: ReadonlyArray<DeliveryClaim>,
+    options: { readonly now: number; readonly takenUntil: number; readonly maximumBytes: number }
+  ) => Stored<ReadonlyArray<TakenDelivery>>
+
+  /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. At most `maximumKept`. */
+  readonly keep: (
+    deliveries: ReadonlyArray<Pick<TakenDelivery, "id" | "attempt">>,
+    takenUntil: number
+  ) => Stored<ReadonlySet<string>>
+
+  /**
+   * Records outcomes, all or none: the job, the delivery's row, the endpoint's last status. Answers the ids of those
+   * that counted; deliveries that somebody else has taken since, or that are gone, are not among them.
+   */
+  readonly record: (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) => Stored<ReadonlySet<string>>
+
+  /** Ends deliveries whose event is older than the event log, at most `limit`; answers how many. */
+  readonly expire: (partition: number, options: { readonly now: number; readonly limit: number }) => Stored<number>
+
+  /**
+   * Answers the endpoints whose state differs from the caller's (`sequence` 0 for none). An endpoint that never
+   * existed, or that was deleted and has no more pending deliveries, has no organization and a null `endpoint`.
+   */
+  readonly endpoints: (
+    known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>
+  ) => Stored<ReadonlyArray<FoldedEndpoint>>
+
+  /** Deleted endpoints that may still have pending deliveries, at most `limit`. */
+  readonly deleted: (partition: number, limit: number) => Stored<ReadonlyArray<string>>
+
+  /** Cancels pending deliveries of an endpoint, at most `limit`; answers how many. The endpoint is forgotten with the last ones. */
+  readonly cancel: (
+    partition: number,
+    endpointId: string,
+    options: { readonly now: number; readonly limit: number }
+  ) => Stored<number>
+
+  /** For metrics. It counts the whole backlog, so do not call it every second. */
+  readonly backlog: (partition: number) => Stored<DeliveryBacklog>
+
+  /** For metrics: endpoints of a partition that are paused. */
+  readonly pausedEndpoints: (partition: number) => Stored<number>
+}
+
+/** One POST. */
+export interface DeliveryRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** How long the endpoint has for its answer. */
+  readonly timeoutMillis: number
+}
+
+/** The result of a POST. */
+export interface DeliveryAnswer {
+  readonly attempt: Attempt
+  /** The beginning of the answer's body as text; null without an answer. */
+  readonly response: string | null
+  /** Why there was no answer, in words for the endpoint's owner; null when there was one. */
+  readonly error: string | null
+}
+
+export interface DeliverySender {
+  /**
+   * Posts a delivery. It never takes much longer than the request's timeout, and closes the connection when it is
+   * interrupted.
+   */
+  readonly send: (request: DeliveryRequest) => Effect.Effect<DeliveryAnswer>
+}
+
+/** Endpoints as actors, and which partitions are served here. */
+export interface EndpointActors {
+  readonly tell: (
+    endpoint: { readonly organizationId: string; readonly endpointId: string },
+    command: EndpointCommand
+  ) => Effect.Effect<EndpointReply, AskError>
+  /** The partitions that this process serves now. */
+  readonly partitions: Effect.Effect<ReadonlyArray<number>>
+}
+
+/** The signing secrets cannot be read now. Try again. */
+export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
+
+/** Secrets of endpoints by their ids. */
+export class SigningSecrets extends Context.Service<
+  SigningSecrets,
+  {
+    /** The secrets of these ids; those that do not exist are left out. */
+    readonly open: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, SecretsUnavailable>
+    /** Removes secrets; inside a transaction, with it. */
+    readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
+  }
+>()("sluice/webhooks/SigningSecrets") {}

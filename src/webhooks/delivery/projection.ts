@@ -1,0 +1,142 @@
+/**
+ * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch
+ * (docs/platform.md, 6.4): it folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs,
+ * and hands the dispatcher the deliveries that it can begin at once. The same records give the same rows, so that a
+ * second run changes nothing. Needs `SqlClient`, `DayPartitions`, `DispatchFeed`, `SigningSecrets` and `EventAppend`.
+ */
+import { Clock, Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { ReactorTransaction } from "../../engine/Cursors.ts"
+import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts"
+import { DayPartitions } from "../../postgres/dayPartitions.ts"
+import { deferred } from "../../postgres/deferred.ts"
+import { unnest } from "../../postgres/unnest.ts"
+import { make as makeWorkQueue, maximumBatch } from "../../postgres/WorkQueue.ts"
+import { endpointsOf, saveEndpoints } from "../endpoint/rows.ts"
+import { WebhookEndpoint } from "../endpoint/rules.ts"
+import { type CommittedDeliveries, DispatchFeed } from "./DispatchFeed.ts"
+import { MatchedBatch, type PlacedEvent } from "./matching.ts"
+import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
+import { SigningSecrets } from "./ports.ts"
+
+/** Rows in one statement at most. */
+const maximumRows = Math.min(4_000, maximumBatch)
+
+export type { PlacedEvent }
+
+/** Writes the events of test requests, which are facts of endpoints, into the event log, in the caller's transaction. */
+export class EventAppend extends Context.Service<
+  EventAppend,
+  { readonly append: (events: ReadonlyArray<PlacedEvent>) => Effect.Effect<void, unknown> }
+>()("sluice/webhooks/EventAppend") {}
+
+const isEndpointFact = (record: LogRecord): record is FactRecord =>
+  record._tag === "Fact" && record.kind === WebhookEndpoint.kind
+
+const isOurs = (record: LogRecord): record is FactRecord | EventRecord =>
+  record._tag === "Event" || isEndpointFact(record)
+
+const chunksOf = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  items.length <= maximumRows
+    ? [items]
+    : Array.from({ length: Math.ceil(items.length / maximumRows) }, (_, at) =>
+        items.slice(at * maximumRows, (at + 1) * maximumRows)
+      )
+
+/** Writes the rows that were collected so far. */
+const write = Effect.fnUntraced(function* (batch: MatchedBatch) {
+  const sql = yield* SqlClient.SqlClient
+  const days = yield* DayPartitions
+  const queue = yield* makeWorkQueue(jobsTable)
+  const { deliveries, jobs, skipped } = batch
+  batch.deliveries = []
+  batch.jobs = []
+  batch.skipped = []
+  if (deliveries.length > 0) {
+    yield* days.ensureDays(
+      deliveriesTable,
+      deliveries.map((row) => row.event_created_at)
+    )
+    for (const rows of chunksOf(deliveries)) {
+      const insert = sql`
+        insert into ${sql(deliveriesTable)} (id, organization_id, endpoint_id, event_id, event_type, event_created_at,
+          origin, created_at, status, attempts, attempt_log, next_attempt_at)
+        select id, organization_id, endpoint_id, event_id, event_type, event_created_at,
+          origin, event_created_at, 'pending', 0, '[]', event_created_at
+        from ${unnest(rows, {
+          id: "text",
+          organization_id: "text",
+          endpoint_id: "text",
+          event_id: "text",
+          event_type: "text",
+          event_created_at: "int8",
+          origin: "text"
+        })}
+        on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
+    for (const some of chunksOf(jobs)) yield* queue.put(some)
+  }
+  if (skipped.length > 0) {
+    yield* days.ensureDays(
+      skippedTable,
+      skipped.map((row) => row.event_created_at)
+    )
+    for (const rows of chunksOf(skipped)) {
+      const insert = sql`
+        insert into ${sql(skippedTable)} (organization_id, endpoint_id, event_id, event_type, event_created_at, sequence, idx,
+          reason)
+        select * from ${unnest(rows, {
+          organization_id: "text",
+          endpoint_id: "text",
+          event_id: "text",
+          event_type: "text",
+          event_created_at: "int8",
+          sequence: "int8",
+          idx: "int4",
+          reason: "text"
+        })}
+        on conflict do nothing`
+      yield* deferred(sql, insert)
+    }
+  }
+})
+
+const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord | EventRecord>) {
+  const feed = yield* DispatchFeed
+  const transaction = yield* ReactorTransaction
+  const { move } = transaction
+  const organizations = new Set(records.map((record) => record.organization))
+  if (move === undefined) for (const { partition } of records) feed.organizations.forget(partition)
+  const known = feed.organizations.of(move)
+  const unknown = [...organizations].filter((organization) => known(organization) === undefined)
+  const endpoints = [...organizations].flatMap((organization) => known(organization) ?? [])
+  if (unknown.length > 0) endpoints.push(...(yield* endpointsOf(unknown, feed.remembered)))
+  const batch = new MatchedBatch(endpoints, feed.listener(), yield* Clock.currentTimeMillis)
+  for (const record of records) {
+    if (record._tag === "Fact") batch.fold(record)
+    else batch.event(record)
+    if (batch.rows >= maximumRows) yield* write(batch)
+  }
+  if (batch.tests.length > 0) yield* (yield* EventAppend).append(batch.tests)
+  yield* write(batch)
+  const changed = [...batch.changed.values()]
+  if (changed.length > 0) yield* saveEndpoints(changed)
+  if (batch.forgotten.length > 0) yield* (yield* SigningSecrets).forget(batch.forgotten)
+  const committed: CommittedDeliveries = { taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints }
+  transaction.onCommit(() => {
+    for (const folded of changed) feed.remembered.set(folded)
+    if (move !== undefined)
+      feed.organizations.committed(
+        move,
+        [...organizations].map((organization) => [organization, batch.endpointsOf(organization)] as const)
+      )
+    feed.listener()?.committed(committed)
+  })
+})
+
+/** The part of the SQL reactor that decides who receives what. Runs behind the one that writes the event log. */
+export const dispatchProjection = {
+  wants: isOurs,
+  handle: (records: ReadonlyArray<LogRecord>) => project(records.filter(isOurs))
+}

@@ -1,0 +1,166 @@
+/**
+ * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, and each endpoint by itself, so that a
+ * slow or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
+ * store, where they wait, are due again, or were left by a crash. At the end of its scope it waits a bounded time for
+ * attempts in flight and gives the rest back. Its ports (`delivery/ports.ts`) are arguments of `make`; `onEngine.ts`
+ * has those of the platform.
+ */
+import { Cause, Clock, Context, Duration, Effect, FiberSet, type Scope } from "effect"
+import { make as makeGroupCommit } from "../../common/groupCommit.ts"
+import type { DispatchFeed } from "../delivery/DispatchFeed.ts"
+import type {
+  DeliveriesUnavailable,
+  DeliveryOutcome,
+  DeliverySender,
+  DeliveryStore,
+  EndpointActors,
+  SigningSecrets
+} from "../delivery/ports.ts"
+import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
+import { type AttemptParts, attempt } from "./attempting.ts"
+import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
+import { DispatchMetrics } from "./DispatchMetrics.ts"
+import { fibers, giveBack } from "./refilling.ts"
+
+/** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
+const outcomesAtOnce = 1_000
+const recordersAtOnce = 2
+const waitingOutcomes = 20_000
+
+/** How long a shutdown tries to give deliveries back. Otherwise they are free when their lease ends. */
+const giveBackMillis = 2_000
+
+/** The lease for a timeout: longer than any attempt, with room for recording it. */
+export const leaseOf = (timeoutMillis: number): number => 2 * timeoutMillis + 5_000
+
+export const defaultSettings: DispatcherSettings = {
+  schedule: defaultSchedule,
+  timeoutMillis: attemptTimeoutMillis,
+  capacity: { main: 256, slow: 256 },
+  leaseMillis: leaseOf(attemptTimeoutMillis),
+  scanMillis: 1_000,
+  drainMillis: 5_000,
+  lingerMillis: 10
+}
+
+export interface DispatcherPorts {
+  readonly store: DeliveryStore
+  readonly sender: DeliverySender
+  readonly actors: EndpointActors
+  readonly secrets: SigningSecrets["Service"]
+  readonly feed: DispatchFeed["Service"]
+}
+
+export class WebhookDispatcher extends Context.Service<
+  WebhookDispatcher,
+  {
+    /**
+     * Tells that an endpoint has new deliveries in the store. If its partition is served elsewhere, the dispatcher
+     * there finds them.
+     */
+    readonly wake: (partition: number, endpointId: string) => Effect.Effect<void>
+    /** The current load. */
+    readonly load: Effect.Effect<{
+      /** Deliveries in memory. */
+      readonly held: number
+      /** Attempts in flight, at endpoints that answer and at slow ones. */
+      readonly inFlight: { readonly main: number; readonly slow: number }
+    }>
+  }
+>()("sluice/webhooks/WebhookDispatcher") {}
+
+/**
+ * Records outcomes together. If the store refuses them, it records them in halves, so that one bad outcome does not
+ * keep the others from being recorded. A single refused outcome is recorded without the endpoint's answer, the only
+ * part that comes from outside.
+ */
+const recordAll = (
+  store: DeliveryStore,
+  outcomes: ReadonlyArray<DeliveryOutcome>
+): Effect.Effect<ReadonlyArray<boolean>, DeliveriesUnavailable> =>
+  Clock.currentTimeMillis.pipe(
+    Effect.flatMap((now) => store.record(outcomes, now)),
+    Effect.map((counted) => outcomes.map(({ delivery }) => counted.has(delivery.id))),
+    Effect.catch((error) => {
+      const [only] = outcomes
+      if (error.isTransient || only === undefined) return Effect.fail(error)
+      if (outcomes.length > 1) {
+        const half = outcomes.length >>> 1
+        return Effect.map(
+          Effect.forEach([outcomes.slice(0, half), outcomes.slice(half)], (part) => recordAll(store, part)),
+          (parts) => parts.flat()
+        )
+      }
+      const { made } = only
+      const isBare = made === null || (made.response === null && made.error === null)
+      return Effect.andThen(
+        Effect.logError(`the outcome of the webhook delivery ${only.delivery.id} is not taken`, error),
+        isBare ? Effect.fail(error) : recordAll(store, [{ ...only, made: { ...made, response: null, error: null } }])
+      )
+    })
+  )
+
+/** Starts a dispatcher, which ends with the scope. */
+export const make = (
+  ports: DispatcherPorts,
+  settings: DispatcherSettings = defaultSettings
+): Effect.Effect<WebhookDispatcher["Service"], never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { actors, feed, secrets, sender, store } = ports
+    const dispatching = new Dispatching(settings, yield* Clock.Clock)
+    const metrics = new DispatchMetrics(yield* Effect.context<never>())
+    const recorder = yield* makeGroupCommit({
+      write: (outcomes: ReadonlyArray<DeliveryOutcome>) => recordAll(store, outcomes),
+      maximumBatch: outcomesAtOnce,
+      maximumWaiting: waitingOutcomes,
+      writers: recordersAtOnce,
+      lingerMillis: settings.lingerMillis
+    })
+    const attempts = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(attempts)()
+    const parts: AttemptParts = { dispatching, sender, actors, secrets, metrics, recorder }
+    dispatching.begin = (slot) => {
+      run(
+        Effect.catchCause(attempt(parts, slot), (cause) => {
+          if (Cause.hasInterrupts(cause)) return Effect.void
+          // it is attempted again when its lease is over
+          dispatching.queue.end(slot, undefined)
+          dispatching.release(slot.item)
+          return Effect.logError(`a delivery to webhook endpoint ${slot.item.endpointId} failed`, cause)
+        })
+      )
+    }
+    const refill = { dispatching, store, actors, metrics }
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function* () {
+        dispatching.isDraining = true
+        yield* recorder.hurry
+        yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
+        yield* FiberSet.clear(attempts)
+        // an outcome that was sent but not acknowledged may be stored; giving the delivery back would undo it and its
+        // wait
+        const left = [...dispatching.held.values()]
+          .map(({ delivery }) => delivery)
+          .filter(({ id }) => !dispatching.recording.has(id))
+        if (left.length === 0) return
+        yield* giveBack(refill, left).pipe(
+          Effect.timeoutOption(Duration.millis(giveBackMillis)),
+          Effect.catch((error) => Effect.logWarning(`${left.length} deliveries could not be given back`, error))
+        )
+      })
+    )
+    for (const fiber of fibers(refill)) yield* Effect.forkScoped(fiber)
+    yield* feed.attach({
+      leaseMillis: settings.leaseMillis,
+      room: () => dispatching.room(),
+      roomOf: (endpointId) => dispatching.roomOf(endpointId),
+      committed: (committed) => dispatching.committed(committed)
+    })
+    return WebhookDispatcher.of({
+      wake: (partition, endpointId) =>
+        Effect.map(actors.partitions, (partitions) => {
+          if (partitions.includes(partition)) dispatching.wake(partition, endpointId)
+        }),
+      load: Effect.sync(() => ({ held: dispatching.held.size, inFlight: { ...dispatching.queue.used } }))
+    })
+  })

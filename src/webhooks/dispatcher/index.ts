@@ -1,0 +1,31 @@
+/**
+ * `sluice/webhook/dispatcher`: for programs that send webhooks of their own. `Webhooks.layerMemory` needs only HTTP;
+ * with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which loads
+ * none of this.
+ */
+
+export type { Delivery } from "../delivery/Deliveries.ts"
+export * as DeliveryStoreMemory from "../delivery/DeliveryStoreMemory.ts"
+export { defaultMaximumPending, defaultMaximumSettled } from "../delivery/DeliveryStoreMemory.ts"
+export { DispatchFeed } from "../delivery/DispatchFeed.ts"
+export { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
+export * from "../delivery/ports.ts"
+export { defaultSchedule, RetrySchedule } from "../delivery/schedule.ts"
+export { EndpointDisabled, EndpointInvalid, EndpointNotFound, type FoldedEndpoint } from "../endpoint/model.ts"
+export { WebhookEndpoint, WebhookEndpoints } from "../endpoint/rules.ts"
+export { makeTargetGuard, type TargetPolicy, UrlRefused } from "../target/targets.ts"
+export type { DispatcherSettings } from "./Dispatching.ts"
+export * as HttpSender from "./HttpSender.ts"
+export { type DispatcherPorts, defaultSettings, leaseOf, make, WebhookDispatcher } from "./WebhookDispatcher.ts"
+export {
+  type EndpointOptions,
+  type EndpointState,
+  type EventOptions,
+  EventRefused,
+  type MemoryOptions,
+  maximumEventLength,
+  maximumMemoryEndpoints,
+  NotRetryable,
+  Webhooks,
+  WebhooksFull
+} from "./Webhooks.ts"

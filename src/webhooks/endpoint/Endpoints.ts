@@ -1,0 +1,282 @@
+/**
+ * Webhook endpoints for the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so that
+ * callers read their own writes; only time and status of the last delivery come from its row in PostgreSQL, soon after.
+ * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { randomText } from "../../common/identifiers.ts"
+import { Engine } from "../../engine/Engine.ts"
+import { type AskError, isRetryable } from "../../engine/errors.ts"
+import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
+import { unnest } from "../../postgres/unnest.ts"
+import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
+import {
+  type Endpoint,
+  type EndpointCommand,
+  EndpointDisabled,
+  EndpointNotFound,
+  type EndpointRejection,
+  type EndpointReply,
+  endpointsTable
+} from "./model.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
+
+/** What ids begin with. */
+export const endpointIdPrefix = "we_"
+export const secretIdPrefix = "wsk_"
+export const replayIdPrefix = "rpl_"
+export const testIdPrefix = "tst_"
+
+export const newEndpointId = (): string => `${endpointIdPrefix}${randomText()}`
+export const newSecretId = (): string => `${secretIdPrefix}${randomText()}`
+export const newReplayId = (): string => `${replayIdPrefix}${randomText()}`
+export const newTestId = (): string => `${testIdPrefix}${randomText()}`
+
+/** An endpoint with what is known of its deliveries. */
+export interface EndpointView {
+  readonly id: string
+  readonly endpoint: Endpoint
+  /** Milliseconds since the Unix epoch; null before the first attempt. */
+  readonly lastDeliveryAt: number | null
+  /** HTTP status; 0 without an answer; null before the first attempt. */
+  readonly lastDeliveryStatus: number | null
+}
+
+export interface NewEndpoint {
+  readonly url: string
+  readonly enabledEvents: ReadonlyArray<string>
+  readonly description: string | null
+}
+
+export interface EndpointChanges {
+  readonly url?: string | undefined
+  readonly enabledEvents?: ReadonlyArray<string> | undefined
+  readonly description?: string | null | undefined
+  readonly isActive?: boolean | undefined
+}
+
+/** The decided replay. */
+export type DecidedReplay = NonNullable<EndpointReply["replay"]>
+
+/** Invalid fields of an endpoint. Nothing was done. */
+export type EndpointFault = UrlRefused | InvalidPattern
+
+export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
+
+export class Endpoints extends Context.Service<
+  Endpoints,
+  {
+    /** Checks a new endpoint before anything is stored. */
+    readonly check: (endpoint: NewEndpoint) => Effect.Effect<void, EndpointFault>
+    /**
+     * Makes an endpoint under random ids chosen by the caller. Repeating it with the same ids gives the same endpoint.
+     */
+    readonly create: (
+      organizationId: string,
+      ids: { readonly endpointId: string; readonly secretId: string },
+      endpoint: NewEndpoint
+    ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
+    /** Lists endpoints, oldest first. */
+    readonly list: (organizationId: string) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
+    readonly get: (organizationId: string, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
+    /** The endpoint without what PostgreSQL knows of it. */
+    readonly find: (organizationId: string, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
+    /** Like `find`, but fails with `EndpointDisabled` for a disabled endpoint. */
+    readonly findActive: (
+      organizationId: string,
+      endpointId: string
+    ) => Effect.Effect<Endpoint, EndpointRejection | AskError>
+    readonly update: (
+      organizationId: string,
+      endpointId: string,
+      changes: EndpointChanges
+    ) => Effect.Effect<EndpointView, EndpointError>
+    readonly remove: (organizationId: string, endpointId: string) => Effect.Effect<void, EndpointError>
+    /**
+     * Emits a test event for this endpoint and answers its id. Repeating it with the same random id gives the same
+     * event.
+     */
+    readonly test: (organizationId: string, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
+    /**
+     * Resumes deliveries; with a `replayId` also sends what was missed since the pause. `replay` is absent when the
+     * endpoint was not paused.
+     */
+    readonly unpause: (
+      organizationId: string,
+      endpointId: string,
+      replayId: string | undefined
+    ) => Effect.Effect<{ readonly view: EndpointView; readonly replay: DecidedReplay | undefined }, EndpointError>
+    readonly requestReplay: (
+      organizationId: string,
+      endpointId: string,
+      replay: {
+        readonly replayId: string
+        readonly since: number
+        readonly until: number | null
+        readonly types: ReadonlyArray<string> | null
+      }
+    ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly replay: DecidedReplay }, EndpointError>
+    /** Gives a new secret. The previous one signs too for `overlapSeconds`. */
+    readonly rotateSecret: (
+      organizationId: string,
+      endpointId: string,
+      secretId: string,
+      overlapSeconds: number
+    ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
+  }
+>()("sluice/webhooks/Endpoints") {
+  /** `targets` says which URLs an endpoint may have. */
+  static readonly layer = (options: {
+    readonly targets: TargetPolicy
+  }): Layer.Layer<Endpoints, never, Engine | WebhookSecrets | SqlClient.SqlClient> =>
+    Layer.effect(Endpoints, make(options.targets))
+}
+
+interface DeliveryRow {
+  readonly id: string
+  readonly lastDeliveryAt: number | null
+  readonly lastDeliveryStatus: number | null
+}
+
+/** Keeps only the given changes, because the rule distinguishes absent from undefined. */
+const given = (changes: EndpointChanges) =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as {
+    readonly [K in keyof EndpointChanges]?: Exclude<EndpointChanges[K], undefined>
+  }
+
+const make = (targets: TargetPolicy) =>
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    const secrets = yield* WebhookSecrets
+    const sql = yield* SqlClient.SqlClient
+
+    const ask = (organization: string, key: string, command: EndpointCommand) =>
+      engine.ask(WebhookEndpoint, { organization, key }, command)
+
+    /** Asks a command and answers the endpoint after it; fails when there is none. */
+    const endpointAfter = (organization: string, key: string, command: EndpointCommand) =>
+      Effect.flatMap(ask(organization, key, command), (reply) =>
+        reply.endpoint === null
+          ? Effect.fail(new EndpointNotFound({ endpointId: key }))
+          : Effect.succeed({ ...reply, endpoint: reply.endpoint })
+      )
+
+    const lastDeliveries = (ids: ReadonlyArray<string>) =>
+      Effect.map(
+        sql<DeliveryRow>`
+          select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus"
+          from ${sql(endpointsTable)} w join ${unnest(
+            ids.map((id) => ({ id })),
+            { id: "text" }
+          )} on w.id = batch.id`,
+        (rows) => new Map(rows.map((row) => [row.id, row]))
+      )
+
+    const withDeliveries = (endpoints: ReadonlyArray<{ readonly id: string; readonly endpoint: Endpoint }>) =>
+      endpoints.length === 0
+        ? Effect.succeed<ReadonlyArray<EndpointView>>([])
+        : Effect.map(lastDeliveries(endpoints.map(({ id }) => id)), (rows) =>
+            endpoints.map(({ endpoint, id }): EndpointView => {
+              const { lastDeliveryAt = null, lastDeliveryStatus = null } = rows.get(id) ?? {}
+              return { id, endpoint, lastDeliveryAt, lastDeliveryStatus }
+            })
+          )
+
+    const viewOf = (id: string, endpoint: Endpoint) => Effect.map(withDeliveries([{ id, endpoint }]), ([view]) => view!)
+
+    /**
+     * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
+     * good.
+     */
+    const withSecret = Effect.fnUntraced(function* (
+      organizationId: string,
+      endpointId: string,
+      secretId: string,
+      command: EndpointCommand
+    ) {
+      const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
+      const { endpoint } = yield* endpointAfter(organizationId, endpointId, command).pipe(
+        Effect.tapError((error) =>
+          isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
+        )
+      )
+      return { endpoint, signingSecret }
+    })
+
+    const find: Endpoints["Service"]["find"] = (organizationId, endpointId) =>
+      Effect.map(endpointAfter(organizationId, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
+
+    const service: Endpoints["Service"] = {
+      check: ({ enabledEvents, url }) =>
+        Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)).pipe(
+          Effect.fromResult,
+          Effect.asVoid
+        ),
+
+      create: Effect.fn("Endpoints.create")((organizationId, { endpointId, secretId }, endpoint) =>
+        withSecret(organizationId, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
+      ),
+
+      list: Effect.fn("Endpoints.list")(function* (organization) {
+        const { endpointIds } = yield* engine.ask(WebhookEndpoints, { organization }, { _tag: "List" as const })
+        const found = yield* Effect.forEach(
+          endpointIds,
+          (id) =>
+            Effect.map(ask(organization, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
+              // deleted since the list was read
+              Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
+            ),
+          { concurrency: "unbounded" }
+        )
+        return yield* withDeliveries(found.flatMap(({ endpoint, id }) => (endpoint === null ? [] : [{ id, endpoint }])))
+      }),
+
+      find,
+
+      findActive: (organizationId, endpointId) =>
+        Effect.tap(find(organizationId, endpointId), ({ isActive }) =>
+          isActive ? Effect.void : Effect.fail(new EndpointDisabled({ endpointId }))
+        ),
+
+      get: Effect.fn("Endpoints.get")((organizationId, endpointId) =>
+        Effect.flatMap(endpointAfter(organizationId, endpointId, { _tag: "Get" }), ({ endpoint }) =>
+          viewOf(endpointId, endpoint)
+        )
+      ),
+
+      update: Effect.fn("Endpoints.update")((organizationId, endpointId, changes) =>
+        Effect.flatMap(
+          endpointAfter(organizationId, endpointId, { _tag: "Update", ...given(changes), targets }),
+          ({ endpoint }) => viewOf(endpointId, endpoint)
+        )
+      ),
+
+      remove: Effect.fn("Endpoints.remove")((organizationId, endpointId) =>
+        Effect.asVoid(ask(organizationId, endpointId, { _tag: "Delete" }))
+      ),
+
+      test: Effect.fn("Endpoints.test")((organizationId, endpointId, requestId) =>
+        Effect.map(ask(organizationId, endpointId, { _tag: "RequestTest", requestId }), ({ eventId }) => eventId!)
+      ),
+
+      unpause: Effect.fn("Endpoints.unpause")(function* (organizationId, endpointId, replayId) {
+        const { endpoint, replay } = yield* endpointAfter(organizationId, endpointId, {
+          _tag: "Unpause",
+          ...(replayId === undefined ? {} : { replayId })
+        })
+        return { view: yield* viewOf(endpointId, endpoint), replay }
+      }),
+
+      requestReplay: Effect.fn("Endpoints.requestReplay")(function* (organizationId, endpointId, replay) {
+        const decided = yield* endpointAfter(organizationId, endpointId, { _tag: "RequestReplay", ...replay })
+        return { endpoint: decided.endpoint, replay: decided.replay! }
+      }),
+
+      rotateSecret: Effect.fn("Endpoints.rotateSecret")((organizationId, endpointId, secretId, overlapSeconds) =>
+        withSecret(organizationId, endpointId, secretId, { _tag: "RotateSecret", secretId, overlapSeconds })
+      )
+    }
+    return Endpoints.of(service)
+  })

@@ -1,0 +1,325 @@
+/**
+ * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and pure functions of the state
+ * (docs/platform.md, 6.1 and 6.4). Secrets are not in the log: the state names them by id, and their ciphertext is in
+ * PostgreSQL, like the times and statuses of deliveries. Pure.
+ */
+import { Result, Schema } from "effect"
+import {
+  catalogue,
+  type Event,
+  EventId,
+  type EventPattern,
+  InvalidPattern,
+  type Matchable,
+  matchesAny,
+  parsePatterns
+} from "../../events/index.ts"
+import { targetPolicies, UrlRefused } from "../target/targets.ts"
+
+/** The table that shows the endpoints as the log has made them. */
+export const endpointsTable = "webhook_endpoints"
+
+/** Endpoints of one organization. */
+export const maximumEndpoints = 50
+
+/** Consecutive failed deliveries that emit `platform.webhook.failing`. */
+export const failingAfterFailures = 5
+
+/** Consecutive failed deliveries that pause the endpoint (docs/platform.md, 7.5). */
+export const pausedAfterFailures = 10
+
+/** How long the previous secret signs after a rotation: by default, and at most. In seconds. */
+export const defaultOverlapSeconds = 86_400
+export const maximumOverlapSeconds = 604_800
+
+/** The longest description, in characters. */
+export const maximumDescriptionLength = 500
+
+/** The longest id of an endpoint, a secret or a delivery, in characters. */
+export const maximumIdLength = 64
+
+/**
+ * How many failed deliveries are remembered, so that one that is reported twice counts once. It is more than an
+ * endpoint ever has in flight (64), because a crash makes only deliveries in flight be reported again.
+ */
+export const maximumRememberedFailures = 128
+
+/**
+ * How many requests are remembered with their results, so that a request that is repeated after an unknown outcome is
+ * not done twice. The repeat normally comes seconds later.
+ */
+export const maximumRememberedRequests = 16
+
+const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(maximumIdLength))
+const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const Status = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }))
+
+export const PauseReason = Schema.Literals(["failures", "gone"])
+export type PauseReason = typeof PauseReason.Type
+
+export const Endpoint = Schema.Struct({
+  /** As the owner wrote it. */
+  url: Schema.String,
+  enabledEvents: Schema.Array(Schema.String),
+  description: Schema.NullOr(Schema.String),
+  isActive: Schema.Boolean,
+  /** Null while it is not paused. */
+  paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
+  consecutiveFailures: Count,
+  /** The deliveries that failed since the last success, newest last. */
+  failedDeliveries: Schema.Array(Id),
+  secretId: Id,
+  /** The secret before the last rotation, while it signs too. */
+  previousSecret: Schema.NullOr(Schema.Struct({ secretId: Id, until: Millis })),
+  /** Requested tests and replays by their random ids, newest last. Missing in states of older versions. */
+  recentRequests: Schema.optionalKey(
+    Schema.Array(
+      Schema.Union([
+        Schema.Struct({ id: Id, eventId: EventId }),
+        Schema.Struct({ id: Id, since: Millis, until: Millis })
+      ])
+    )
+  ),
+  createdAt: Millis
+})
+export type Endpoint = typeof Endpoint.Type
+
+/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
+export interface FoldedEndpoint {
+  readonly endpointId: string
+  readonly organizationId: string
+  readonly partition: number
+  readonly sequence: number
+  readonly endpoint: Endpoint | null
+}
+
+/** Where a delivery comes from; only those of events count as failures. */
+export const DeliveryOrigin = Schema.Literals(["event", "test", "retry"])
+export type DeliveryOrigin = typeof DeliveryOrigin.Type
+
+const Targets = Schema.Literals(targetPolicies)
+
+export const EndpointCommand = Schema.Union([
+  /**
+   * The caller chooses the endpoint's id (the actor's key) and the secret's at random, so that repeating the command
+   * changes nothing.
+   */
+  Schema.TaggedStruct("Create", {
+    url: Schema.String,
+    enabledEvents: Schema.Array(Schema.String),
+    description: Schema.NullOr(Schema.String),
+    secretId: Id,
+    targets: Targets
+  }),
+  /** Changes what is given. `targets` is the policy for `url`. */
+  Schema.TaggedStruct("Update", {
+    url: Schema.optionalKey(Schema.String),
+    enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
+    description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    isActive: Schema.optionalKey(Schema.Boolean),
+    targets: Targets
+  }),
+  Schema.TaggedStruct("Delete", {}),
+  Schema.TaggedStruct("Get", {}),
+  /**
+   * With `replayId`, chosen at random by the caller, the events that were missed since the pause are replayed under
+   * that id. Repeating the command changes nothing.
+   */
+  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
+  /**
+   * Sends events of the past again: those from `since` on and before `until` (at most and by default now) that match
+   * the endpoint's patterns and, if given, `types`. The caller chooses the id at random; the same id again is the same
+   * replay.
+   */
+  Schema.TaggedStruct("RequestReplay", {
+    replayId: Id,
+    since: Millis,
+    until: Schema.NullOr(Millis),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  }),
+  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
+  /** The caller chooses the id at random. Repeating the command answers the same event. */
+  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id) }),
+  /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
+  Schema.TaggedStruct("RecordSuccess", {}),
+  /** The last attempt of a delivery has failed. */
+  Schema.TaggedStruct("RecordFailure", { deliveryId: Id, origin: DeliveryOrigin, status: Status }),
+  /** An attempt was answered with 410 and the delivery has attempts left; after the last one it is `RecordFailure` with that status. */
+  Schema.TaggedStruct("RecordGone", { origin: DeliveryOrigin })
+])
+export type EndpointCommand = typeof EndpointCommand.Type
+
+export const EndpointFact = Schema.Union([
+  Schema.TaggedStruct("Created", {
+    url: Schema.String,
+    enabledEvents: Schema.Array(Schema.String),
+    description: Schema.NullOr(Schema.String),
+    secretId: Id,
+    at: Millis
+  }),
+  /** Only what has changed. */
+  Schema.TaggedStruct("Updated", {
+    url: Schema.optionalKey(Schema.String),
+    enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
+    description: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    isActive: Schema.optionalKey(Schema.Boolean)
+  }),
+  Schema.TaggedStruct("Deleted", {}),
+  Schema.TaggedStruct("DeliveryFailed", { deliveryId: Id, status: Status }),
+  Schema.TaggedStruct("FailuresReset", {}),
+  Schema.TaggedStruct("Paused", { reason: PauseReason, at: Millis }),
+  Schema.TaggedStruct("Unpaused", {}),
+  /** With `previousUntil` null the previous secret no longer signs. */
+  Schema.TaggedStruct("SecretRotated", { secretId: Id, previousUntil: Schema.NullOr(Millis) }),
+  Schema.TaggedStruct("PreviousSecretEnded", {}),
+  Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
+  /**
+   * The events of the interval stand before this fact in the log, except some of its last millisecond, which are
+   * delivered anyway. `patterns` are the endpoint's at that place.
+   */
+  Schema.TaggedStruct("ReplayRequested", {
+    replayId: Id,
+    since: Millis,
+    until: Millis,
+    patterns: Schema.Array(Schema.String),
+    types: Schema.NullOr(Schema.Array(Schema.String))
+  })
+])
+export type EndpointFact = typeof EndpointFact.Type
+
+/** The endpoint after the command, null when there is none; with `eventId` for a test and `replay` for a replay. */
+export const EndpointReply = Schema.Struct({
+  endpoint: Schema.NullOr(Endpoint),
+  eventId: Schema.optionalKey(EventId),
+  replay: Schema.optionalKey(Schema.Struct({ replayId: Id, since: Millis, until: Millis }))
+})
+export type EndpointReply = typeof EndpointReply.Type
+
+/** The organization has no such endpoint. */
+export class EndpointNotFound extends Schema.TaggedError<EndpointNotFound>()("EndpointNotFound", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `There is no webhook endpoint ${this.endpointId}`
+  }
+}
+
+/** Another endpoint has this id already. */
+export class EndpointExists extends Schema.TaggedError<EndpointExists>()("EndpointExists", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The id ${this.endpointId} is taken`
+  }
+}
+
+/** The organization has as many endpoints as it may have. */
+export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("TooManyEndpoints", {
+  maximum: Schema.Int
+}) {
+  override get message(): string {
+    return `An organization has at most ${this.maximum} webhook endpoints`
+  }
+}
+
+/** What was asked needs an endpoint that is not disabled. */
+export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("EndpointDisabled", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The webhook endpoint ${this.endpointId} is disabled`
+  }
+}
+
+/** What was asked needs an endpoint that is not paused. */
+export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("EndpointPaused", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The webhook endpoint ${this.endpointId} is paused`
+  }
+}
+
+/** A field outside its bounds; the message names it and the bounds. */
+export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("EndpointInvalid", {
+  field: Schema.String,
+  message: Schema.String
+}) {}
+
+export const EndpointRejection = Schema.Union([
+  EndpointNotFound,
+  EndpointExists,
+  TooManyEndpoints,
+  EndpointDisabled,
+  EndpointPaused,
+  EndpointInvalid,
+  UrlRefused,
+  InvalidPattern
+])
+export type EndpointRejection = typeof EndpointRejection.Type
+
+/**
+ * The states of docs/platform.md, 6.4. An endpoint that is disabled and paused counts as Disabled; enabled again it is
+ * Paused.
+ */
+export type EndpointStatus = "active" | "disabled" | "paused"
+
+export const statusOf = (endpoint: Endpoint): EndpointStatus =>
+  !endpoint.isActive ? "disabled" : endpoint.paused !== null ? "paused" : "active"
+
+/** The ids of the secrets that sign at `now`, the new one first. */
+export const signingSecretIds = (endpoint: Endpoint, now: number): ReadonlyArray<string> => {
+  const { previousSecret, secretId } = endpoint
+  return previousSecret !== null && now < previousSecret.until ? [secretId, previousSecret.secretId] : [secretId]
+}
+
+/** The event of an endpoint's `TestRequested`, which was decided at `createdAt` (docs/platform.md, 6.5). */
+export const testEventOf = (
+  endpointId: string,
+  fact: Extract<EndpointFact, { readonly _tag: "TestRequested" }>,
+  createdAt: number
+): Event => ({
+  eventId: fact.eventId,
+  type: "platform.test",
+  service: catalogue["platform.test"].service,
+  data: { ...catalogue["platform.test"].example, endpoint_id: endpointId },
+  livemode: false,
+  createdAt
+})
+
+/**
+ * Parsed patterns by their list, which states share unchanged. They are cached because each event is matched with each
+ * endpoint.
+ */
+const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<EventPattern>>()
+
+/**
+ * Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a
+ * follower. First segments were checked when the pattern was given; an embedder has types of its own.
+ */
+const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPattern> => {
+  const known = parsed.get(enabledEvents)
+  if (known !== undefined) return known
+  const patterns = Result.getOrElse(parsePatterns(enabledEvents, "any"), (): ReadonlyArray<EventPattern> => [])
+  parsed.set(enabledEvents, patterns)
+  return patterns
+}
+
+/**
+ * What an event means for an endpoint in its state at the event's place in the log: a delivery, an entry in its list of
+ * skipped events (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever
+ * the patterns, also while Paused.
+ */
+export const dispositionOf = (
+  endpointId: string,
+  endpoint: Endpoint,
+  event: Matchable & { readonly data: unknown }
+): "delivered" | "skipped" | "ignored" => {
+  if (event.type === "platform.test") {
+    const { endpoint_id } = event.data as { readonly endpoint_id?: unknown }
+    return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
+  }
+  if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
+  return statusOf(endpoint) === "active" ? "delivered" : "skipped"
+}

@@ -1,0 +1,98 @@
+/**
+ * Rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher reads them. Each
+ * state is decoded once per change. Needs `SqlClient`.
+ */
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { unnest } from "../../postgres/unnest.ts"
+import { type Endpoint, endpointsTable, type FoldedEndpoint } from "./model.ts"
+import type { RememberedEndpoints } from "./remembered.ts"
+import { WebhookEndpoint } from "./rules.ts"
+
+/** Reads what `encodeEndpoint` wrote. */
+const decodeEndpoint = (text: string): Endpoint | null =>
+  WebhookEndpoint.decodeState(JSON.parse(text), WebhookEndpoint.version)
+
+const encodeEndpoint = (endpoint: Endpoint): string => JSON.stringify(WebhookEndpoint.encodeState(endpoint))
+
+interface Row {
+  readonly endpointId: string
+  readonly organizationId: string
+  readonly partition: number
+  readonly sequence: number
+  readonly state: string | null
+}
+
+const foldedOf = ({ state, ...row }: Row): FoldedEndpoint => ({
+  ...row,
+  endpoint: state === null ? null : decodeEndpoint(state)
+})
+
+/** Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization. */
+export const changedEndpoints = (
+  known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>
+): Effect.Effect<ReadonlyArray<FoldedEndpoint>, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql<Row>`
+        select batch.id as "endpointId", coalesce(e.organization_id, '') as "organizationId",
+          coalesce(e.partition, 0) as partition, coalesce(e.sequence, 0) as sequence, e.state
+        from ${unnest(
+          known.map(({ endpointId, sequence }) => ({ id: endpointId, sequence })),
+          { id: "text", sequence: "int8" }
+        )}
+        left join ${sql(endpointsTable)} e on e.id = batch.id
+        where e.sequence is distinct from batch.sequence`,
+      (rows) => rows.map(foldedOf)
+    )
+  )
+
+/** The endpoints of organizations, but for deleted ones. */
+export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: RememberedEndpoints) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql<{ readonly endpointId: string; readonly sequence: number }>`
+      select e.id as "endpointId", e.sequence
+      from ${unnest(
+        organizations.map((organization_id) => ({ organization_id })),
+        { organization_id: "text" }
+      )}
+      join ${sql(endpointsTable)} e on e.organization_id = batch.organization_id
+      where e.state is not null`
+    const found: Array<FoldedEndpoint> = []
+    const unknown: Array<{ readonly endpointId: string; readonly sequence: number }> = []
+    for (const { endpointId, sequence } of rows) {
+      const known = remembered.get(endpointId, sequence)
+      if (known === undefined) unknown.push({ endpointId, sequence: 0 })
+      else found.push(known)
+    }
+    if (unknown.length > 0) {
+      for (const folded of yield* changedEndpoints(unknown)) {
+        remembered.set(folded)
+        found.push(folded)
+      }
+    }
+    return found
+  })
+
+/** Writes what was folded; a deleted one stays without state until its deliveries are cancelled. */
+export const saveEndpoints = (
+  folded: ReadonlyArray<FoldedEndpoint>
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.asVoid(sql`
+      insert into ${sql(endpointsTable)} (id, organization_id, partition, sequence, state)
+      select id, organization_id, partition, sequence, state from ${unnest(
+        folded
+          .map(({ endpoint, endpointId, organizationId, partition, sequence }) => ({
+            id: endpointId,
+            organization_id: organizationId,
+            partition,
+            sequence,
+            state: endpoint === null ? null : encodeEndpoint(endpoint)
+          }))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+        { id: "text", organization_id: "text", partition: "int4", sequence: "int8", state: "text" }
+      )}
+      on conflict (id) do update set sequence = excluded.sequence, state = excluded.state`)
+  )

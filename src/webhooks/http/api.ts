@@ -1,0 +1,383 @@
+/**
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, bodies and errors. An
+ * endpoint's own fields have underscores; everything else is written like the rest of the platform. Definitions only;
+ * `handlers.ts` implements them and the typed client shares them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EventId } from "../../events/index.ts"
+import { IdempotencyKey } from "../../http/idempotency.ts"
+import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
+import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
+import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
+import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "../delivery/model.ts"
+import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
+import { verifyText } from "./verifyText.ts"
+
+/** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
+export const urlRequired = "url is required"
+export const urlNotHttps = "Webhook URL must use HTTPS"
+
+/** 400: the URL is missing, or not HTTPS. */
+export class WebhookUrlInvalid extends Schema.Error<WebhookUrlInvalid>("sluice/WebhookUrlInvalid")(
+  { _tag: Schema.tagDefaultOmit("WebhookUrlInvalid"), error: Schema.Literals([urlRequired, urlNotHttps]) },
+  { httpApiStatus: 400, description: "The URL is missing, or not HTTPS" }
+) {}
+
+/** Answers a request without a URL with `urlRequired`. */
+export class WebhookUrlRequired extends HttpApiMiddleware.Service<WebhookUrlRequired>()(
+  "sluice/webhooks/WebhookUrlRequired",
+  { error: [WebhookUrlInvalid] }
+) {}
+
+const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+
+const url = Schema.String.annotate({
+  description: "Where events are posted; https",
+  examples: ["https://example.com/hook"]
+})
+
+const enabledEvents = Schema.Array(Schema.String).annotate({
+  description: "Patterns: `*`, `<service>.*`, `<service>.<group>.*` or an exact type; 1 to 50",
+  examples: [["telco.*"]]
+})
+
+const description = Schema.NullOr(Schema.String).annotate({ description: "At most 500 characters" })
+
+const signingSecret = Schema.String.annotate({ description: "whsec_…; not to be had again" })
+
+/** The list form of an endpoint. */
+export const WebhookEndpoint = Schema.Struct({
+  id: Schema.String.annotate({ description: "we_…" }),
+  url,
+  enabled_events: enabledEvents,
+  description,
+  is_active: Schema.Boolean,
+  is_paused: Schema.Boolean,
+  consecutive_failures: Schema.Int,
+  last_delivery_at: Schema.NullOr(Millis),
+  last_delivery_status: Schema.NullOr(Schema.Int).annotate({ description: "HTTP status; 0 without an answer" }),
+  created_at: Millis
+}).annotate({ identifier: "WebhookEndpoint" })
+export type WebhookEndpoint = typeof WebhookEndpoint.Type
+
+const warning = Schema.optionalKey(
+  Schema.String.annotate({
+    description: "Where patterns match no type of the catalogue: nothing is delivered for them"
+  })
+)
+
+/** The list form after a change. */
+export const UpdatedWebhookEndpoint = Schema.Struct({ ...WebhookEndpoint.fields, warning }).annotate({
+  identifier: "UpdatedWebhookEndpoint"
+})
+
+/** A new endpoint, with its secret. */
+export const CreatedWebhookEndpoint = Schema.Struct({
+  id: WebhookEndpoint.fields.id,
+  url,
+  enabled_events: enabledEvents,
+  description,
+  signing_secret: signingSecret,
+  is_active: Schema.Boolean,
+  message: Schema.String,
+  warning
+}).annotate({ identifier: "CreatedWebhookEndpoint" })
+
+const Replay = Schema.Struct({
+  replayId: Schema.String.annotate({ description: "rpl_…" }),
+  count: Schema.Int.annotate({ description: "Events that it sends" })
+}).annotate({ identifier: "WebhookReplay" })
+
+const NothingReplayed = Schema.Struct({
+  replayId: Schema.Null,
+  count: Schema.Literal(0),
+  message: Schema.String.annotate({ description: "Why nothing is sent" })
+}).annotate({ identifier: "NothingReplayed" })
+
+const Unpaused = Schema.Struct({
+  ...WebhookEndpoint.fields,
+  replay: Schema.optionalKey(Schema.Union([Replay, NothingReplayed])).annotate({
+    description: "Where one was asked for; without an id where the endpoint was not paused"
+  })
+}).annotate({ identifier: "UnpausedWebhookEndpoint" })
+
+const RotatedSecret = Schema.Struct({
+  id: WebhookEndpoint.fields.id,
+  signing_secret: signingSecret,
+  previous_secret_expires_at: Schema.NullOr(Millis).annotate({
+    description: "Until then the secret before signs too; null where it no longer does"
+  }),
+  message: Schema.String
+}).annotate({ identifier: "RotatedWebhookSecret" })
+
+/** A delivery as it is listed. */
+export const WebhookDelivery = Schema.Struct({
+  id: Schema.String.annotate({ description: "dlv_…" }),
+  eventId: EventId,
+  eventType: Schema.String,
+  eventCreatedAt: Millis,
+  origin: DeliveryOrigin,
+  status: DeliveryStatus,
+  attemptCount: Schema.Int,
+  createdAt: Millis,
+  nextAttemptAt: Schema.NullOr(Millis).annotate({ description: "Null once it is over" }),
+  settledAt: Schema.NullOr(Millis).annotate({ description: "Null while it is pending" })
+}).annotate({ identifier: "WebhookDelivery" })
+
+const WebhookDeliveryDetail = Schema.Struct({
+  ...WebhookDelivery.fields,
+  attempts: Schema.Array(DeliveryAttempt).annotate({ description: "Oldest first; the newest 20 of them" })
+}).annotate({ identifier: "WebhookDeliveryDetail" })
+
+const SkippedEvent = Schema.Struct({
+  eventId: EventId,
+  eventType: Schema.String,
+  eventCreatedAt: Millis,
+  reason: Schema.Literals(["paused", "disabled"])
+}).annotate({ identifier: "SkippedWebhookEvent" })
+
+/** Ids are letters, digits and underscores; anything else cannot be one. */
+const id = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
+)
+
+const pagination = Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+const cursorPage = {
+  limit: Schema.optional(integerParameter(1, maximumPageSize)),
+  cursor: Schema.optional(Schema.String)
+}
+
+const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
+const replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
+
+/**
+ * The answer of a request that takes an `Idempotency-Key` (docs/platform.md, 3.2): a repeat gets it too, with
+ * `Idempotency-Replayed: true`.
+ */
+const once = <S extends Schema.Top>(schema: S, status: number) =>
+  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), replayed)
+
+const read = [RequiredScopes, ["platform:webhooks:read"]] as const
+const manage = [RequiredScopes, ["platform:webhooks:manage"]] as const
+
+const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
+  headers: idempotent,
+  payload: Schema.Struct({
+    url: url.pipe(Schema.annotateKey({ messageMissingKey: urlRequired })),
+    enabled_events: enabledEvents,
+    description: Schema.optionalKey(description)
+  }).annotate({ identifier: "CreateWebhookEndpoint" }),
+  success: once(CreatedWebhookEndpoint, 201),
+  error: [InvalidRequest, WebhookUrlInvalid, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhookUrlRequired)
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Create an endpoint", description: "The signing secret is in this answer only." })
+  )
+
+const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
+  success: Schema.Struct({ endpoints: Schema.Array(WebhookEndpoint) }),
+  error: [InvalidRequest, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "List endpoints, oldest first" }))
+
+const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
+  params: { id },
+  success: WebhookEndpoint,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get an endpoint" }))
+
+const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
+  params: { id },
+  payload: Schema.Struct({
+    url: Schema.optionalKey(url),
+    enabled_events: Schema.optionalKey(enabledEvents),
+    description: Schema.optionalKey(description),
+    is_active: Schema.optionalKey(Schema.Boolean)
+  }).annotate({ identifier: "UpdateWebhookEndpoint" }),
+  success: UpdatedWebhookEndpoint,
+  error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Change an endpoint", description: "What is left out stays. A pause stays too." })
+  )
+
+const remove = HttpApiEndpoint.delete("delete", "/v1/webhooks/:id", {
+  params: { id },
+  success: Schema.Struct({ id: Schema.String, deleted: Schema.Literal(true) }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Delete an endpoint", description: "Pending deliveries are cancelled." })
+  )
+
+const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
+  params: { id },
+  headers: idempotent,
+  success: once(
+    Schema.Struct({ success: Schema.Literal(true), eventId: EventId, message: Schema.String }).annotate({
+      identifier: "WebhookTest"
+    }),
+    200
+  ),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send a test event",
+      description: "To this endpoint only, whatever its patterns; one attempt, also while it is paused."
+    })
+  )
+
+const unpause = HttpApiEndpoint.post("unpause", "/v1/webhooks/:id/unpause", {
+  params: { id },
+  headers: idempotent,
+  payload: [
+    Schema.Null,
+    Schema.Struct({
+      replay: Schema.optionalKey(Schema.Boolean).annotate({
+        description: "Whether to send what was missed since the pause"
+      })
+    })
+  ],
+  success: once(Unpaused, 200),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Resume a paused endpoint",
+      description: "Its failures count from 0 again and its pending deliveries resume."
+    })
+  )
+
+const rotateSecret = HttpApiEndpoint.post("rotateSecret", "/v1/webhooks/:id/rotate-secret", {
+  params: { id },
+  headers: idempotent,
+  payload: [
+    Schema.Null,
+    Schema.Struct({
+      overlapSeconds: Schema.optionalKey(Schema.Int).annotate({
+        description: `How long the secret before signs too: 0 to ${maximumOverlapSeconds}, default ${defaultOverlapSeconds}`
+      })
+    })
+  ],
+  success: once(RotatedSecret, 200),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Give a new signing secret", description: "It is in this answer only." })
+  )
+
+const deliveries = HttpApiEndpoint.get("listDeliveries", "/v1/webhooks/:id/deliveries", {
+  params: { id },
+  query: {
+    ...cursorPage,
+    status: Schema.optional(
+      Schema.Literals(deliveryStatuses).annotate({
+        message: `Expected one of ${deliveryStatuses.join(", ")}`,
+        description: "Deliveries of this status only; all without it"
+      })
+    )
+  },
+  success: Schema.Struct({ data: Schema.Array(WebhookDelivery), pagination }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List deliveries, newest first",
+      description:
+        "A page with `status` may be shorter than its limit, even empty, and still have more behind it: go by `hasMore`."
+    })
+  )
+
+const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries/:deliveryId", {
+  params: { id, deliveryId: id },
+  success: WebhookDeliveryDetail,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get a delivery with its attempts" }))
+
+const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries/:deliveryId/retry", {
+  params: { id, deliveryId: id },
+  headers: idempotent,
+  success: once(WebhookDeliveryDetail, 202),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send a delivery once more",
+      description: "One attempt, which never counts as a failure. 409 while it is pending or the endpoint is disabled."
+    })
+  )
+
+const skipped = HttpApiEndpoint.get("listSkipped", "/v1/webhooks/:id/skipped", {
+  params: { id },
+  query: cursorPage,
+  success: Schema.Struct({ data: Schema.Array(SkippedEvent), pagination }),
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List skipped events, newest first",
+      description: "Events that the endpoint subscribes to and missed, because it was paused or disabled."
+    })
+  )
+
+const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
+  params: { id },
+  headers: idempotent,
+  payload: Schema.Struct({
+    since: Millis.annotate({ description: "Inclusive, milliseconds since the Unix epoch, at most 30 days ago" }),
+    until: Schema.optionalKey(Millis).annotate({ description: "Exclusive; default: now" }),
+    types: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+      description: "Patterns of which an event must match one besides the endpoint's own"
+    })
+  }).annotate({ identifier: "ReplayWebhookEvents" }),
+  success: once(Replay, 202),
+  error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...manage)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send events of the past again",
+      description:
+        "Every event of the interval that matches, but those whose delivery is pending. 409 while the endpoint is paused or disabled."
+    })
+  )
+
+/** All endpoints of webhooks. */
+export class WebhooksApi extends HttpApiGroup.make("webhooks")
+  .add(create, list, get, update, remove, test, unpause, rotateSecret, deliveries, delivery, retry, skipped, replay)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Webhooks",
+      description: `Endpoints that receive events by HTTP POST, signed with HMAC-SHA256. Deliveries are at least once and in no order.\n\n${verifyText()}`
+    })
+  ) {}

@@ -1,0 +1,317 @@
+/**
+ * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
+ * `Deliveries`, `IdempotentRequests` and `Cursors`; the access middleware gives the organization.
+ */
+import { Effect, Layer, SchemaIssue, type Types } from "effect"
+import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { unmatchedPatterns } from "../../events/index.ts"
+import { baseApi } from "../../http/baseApi.ts"
+import { effectful, middleware } from "../../http/fast/marks.ts"
+import { idempotentRequest } from "../../http/idempotency.ts"
+import { defaultCursorPageSize } from "../../http/PageCursors.ts"
+import { quote } from "../../http/parameters.ts"
+import { CurrentPrincipal } from "../../platform/access.ts"
+import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
+import {
+  Endpoints,
+  type EndpointView,
+  newEndpointId,
+  newReplayId,
+  newSecretId,
+  newTestId
+} from "../endpoint/Endpoints.ts"
+import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
+import { Replays } from "../replay/Replays.ts"
+import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
+import { urlRequired, type WebhookEndpoint, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
+import { isRejection, refused } from "./errors.ts"
+
+const shownOnce = "Store the signing secret now: it is shown this once."
+
+/** The list form (docs/platform.md, 6.1). */
+const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): WebhookEndpoint => ({
+  id,
+  url: endpoint.url,
+  enabled_events: endpoint.enabledEvents,
+  description: endpoint.description,
+  is_active: endpoint.isActive,
+  is_paused: endpoint.paused !== null,
+  consecutive_failures: endpoint.consecutiveFailures,
+  last_delivery_at: lastDeliveryAt,
+  last_delivery_status: lastDeliveryStatus,
+  created_at: endpoint.createdAt
+})
+
+/** The warning for patterns that match no type of the catalogue. */
+const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
+  const unmatched = unmatchedPatterns(enabledEvents)
+  return unmatched.length === 0
+    ? {}
+    : {
+        warning: `No type of the catalogue matches ${unmatched.map(quote).join(", ")}: nothing is delivered for it yet.`
+      }
+}
+
+const nothingMissed = {
+  replayId: null,
+  count: 0 as const,
+  message:
+    "The endpoint was not paused, so there is nothing that it has missed. POST …/replay sends events of any interval."
+}
+
+const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
+
+const withReplayed = <Answer>({ answer, isReplayed }: { readonly answer: Answer; readonly isReplayed: boolean }) =>
+  HttpApiSchema.withHeaders({ body: answer, headers: isReplayed ? { "idempotency-replayed": "true" } : {} })
+
+type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
+
+export const layerWebhooks = HttpApiBuilder.group(
+  baseApi.add(WebhooksApi),
+  "webhooks",
+  Effect.fn(function* (handlers) {
+    const endpoints = yield* Endpoints
+    const replays = yield* Replays
+    const deliveries = yield* Deliveries
+    const requests = yield* IdempotentRequests
+
+    const asOrganization = <A, E, R>(use: (organizationId: string) => Effect.Effect<A, E, R>) =>
+      Effect.flatMap(CurrentPrincipal, ({ organizationId }) => use(organizationId))
+
+    /** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
+    const once = <Chosen, Answer, E, R>(
+      organizationId: string,
+      headers: IdempotencyHeaders,
+      /** What the request asks for, to tell a repeat from another request. */
+      asked: object,
+      choose: () => Chosen,
+      act: Once<Chosen, Answer, E, R>["act"]
+    ) =>
+      requests
+        .once(organizationId, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
+        .pipe(Effect.map(withReplayed))
+
+    const countOf = (
+      organizationId: string,
+      endpointId: string,
+      endpoint: Endpoint,
+      { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
+      types: ReadonlyArray<string> | null
+    ) =>
+      Effect.map(
+        replays.count(replayId, {
+          organizationId,
+          endpointId,
+          since,
+          until,
+          patterns: endpoint.enabledEvents,
+          types
+        }),
+        (count) => ({ replayId, count })
+      )
+
+    return handlers.handleAll({
+      create: effectful(({ headers, payload }) =>
+        asOrganization((organizationId) => {
+          const { description = null, enabled_events, url } = payload
+          const endpoint = { url, enabledEvents: enabled_events, description }
+          return Effect.andThen(
+            endpoints.check(endpoint),
+            once(
+              organizationId,
+              headers,
+              { operation: "create", ...endpoint },
+              () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
+              (ids) =>
+                Effect.map(endpoints.create(organizationId, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
+                  id: ids.endpointId,
+                  url: made.url,
+                  enabled_events: made.enabledEvents,
+                  description: made.description,
+                  signing_secret: signingSecret,
+                  is_active: made.isActive,
+                  message: shownOnce,
+                  ...warningOf(made.enabledEvents)
+                }))
+            )
+          )
+        }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
+      ),
+
+      list: () =>
+        asOrganization(endpoints.list).pipe(
+          Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
+          refused<never>()
+        ),
+
+      get: ({ params }) =>
+        asOrganization((organizationId) => endpoints.get(organizationId, params.id)).pipe(
+          Effect.map(wireEndpoint),
+          refused("NotFound")
+        ),
+
+      update: ({ params, payload }) =>
+        asOrganization((organizationId) => {
+          const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
+          return endpoints.update(organizationId, params.id, { url, enabledEvents, description, isActive })
+        }).pipe(
+          Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
+          refused("NotFound", "WebhookUrlInvalid")
+        ),
+
+      delete: ({ params }) =>
+        asOrganization((organizationId) => endpoints.remove(organizationId, params.id)).pipe(
+          Effect.as({ id: params.id, deleted: true as const }),
+          refused("NotFound")
+        ),
+
+      test: effectful(({ headers, params }) =>
+        asOrganization((organizationId) =>
+          once(
+            organizationId,
+            headers,
+            { operation: "test", id: params.id },
+            () => ({ testId: newTestId() }),
+            ({ testId }) =>
+              Effect.map(endpoints.test(organizationId, params.id, testId), (eventId) => ({
+                success: true as const,
+                eventId,
+                message: "The test event is published and will be delivered shortly."
+              }))
+          )
+        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
+
+      unpause: effectful(({ headers, params, payload }) =>
+        asOrganization((organizationId) => {
+          const wanted = payload?.replay === true
+          return once(
+            organizationId,
+            headers,
+            { operation: "unpause", id: params.id, replay: wanted },
+            () => ({ replayId: newReplayId() }),
+            ({ replayId }) =>
+              Effect.gen(function* () {
+                const { replay, view } = yield* endpoints.unpause(
+                  organizationId,
+                  params.id,
+                  wanted ? replayId : undefined
+                )
+                const answer = wireEndpoint(view)
+                if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
+                return { ...answer, replay: yield* countOf(organizationId, params.id, view.endpoint, replay, null) }
+              })
+          )
+        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
+
+      rotateSecret: effectful(({ headers, params, payload }) =>
+        asOrganization((organizationId) => {
+          const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
+          return once(
+            organizationId,
+            headers,
+            { operation: "rotate-secret", id: params.id, overlapSeconds },
+            () => ({ secretId: newSecretId() }),
+            ({ secretId }) =>
+              Effect.map(
+                endpoints.rotateSecret(organizationId, params.id, secretId, overlapSeconds),
+                ({ endpoint, signingSecret }) => ({
+                  id: params.id,
+                  signing_secret: signingSecret,
+                  previous_secret_expires_at: endpoint.previousSecret?.until ?? null,
+                  message: shownOnce
+                })
+              )
+          )
+        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
+
+      listDeliveries: ({ params, query }) =>
+        asOrganization((organizationId) =>
+          Effect.andThen(
+            endpoints.find(organizationId, params.id),
+            deliveries.list(
+              { organizationId, endpointId: params.id },
+              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
+            )
+          )
+        ).pipe(
+          Effect.map((page) => ({ ...page, data: page.data.map(listed) })),
+          refused("NotFound")
+        ),
+
+      getDelivery: ({ params }) =>
+        asOrganization((organizationId) =>
+          Effect.andThen(
+            endpoints.find(organizationId, params.id),
+            deliveries.get({ organizationId, endpointId: params.id }, params.deliveryId)
+          )
+        ).pipe(refused("NotFound")),
+
+      retryDelivery: effectful(({ headers, params }) =>
+        asOrganization((organizationId) =>
+          once(
+            organizationId,
+            headers,
+            { operation: "retry", ...params },
+            () => null,
+            (_: null, keep: Keep<Delivery>) =>
+              Effect.andThen(
+                endpoints.findActive(organizationId, params.id),
+                deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId, keep)
+              )
+          )
+        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      ),
+
+      listSkipped: ({ params, query }) =>
+        asOrganization((organizationId) =>
+          Effect.andThen(
+            endpoints.find(organizationId, params.id),
+            deliveries.skipped(
+              { organizationId, endpointId: params.id },
+              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
+            )
+          )
+        ).pipe(refused("NotFound")),
+
+      replay: effectful(({ headers, params, payload }) =>
+        asOrganization((organizationId) => {
+          const { since, types = null, until = null } = payload
+          return once(
+            organizationId,
+            headers,
+            { operation: "replay", id: params.id, since, until, types },
+            () => ({ replayId: newReplayId() }),
+            ({ replayId }) =>
+              Effect.flatMap(
+                endpoints.requestReplay(organizationId, params.id, { replayId, since, until, types }),
+                ({ endpoint, replay }) => countOf(organizationId, params.id, endpoint, replay, types)
+              )
+          )
+        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+      )
+    })
+  })
+)
+
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Whether a body failed to decode because it has no URL. */
+const lacksUrl = (error: unknown): boolean =>
+  HttpApiError.HttpApiSchemaError.is(error) &&
+  error.kind === "Payload" &&
+  formatIssue(error.cause.issue).issues[0]?.message === urlRequired
+
+/** Answers `urlRequired` for a missing URL (docs/platform.md, 6.3); other missing fields have the general message. */
+export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
+  middleware(
+    WebhookUrlRequired.of((httpEffect) =>
+      Effect.mapError(httpEffect, (error): WebhookUrlInvalid | Types.unhandled =>
+        lacksUrl(error) ? new WebhookUrlInvalid({ error: urlRequired }) : error
+      )
+    ),
+    { _tag: "FailuresOnly" }
+  )
+)

@@ -1,0 +1,167 @@
+/**
+ * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a day and
+ * gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat after an
+ * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
+ * Needs `SqlClient` and `WebhookSecrets`.
+ */
+import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
+import { WebhookSecrets } from "./WebhookSecrets.ts"
+
+/** How long a key stands for its request and the answer is kept. */
+export const idempotencyMillis = 24 * 60 * 60 * 1000
+
+/** After this long a request without an outcome counts as dead; requests end after 10 s (`http/errors.ts`). */
+export const busyMillis = 15_000
+
+const sweepIntervalMillis = 60 * 60 * 1000
+
+/** The first request with this key is still under way. */
+export class RequestUnderWay extends Data.TaggedError("RequestUnderWay")<{ readonly key: string }> {
+  override get message(): string {
+    return `The request with the Idempotency-Key ${JSON.stringify(this.key)} is still under way; repeat this one in a moment.`
+  }
+}
+
+/** Keeps the answer for repeats. */
+export type Keep<Answer> = (answer: Answer) => Effect.Effect<void, SqlError.SqlError>
+
+/** An act that must happen only once. */
+export interface Once<Chosen, Answer, E, R> {
+  /** Chooses the act's random ids, as JSON. */
+  readonly choose: () => Chosen
+  /**
+   * Acts, and answers JSON for the caller. The answer is kept after the act, and a crash may come in between. So acting
+   * again with the same `chosen` must change nothing, or an act within PostgreSQL calls `keep` in its own transaction.
+   */
+  readonly act: (chosen: Chosen, keep: Keep<Answer>) => Effect.Effect<Answer, E, R>
+  /** Whether nothing was done and nothing will be, so that the key is free again: only 2xx answers are kept. */
+  readonly isRejection: (error: E) => boolean
+}
+
+interface Row {
+  readonly digest: string
+  readonly chosen: string
+  readonly key_id: string | null
+  readonly answer: string | null
+}
+
+export class IdempotentRequests extends Context.Service<
+  IdempotentRequests,
+  {
+    /** Acts, or answers what an earlier request with this key did. */
+    readonly once: <Chosen, Answer, E, R>(
+      organizationId: string,
+      request: IdempotentRequest | undefined,
+      act: Once<Chosen, Answer, E, R>
+    ) => Effect.Effect<
+      { readonly answer: Answer; readonly isReplayed: boolean },
+      E | IdempotencyConflict | RequestUnderWay | SqlError.SqlError,
+      R
+    >
+  }
+>()("sluice/webhooks/IdempotentRequests") {
+  static readonly layer: Layer.Layer<IdempotentRequests, never, SqlClient.SqlClient | WebhookSecrets> = Layer.effect(
+    IdempotentRequests,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Binds a sealed answer to its request: in another request's row it does not open. */
+export const aboutAnswer = (organizationId: string, key: string): string =>
+  `idempotent answer\n${organizationId}\n${key}`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const secrets = yield* WebhookSecrets
+
+  /**
+   * Takes the key for a first request, or for one whose earlier attempt had no outcome. Answers the row, and whether
+   * this request may act.
+   */
+  const take = Effect.fnUntraced(function* (organizationId: string, request: IdempotentRequest, chosen: unknown) {
+    const now = yield* Clock.currentTimeMillis
+    const [taken] = yield* sql<Row>`
+      insert into webhook_idempotency as w (organization_id, key, digest, chosen, busy_until, created_at)
+      values (${organizationId}, ${request.key}, ${request.digest}, ${JSON.stringify(chosen)}, ${now + busyMillis}, ${now})
+      on conflict (organization_id, key) do update
+      set busy_until = excluded.busy_until,
+        digest = excluded.digest,
+        chosen = case when w.created_at <= ${now - idempotencyMillis} then excluded.chosen else w.chosen end,
+        created_at = case when w.created_at <= ${now - idempotencyMillis} then excluded.created_at else w.created_at end,
+        key_id = null,
+        answer = null
+      where w.created_at <= ${now - idempotencyMillis}
+        or (w.answer is null and w.busy_until <= ${now} and w.digest = excluded.digest)
+      returning digest, chosen, key_id, answer`
+    if (taken !== undefined) return { row: taken, isOurs: true }
+    const [earlier] = yield* sql<Row>`
+      select digest, chosen, key_id, answer from webhook_idempotency
+      where organization_id = ${organizationId} and key = ${request.key}`
+    return { row: earlier, isOurs: false }
+  })
+
+  const once: IdempotentRequests["Service"]["once"] = Effect.fn("IdempotentRequests.once")(function* <
+    Chosen,
+    Answer,
+    E,
+    R
+  >(
+    organizationId: string,
+    request: IdempotentRequest | undefined,
+    { act, choose, isRejection }: Once<Chosen, Answer, E, R>
+  ) {
+    if (request === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
+    const { isOurs, row } = yield* take(organizationId, request, choose())
+    const about = aboutAnswer(organizationId, request.key)
+    if (!isOurs) {
+      if (row !== undefined && row.digest !== request.digest)
+        return yield* new IdempotencyConflict({ key: request.key })
+      // Without a row, the earlier request was rejected just now.
+      if (row === undefined || row.answer === null || row.key_id === null)
+        return yield* new RequestUnderWay({ key: request.key })
+      const answer = secrets.unseal({ keyId: row.key_id, ciphertext: row.answer }, about)
+      if (answer === undefined) return yield* Effect.die(new Error("a kept answer cannot be opened"))
+      return { answer: JSON.parse(answer) as Answer, isReplayed: true }
+    }
+    let isKept = false
+    const keep = Effect.fnUntraced(function* (answer: Answer) {
+      const { ciphertext, keyId } = secrets.seal(JSON.stringify(answer), about)
+      yield* sql`
+        update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId}
+        where organization_id = ${organizationId} and key = ${request.key}`
+      isKept = true
+    })
+    const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
+      const error = Cause.findErrorOption(cause)
+      const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
+      const freeing = Effect.ignore(
+        rejected
+          ? sql`delete from webhook_idempotency where organization_id = ${organizationId} and key = ${request.key}`
+          : sql`
+              update webhook_idempotency set busy_until = 0
+              where organization_id = ${organizationId} and key = ${request.key}`
+      )
+      // an interrupted caller does not wait for a silent database
+      return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
+    }
+    return yield* act(JSON.parse(row!.chosen) as Chosen, keep).pipe(
+      Effect.tap((answer) => (isKept ? Effect.void : keep(answer))),
+      Effect.map((answer) => ({ answer, isReplayed: false })),
+      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : free(exit.cause)))
+    )
+  })
+
+  yield* Effect.gen(function* () {
+    const before = (yield* Clock.currentTimeMillis) - idempotencyMillis
+    yield* sql`delete from webhook_idempotency where created_at <= ${before}`
+  }).pipe(
+    Effect.catch((error) => Effect.logWarning("Old idempotency keys could not be removed", error)),
+    Effect.andThen(Effect.sleep(Duration.millis(sweepIntervalMillis))),
+    Effect.forever,
+    Effect.forkScoped
+  )
+
+  return IdempotentRequests.of({ once })
+})

@@ -1,0 +1,182 @@
+/**
+ * Signing secrets of webhook endpoints: they are random, encrypted before they reach PostgreSQL (`secretsKeys.ts`), and
+ * decrypted for signing. The log and the rules know only their ids. A bounded number of decrypted ones is kept in
+ * memory. Needs `SqlClient`.
+ */
+import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { unnest } from "../../postgres/unnest.ts"
+import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
+import { makeSecret } from "./signature.ts"
+
+/** Most decrypted secrets in memory, about 200 bytes each. */
+export const maximumOpenSecrets = 20_000
+
+/** Which secret it is and whose. */
+export interface SecretPlace {
+  /** Random, chosen by the caller. */
+  readonly id: string
+  readonly organizationId: string
+  readonly endpointId: string
+}
+
+/** PostgreSQL cannot be reached. Nothing was changed. */
+export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
+  readonly message: string
+  readonly cause: unknown
+}> {}
+
+/** Stored secrets need a key that is not configured: most likely the configuration has another one. Terminal. */
+export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
+  override get message(): string {
+    return `Webhooks' signing secrets in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY, or without it in the data folder's secrets/secrets.key: put that key behind the new one there, separated by a comma`
+  }
+}
+
+interface Row {
+  readonly id: string
+  readonly endpoint_id: string
+  readonly key_id: string
+  readonly ciphertext: string
+}
+
+export class WebhookSecrets extends Context.Service<
+  WebhookSecrets,
+  {
+    /** Makes a secret and answers its `whsec_…` text. The same id again is the same secret. Joins the caller's transaction. */
+    readonly create: (place: SecretPlace) => Effect.Effect<string, SecretsUnavailable>
+    /**
+     * The texts of secrets, by id; one statement for all that are not in memory. One that is not there, or that no key opens, is missing from
+     * the answer (and the latter is logged).
+     */
+    readonly open: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>, SecretsUnavailable>
+    /** Removes secrets for good. Joins the caller's transaction. */
+    readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
+    /** Seals any text under the same keys; `about` says what it belongs to. */
+    readonly seal: (text: string, about: string) => Sealed
+    /** Opens a sealed text; undefined when it does not fit. */
+    readonly unseal: (sealed: Sealed, about: string) => string | undefined
+  }
+>()("sluice/webhooks/WebhookSecrets") {
+  /** The secrets of this database under these keys. Fails when stored secrets need a key that is not given. */
+  static readonly layer = (
+    keys: Redacted.Redacted<SecretsKeys>
+  ): Layer.Layer<WebhookSecrets, SecretsKeyMissing | SqlError.SqlError, SqlClient.SqlClient> =>
+    Layer.effect(WebhookSecrets, Effect.andThen(requireKeys(Redacted.value(keys)), make(Redacted.value(keys))))
+}
+
+const requireKeys = (keys: SecretsKeys) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const ids = keys.map(({ id }) => id)
+    // kept answers are sealed too
+    const [row] = yield* sql<{ readonly keyId: string }>`
+      select key_id as "keyId" from webhook_secrets where not key_id = any(${ids}::text[])
+      union all
+      select key_id as "keyId" from webhook_idempotency where not key_id = any(${ids}::text[])
+      limit 1`
+    if (row !== undefined) return yield* new SecretsKeyMissing(row)
+  })
+
+const unavailable = (cause: SqlError.SqlError) =>
+  new SecretsUnavailable({ message: `signing secrets cannot be reached: ${cause.message}`, cause })
+
+/** Binds a sealed secret to its endpoint: in another endpoint's row it does not open. */
+export const aboutSecret = (id: string, endpointId: string): string => `webhook secret\n${id}\n${endpointId}`
+
+/** Removes secrets without needing a key, for the reactor of a command. Joins the caller's transaction. */
+export const forgetSecrets = (
+  ids: ReadonlyArray<string>
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  ids.length === 0
+    ? Effect.void
+    : Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        Effect.asVoid(sql`
+          delete from webhook_secrets s using ${unnest(
+            ids.map((id) => ({ id })),
+            { id: "text" }
+          )} where s.id = batch.id`)
+      )
+
+const make = (keys: SecretsKeys) =>
+  Effect.map(SqlClient.SqlClient, (sql) => {
+    /** Least recently used first. */
+    const open = new Map<string, string>()
+
+    const keep = (id: string, text: string) => {
+      open.delete(id)
+      open.set(id, text)
+      for (const oldest of open.keys()) {
+        if (open.size <= maximumOpenSecrets) break
+        open.delete(oldest)
+      }
+    }
+
+    const opened = (row: Row): string | undefined =>
+      unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutSecret(row.id, row.endpoint_id))
+
+    const read = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+      const rows = yield* sql<Row>`
+        select s.id, s.endpoint_id, s.key_id, s.ciphertext from webhook_secrets s
+        join ${unnest(
+          ids.map((id) => ({ id })),
+          { id: "text" }
+        )} on s.id = batch.id`
+      const texts = new Map<string, string>()
+      for (const row of rows) {
+        const text = opened(row)
+        if (text === undefined) {
+          yield* Effect.logError(
+            `The signing secret ${row.id} of the webhook endpoint ${row.endpoint_id} cannot be opened with the configured keys`
+          )
+        } else texts.set(row.id, text)
+      }
+      return texts
+    }, Effect.mapError(unavailable))
+
+    return WebhookSecrets.of({
+      create: Effect.fn("WebhookSecrets.create")(
+        function* ({ endpointId, id, organizationId }: SecretPlace) {
+          const now = yield* Clock.currentTimeMillis
+          const text = makeSecret()
+          const { ciphertext, keyId } = seal(keys, text, aboutSecret(id, endpointId))
+          const [row] = yield* sql<Row & { readonly isNew: boolean }>`
+          insert into webhook_secrets as s (id, organization_id, endpoint_id, key_id, ciphertext, created_at)
+          values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
+          on conflict (id) do update set id = s.id
+          returning s.id, s.endpoint_id, s.key_id, s.ciphertext`
+          // not cached, because the transaction may still be rolled back
+          return row!.ciphertext === ciphertext
+            ? text
+            : (opened(row!) ?? (yield* Effect.die(new SecretsKeyMissing({ keyId: row!.key_id }))))
+        },
+        Effect.mapError((error: SqlError.SqlError) => unavailable(error))
+      ),
+
+      open: Effect.fn("WebhookSecrets.open")(function* (ids: ReadonlyArray<string>) {
+        const texts = new Map<string, string>()
+        const missing: Array<string> = []
+        for (const id of new Set(ids)) {
+          const text = open.get(id)
+          if (text === undefined) missing.push(id)
+          else texts.set(id, text)
+        }
+        if (missing.length > 0) for (const [id, text] of yield* read(missing)) texts.set(id, text)
+        for (const [id, text] of texts) keep(id, text)
+        return texts
+      }),
+
+      forget: (ids) =>
+        Effect.provideService(forgetSecrets(ids), SqlClient.SqlClient, sql).pipe(
+          Effect.mapError(unavailable),
+          Effect.tap(() =>
+            Effect.sync(() => {
+              for (const id of ids) open.delete(id)
+            })
+          )
+        ),
+
+      seal: (text, about) => seal(keys, text, about),
+      unseal: (sealed, about) => unseal(keys, sealed, about)
+    })
+  })

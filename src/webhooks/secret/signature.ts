@@ -1,0 +1,254 @@
+/**
+ * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (docs/platform.md, 7.2 and
+ * 7.3). Each attempt is signed anew. Needs no service and no Effect runtime.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { Schema } from "effect"
+import { Event } from "../../events/index.ts"
+
+/** Names of the delivery headers. */
+export const signatureHeader = "X-PlatformWebhook-Signature"
+export const eventIdHeader = "X-PlatformWebhook-Id"
+export const timestampHeader = "X-PlatformWebhook-Timestamp"
+
+/** The `User-Agent` of every delivery. */
+export const deliveryUserAgent = "PlatformWebhook/1.0"
+
+/** What a signing secret begins with; part of the key of the signature. */
+export const secretPrefix = "whsec_"
+
+/** Random bytes of a secret: as long as the digest. */
+const secretBytes = 32
+
+/** Names of the headers of Standard Webhooks (standardwebhooks.com), which stand beside ours. */
+export const standardIdHeader = "webhook-id"
+export const standardTimestampHeader = "webhook-timestamp"
+export const standardSignatureHeader = "webhook-signature"
+
+/** Base64 in its strictest form: whole groups of four, with padding. */
+const strictBase64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/
+
+/** The shortest key that Standard Webhooks allows, in bytes. */
+const standardKeyBytesLeast = 24
+
+/** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. */
+export const defaultToleranceSeconds = 300
+
+/** The longest signature header that is examined, in characters. The platform sends two signatures at most. */
+const maximumHeaderLength = 1024
+
+/** The most secrets that a receiver may give: the current and previous one of a rotation, and room for a mistake. */
+const maximumSecrets = 8
+
+/**
+ * Makes a signing secret (docs/platform.md, 6.8) from the system's secure random source. Its whole text is the key of
+ * our signature; the bytes behind the prefix are the key of Standard Webhooks.
+ */
+export const makeSecret = (): string => `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`
+
+/** A secret's key for Standard Webhooks; undefined for secrets from before the platform supported it. */
+const standardKeyOf = (secret: string): Buffer | undefined => {
+  const text = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : ""
+  if (!strictBase64.test(text)) return undefined
+  const key = Buffer.from(text, "base64")
+  return key.length < standardKeyBytesLeast ? undefined : key
+}
+
+/** The body exactly as sent or received. A string stands for its UTF-8 bytes. */
+export type RawBody = string | Uint8Array
+
+const hmac = (secret: string, timestamp: string, rawBody: RawBody): Buffer =>
+  createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest()
+
+/**
+ * The value of the signature header: `t=<timestamp>,v1=<hex>` with one `v1` per secret, in the given order: during the overlap of a
+ * rotation the new one first. `timestampSeconds` is Unix seconds. Throws without a secret.
+ */
+export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, rawBody: RawBody): string => {
+  if (secrets.length === 0 || secrets.includes("")) throw new TypeError("a delivery needs a secret to be signed with")
+  if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < 0)
+    throw new RangeError("a delivery's time must be whole seconds since the Unix epoch")
+  const timestamp = String(timestampSeconds)
+  return [`t=${timestamp}`, ...secrets.map((secret) => `v1=${hmac(secret, timestamp, rawBody).toString("hex")}`)].join(
+    ","
+  )
+}
+
+/** The headers of Standard Webhooks; none when no secret has a key for that scheme. */
+const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Readonly<Record<string, string>> => {
+  const signatures = delivery.secrets.flatMap((secret) => {
+    const key = standardKeyOf(secret)
+    if (key === undefined) return []
+    const digest = createHmac("sha256", key).update(`${delivery.eventId}.${timestampSeconds}.`).update(delivery.rawBody)
+    return [`v1,${digest.digest("base64")}`]
+  })
+  return signatures.length === 0
+    ? {}
+    : {
+        [standardIdHeader]: delivery.eventId,
+        [standardTimestampHeader]: String(timestampSeconds),
+        [standardSignatureHeader]: signatures.join(" ")
+      }
+}
+
+export interface DeliveryToSign {
+  readonly eventId: string
+  /** The moment of this attempt, milliseconds since the Unix epoch. */
+  readonly nowMillis: number
+  readonly rawBody: RawBody
+  /** The current secret, and behind it the previous one while it still signs. */
+  readonly secrets: ReadonlyArray<string>
+}
+
+/** The headers of one attempt (docs/platform.md, 7.2). Throws like `sign`. */
+export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<string, string>> => {
+  const timestampSeconds = Math.floor(delivery.nowMillis / 1000)
+  return {
+    "Content-Type": "application/json",
+    "User-Agent": deliveryUserAgent,
+    [eventIdHeader]: delivery.eventId,
+    [timestampHeader]: String(timestampSeconds),
+    [signatureHeader]: sign(delivery.secrets, timestampSeconds, delivery.rawBody),
+    ...standardHeaders(delivery, timestampSeconds)
+  }
+}
+
+/** Why a delivery is not to be trusted. The message never contains the secret, the body or the expected signature. */
+export class WebhookVerificationError extends Schema.TaggedError<WebhookVerificationError>()(
+  "WebhookVerificationError",
+  {
+    reason: Schema.Literals([
+      /** A header is not there. */
+      "missing_header",
+      /** A header occurs more than once or is not what the platform sends. */
+      "malformed_header",
+      /** No signature fits the body, the timestamp and one of the secrets. */
+      "signature_mismatch",
+      /** Signed, but too long ago or too far ahead: perhaps a replay, perhaps a wrong clock. */
+      "timestamp_outside_tolerance",
+      /** Signed, but the body is no event, or its id differs from the id header. */
+      "invalid_event"
+    ]),
+    message: Schema.String
+  }
+) {}
+
+/** Headers as `fetch` has them, or as `node:http` and most frameworks do. Names in any case. */
+export type ReceivedHeaders =
+  | { readonly get: (name: string) => string | null }
+  | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+
+const refuse = (reason: WebhookVerificationError["reason"], message: string): never => {
+  throw new WebhookVerificationError({ reason, message })
+}
+
+const isFetchHeaders = (
+  headers: ReceivedHeaders
+): headers is Extract<ReceivedHeaders, { readonly get: (name: string) => string | null }> =>
+  typeof headers.get === "function"
+
+const headerOf = (headers: ReceivedHeaders, name: string): string => {
+  const found: Array<string> = []
+  if (isFetchHeaders(headers)) {
+    const value = headers.get(name)
+    if (value !== null) found.push(value)
+  } else {
+    const lower = name.toLowerCase()
+    for (const [key, value] of Object.entries(headers)) {
+      if (key.toLowerCase() === lower && value !== undefined)
+        found.push(...(typeof value === "string" ? [value] : value))
+    }
+  }
+  if (found.length > 1) refuse("malformed_header", `The header ${name} is there ${found.length} times`)
+  return found[0] ?? refuse("missing_header", `The header ${name} is missing`)
+}
+
+/** Parses `t=…,v1=…,v1=…`; schemes of other versions are skipped. */
+const parseSignature = (header: string): { readonly timestamp: string; readonly signatures: ReadonlyArray<Buffer> } => {
+  if (header.length > maximumHeaderLength)
+    return refuse("malformed_header", `The header ${signatureHeader} is longer than ${maximumHeaderLength} characters`)
+  let timestamp: string | undefined
+  const signatures: Array<Buffer> = []
+  for (const part of header.split(",")) {
+    const equals = part.indexOf("=")
+    const [name, value] = [part.slice(0, equals).trim(), part.slice(equals + 1).trim()]
+    if (name === "t") {
+      if (timestamp !== undefined) refuse("malformed_header", `The header ${signatureHeader} has two timestamps`)
+      timestamp = value
+    } else if (name === "v1" && /^[0-9a-f]{64}$/.test(value)) signatures.push(Buffer.from(value, "hex"))
+  }
+  if (timestamp === undefined || signatures.length === 0)
+    return refuse("malformed_header", `The header ${signatureHeader} is not of the form t=<timestamp>,v1=<hex>`)
+  return { timestamp, signatures }
+}
+
+const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string> => {
+  const secrets = typeof secret === "string" ? [secret] : secret
+  // an empty key would let anyone sign; that is a fault of the receiver's configuration, not of the delivery
+  if (
+    secrets.length === 0 ||
+    secrets.length > maximumSecrets ||
+    secrets.some((one) => typeof one !== "string" || one === "")
+  )
+    throw new TypeError(`verifyWebhook needs 1 to ${maximumSecrets} signing secrets, none of them empty`)
+  return secrets
+}
+
+/** An event as a receiver sees it. Unknown types and services of a newer platform are allowed. */
+export const ReceivedEvent = Schema.Struct({ ...Event.fields, type: Schema.String, service: Schema.String })
+export type ReceivedEvent = typeof ReceivedEvent.Type
+
+const decodeEvent = Schema.decodeUnknownSync(ReceivedEvent)
+
+const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
+  try {
+    const text = typeof rawBody === "string" ? rawBody : new TextDecoder("utf-8", { fatal: true }).decode(rawBody)
+    return decodeEvent(JSON.parse(text))
+  } catch {
+    return refuse("invalid_event", "The body is signed but is no event")
+  }
+}
+
+/**
+ * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (docs/platform.md,
+ * 7.3).
+ *
+ * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation either of the two
+ * fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in either direction; `Infinity` turns that
+ * check off. `nowMillis` is for tests; by default it is the system's time, because a receiver has no Effect and so no Clock. The comparison takes the same time wherever signatures differ.
+ *
+ * Throws `WebhookVerificationError` for a delivery that is not to be trusted (answer it with 400), `TypeError` without a secret and
+ * `RangeError` for a tolerance that is none. Deliveries are at least once: remember `eventId` where that matters.
+ */
+export const verifyWebhook = (
+  rawBody: RawBody,
+  headers: ReceivedHeaders,
+  secret: string | ReadonlyArray<string>,
+  toleranceSeconds: number = defaultToleranceSeconds,
+  nowMillis: number = Date.now()
+): ReceivedEvent => {
+  if (!(toleranceSeconds >= 0)) throw new RangeError("the tolerance must be a number of seconds from 0")
+  const secrets = secretsOf(secret)
+  const timestamp = headerOf(headers, timestampHeader)
+  const id = headerOf(headers, eventIdHeader)
+  const signed = parseSignature(headerOf(headers, signatureHeader))
+  if (!/^(?:0|[1-9][0-9]{0,14})$/.test(timestamp))
+    refuse("malformed_header", `The header ${timestampHeader} is not Unix seconds`)
+  if (signed.timestamp !== timestamp)
+    refuse("malformed_header", `The headers ${timestampHeader} and ${signatureHeader} differ in their timestamp`)
+
+  let isSigned = false
+  for (const one of secrets) {
+    const expected = hmac(one, timestamp, rawBody)
+    // the loop runs to its end, so that its time does not tell which signature fitted
+    for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
+  }
+  if (!isSigned) refuse("signature_mismatch", "No signature fits the body and the timestamp")
+
+  const offSeconds = Math.abs(Math.floor(nowMillis / 1000) - Number(timestamp))
+  if (!(offSeconds <= toleranceSeconds))
+    refuse("timestamp_outside_tolerance", `The delivery's time is ${offSeconds} s off, more than ${toleranceSeconds} s`)
+  const event = eventOfBody(rawBody)
+  if (event.eventId !== id) refuse("invalid_event", `The header ${eventIdHeader} does not name the event of the body`)
+  return event
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { openApiText } from "../../src/api/generate.ts"
+import { errorStatus } from "../../src/http/errors.ts"
+
+const document = JSON.parse(openApiText()) as {
+  readonly info: { readonly description: string }
+  readonly paths: Record<
+    string,
+    Record<string, { readonly security?: ReadonlyArray<object>; readonly responses: Record<string, object> }>
+  >
+}
+
+describe("openapi.json", () => {
+  it("is what the code describes; `npm run openapi` writes it anew", () => {
+    expect(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")).toBe(openApiText())
+  })
+
+  it("lists every error code with its status", () => {
+    for (const [code, status] of Object.entries(errorStatus)) {
+      expect(document.info.description).toContain(`| \`${code}\` | ${status} |`)
+    }
+  })
+
+  it("asks for a key exactly where an answer may be 401", () => {
+    const keyed = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.values(operations).flatMap((operation) => ((operation.security ?? []).length === 0 ? [] : [path]))
+    )
+    expect(keyed.sort()).toEqual([
+      "/v1/carrier",
+      "/v1/carrier/{ocn}",
+      "/v1/carriers",
+      "/v1/events",
+      "/v1/events/stream",
+      "/v1/events/{id}",
+      "/v1/npa",
+      "/v1/npa/{npa}",
+      "/v1/npa/{npa}/nxx/{nxx}",
+      "/v1/telco/lookup/{tn}",
+      "/v1/telco/search",
+      "/v1/webhooks",
+      "/v1/webhooks",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}",
+      "/v1/webhooks/{id}/deliveries",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}/retry",
+      "/v1/webhooks/{id}/replay",
+      "/v1/webhooks/{id}/rotate-secret",
+      "/v1/webhooks/{id}/skipped",
+      "/v1/webhooks/{id}/test",
+      "/v1/webhooks/{id}/unpause"
+    ])
+  })
+})

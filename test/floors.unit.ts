@@ -1,0 +1,149 @@
+/**
+ * The floors of the source (docs/CONTRIBUTING.md, "Where a thing goes"): every import goes down, one product sees another's index alone, and folders
+ * that lie beside each other never import in a circle. A new room is added to the table here, on its floor.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const root = new URL("../", import.meta.url).pathname
+
+/** From the ground up. What stands on one floor may import what is below it, and of its own floor what makes no circle. */
+const floors: ReadonlyArray<ReadonlyArray<string>> = [
+  ["common", "config/kinds"],
+  ["engine"],
+  ["nats", "postgres", "embedded"],
+  ["http"],
+  ["limits", "platform"],
+  ["directory", "telco", "events", "webhooks"],
+  ["admin", "api"],
+  ["app", "config", "simulation"],
+  ["cli"],
+  ["entry points"]
+]
+
+const products: ReadonlySet<string> = new Set(floors[5])
+
+/** What the simulation may see: it proves rules, and needs no server for that. */
+const seenBySimulation: ReadonlySet<string> = new Set(["common", "engine", "limits", "simulation", ...products])
+
+/** Files that lie in no room: what the package exports or runs. */
+const entryPoints: ReadonlySet<string> = new Set(["src/index.ts", "src/main.ts", "src/durable.ts"])
+
+const floorOf = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
+
+/** The room that a file of the source lies in; undefined for one outside every room. */
+const roomOf = (file: string): string | undefined => {
+  if (entryPoints.has(file)) return "entry points"
+  if (file === "src/config/kinds.ts") return "config/kinds"
+  const [, room, rest] = file.split("/")
+  return rest !== undefined && floorOf(room!) !== -1 ? room : undefined
+}
+
+/** A file and the files of the source that it imports. */
+type Imports = ReadonlyMap<string, ReadonlyArray<string>>
+
+const importsOf = (file: string, source: string): ReadonlyArray<string> =>
+  [...source.matchAll(/(?:\bfrom|\bimport|new URL)\s*\(?\s*"(\.[^"]+\.ts)"/g)].map(([, specifier]) =>
+    normalize(join(dirname(file), specifier!))
+  )
+
+/** What is wrong with one import, as a sentence. */
+const faultOf = (file: string, imported: string): string | undefined => {
+  const from = roomOf(file)
+  const to = roomOf(imported)
+  if (from === undefined || to === undefined || from === to) return undefined
+  const tells = `${file} imports ${imported}: `
+  if (floorOf(to) > floorOf(from)) return `${tells}${to} stands above ${from}, and imports go down`
+  if (products.has(from) && products.has(to) && imported !== `src/${to}/index.ts`)
+    return `${tells}a product sees of another one only its index.ts`
+  if (from === "simulation" && !seenBySimulation.has(to))
+    return `${tells}the simulation sees the engine, limits and products alone`
+  return undefined
+}
+
+const isInside = (folder: string, other: string): boolean => `${folder}/`.startsWith(`${other}/`)
+
+/** Circles of folders, of which none lies inside another one, each with a file for each of its arrows. */
+const circlesOf = (imports: Imports): ReadonlyArray<string> => {
+  const arrows = new Map<string, Map<string, string>>()
+  for (const [file, all] of imports) {
+    for (const imported of all) {
+      const from = dirname(file)
+      const to = dirname(imported)
+      // What goes up is told already, and makes circles of everything between.
+      if (isInside(from, to) || isInside(to, from) || faultOf(file, imported) !== undefined) continue
+      const own = arrows.get(from) ?? new Map<string, string>()
+      arrows.set(from, own.set(to, own.get(to) ?? `${file} imports ${imported}`))
+    }
+  }
+  const circles: Array<string> = []
+  const done = new Set<string>()
+  const visit = (folder: string, path: ReadonlyArray<string>): void => {
+    const at = path.indexOf(folder)
+    if (at !== -1) {
+      const circle = [...path.slice(at), folder]
+      const told = circle.slice(1).map((to, index) => arrows.get(circle[index]!)!.get(to))
+      circles.push(`${circle.join(" -> ")} is a circle of folders: ${told.join(", ")}`)
+      return
+    }
+    if (done.has(folder)) return
+    for (const to of arrows.get(folder)?.keys() ?? []) visit(to, [...path, folder])
+    done.add(folder)
+  }
+  for (const folder of arrows.keys()) visit(folder, [])
+  return circles
+}
+
+const faultsOf = (imports: Imports): ReadonlyArray<string> => [
+  ...[...imports.keys()]
+    .filter((file) => roomOf(file) === undefined)
+    .map((file) => `${file} lies in no room: each has its floor in the table of this test`),
+  ...[...imports].flatMap(([file, all]) => all.flatMap((imported) => faultOf(file, imported) ?? [])),
+  ...circlesOf(imports)
+]
+
+const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => `src/${file}`)
+const imports: Imports = new Map(sources.map((file) => [file, importsOf(file, readFileSync(join(root, file), "utf8"))]))
+
+describe("the floors of the source", () => {
+  it("every import goes down, between products by their index, and in no circle", () => {
+    expect(sources.length).toBeGreaterThan(300)
+    expect(faultsOf(imports)).toEqual([])
+  })
+
+  it.each([
+    [
+      "src/http/edge.ts",
+      `import { Health } from "../platform/Health.ts"`,
+      "src/http/edge.ts imports src/platform/Health.ts: platform stands above http, and imports go down"
+    ],
+    [
+      "src/engine/frame.ts",
+      `const { sign } = await import("../webhooks/index.ts")`,
+      "src/engine/frame.ts imports src/webhooks/index.ts: webhooks stands above engine, and imports go down"
+    ],
+    [
+      "src/telco/Telco.ts",
+      `import type { EventLog } from "../events/EventLog.ts"`,
+      "src/telco/Telco.ts imports src/events/EventLog.ts: a product sees of another one only its index.ts"
+    ],
+    [
+      "src/simulation/play.ts",
+      `export { Health } from "../platform/Health.ts"`,
+      "src/simulation/play.ts imports src/platform/Health.ts: the simulation sees the engine, limits and products alone"
+    ],
+    ["src/helpers.ts", "", "src/helpers.ts lies in no room: each has its floor in the table of this test"],
+    ["src/util/helpers.ts", "", "src/util/helpers.ts lies in no room: each has its floor in the table of this test"],
+    [
+      "src/webhooks/target/targets.ts",
+      `import { statusOf } from "../endpoint/model.ts"`,
+      /src\/webhooks\/(endpoint|target) -> .* is a circle of folders: .*src\/webhooks\/target\/targets\.ts imports src\/webhooks\/endpoint\/model\.ts/
+    ]
+  ])("tells of a fault planted in %s", (file, line, sentence) => {
+    const planted = new Map(imports).set(file, [...(imports.get(file) ?? []), ...importsOf(file, line)])
+    expect(faultsOf(planted)).toEqual([expect.stringMatching(sentence)])
+  })
+})

@@ -1,0 +1,378 @@
+/** The rules of endpoints: the states of docs/platform.md, 6.4, and what leads from one to another. */
+import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { catalogue } from "../../../src/events/catalogue.ts"
+import { Event, encodeEvent } from "../../../src/events/event.ts"
+import {
+  dispositionOf,
+  type Endpoint,
+  maximumDescriptionLength,
+  maximumRememberedFailures,
+  signingSecretIds,
+  statusOf,
+  testEventOf
+} from "../../../src/webhooks/endpoint/model.ts"
+import { WebhookEndpoint } from "../../../src/webhooks/endpoint/rules.ts"
+import {
+  create,
+  decideOn,
+  disable,
+  enable,
+  endpointId,
+  failure,
+  failures,
+  given,
+  gone,
+  noon,
+  remove,
+  requestTest,
+  rotate,
+  success,
+  unpause,
+  update,
+  url,
+  wakeBy
+} from "./endpoints.ts"
+
+const lookup = { type: "telco.lookup.completed", service: "telco", data: catalogue["telco.lookup.completed"].example }
+const disposition = (state: Endpoint, event: typeof lookup = lookup) => dispositionOf(endpointId, state, event)
+const paused = [create, ...failures(10)]
+
+describe("States and transitions, webhook endpoint", () => {
+  it("Active, by creation: is_active true, receives events normally", () => {
+    const { state } = given().when(create).thenFacts("Created").thenIt({ isActive: true, paused: null })
+    expect(statusOf(state)).toBe("active")
+    expect(disposition(state)).toBe("delivered")
+  })
+  it("Active, by manual unpause, when it was Paused: receives events normally again", () => {
+    const { state } = given(...paused)
+      .when(unpause)
+      .thenFacts("Unpaused")
+      .thenIt({ paused: null })
+    expect(statusOf(state)).toBe("active")
+    expect(disposition(state)).toBe("delivered")
+  })
+  it("Disabled, by manual disabling: no events delivered", () => {
+    const { state } = given(create).when(disable).thenFacts("Updated").thenIt({ isActive: false })
+    expect(statusOf(state)).toBe("disabled")
+    expect(disposition(state)).toBe("skipped")
+  })
+  it("Paused, automatically, after 10 consecutive delivery failures: is_paused true", () => {
+    const { state } = given(create, ...failures(9))
+      .when(failure("last"))
+      .thenFacts("DeliveryFailed", "Paused")
+      .thenIt({ paused: { reason: "failures", at: noon }, consecutiveFailures: 10, isActive: true })
+    expect(statusOf(state)).toBe("paused")
+    expect(disposition(state)).toBe("skipped")
+  })
+  it("Paused: must be unpaused manually, neither a success nor anything else ends it", () => {
+    for (const command of [
+      success,
+      failure("more"),
+      gone(),
+      enable,
+      update({ url: "https://example.org" }),
+      rotate("s2"),
+      requestTest
+    ])
+      expect(statusOf(given(...paused).when(command).state)).toBe("paused")
+    expect(wakeBy(given(...paused).state, noon + 1e12)).toEqual(given(...paused).state)
+  })
+})
+
+describe("consecutive_failures counts failed deliveries, 0 after a success", () => {
+  it("counts one by one", () => {
+    for (let count = 0; count <= 9; count++)
+      expect(given(create, ...failures(count)).state.consecutiveFailures).toBe(count)
+  })
+  it("0 after a success, and counting begins anew", () => {
+    given(create, ...failures(9))
+      .when(success)
+      .thenFacts("FailuresReset")
+      .thenIt({ consecutiveFailures: 0 })
+    given(create, ...failures(9), success, ...failures(9, "e"))
+      .when(success)
+      .thenIt({ paused: null })
+    expect(statusOf(given(create, ...failures(9), success, ...failures(9, "e")).state)).toBe("active")
+  })
+  it("a success without failures before is no fact", () => given(create).when(success).thenFacts())
+  it("a delivery that is reported twice counts once", () => {
+    given(create, failure("a")).when(failure("a")).thenFacts().thenIt({ consecutiveFailures: 1 })
+    given(create, failure("a"), failure("b")).when(failure("a")).thenIt({ consecutiveFailures: 2 })
+    given(...paused, unpause)
+      .when(failure("d9"))
+      .thenFacts()
+      .thenIt({ consecutiveFailures: 0, paused: null })
+  })
+  it("stops at the pause: what was in flight adds nothing", () => {
+    given(...paused)
+      .when(failure("in flight"))
+      .thenFacts()
+      .thenEvents()
+      .thenIt({ consecutiveFailures: 10 })
+  })
+  it("remembers a bounded number of deliveries", () => {
+    const rounds = Math.ceil(maximumRememberedFailures / 10) + 2
+    const { state } = given(
+      create,
+      ...Array.from({ length: rounds }, (_, round) => [...failures(10, `r${round}-`), unpause]).flat()
+    )
+    expect(state.failedDeliveries.length).toBe(maximumRememberedFailures)
+    expect(state.failedDeliveries.at(-1)).toBe(`r${rounds - 1}-9`)
+  })
+})
+
+describe("5 emits platform.webhook.failing, 10 makes the endpoint Paused and emits platform.webhook.paused", () => {
+  const data = { endpoint_id: endpointId, url, last_delivery_status: 503 }
+  it("at 5 and 10 only", () => {
+    for (let before = 0; before < 14; before++) {
+      const { decision } = given(create, ...failures(before)).when(failure("next", 503))
+      const expected =
+        before === 4
+          ? [{ type: "platform.webhook.failing", data: { ...data, consecutive_failures: 5 } }]
+          : before === 9
+            ? [{ type: "platform.webhook.paused", data: { ...data, consecutive_failures: 10, reason: "failures" } }]
+            : []
+      expect(decision.events).toEqual(expected.map((event) => ({ ...event, service: "platform", livemode: true })))
+    }
+  })
+  it("again after a success or an unpause in between", () => {
+    given(create, ...failures(7), success, ...failures(4, "e"))
+      .when(failure("next"))
+      .thenEvents({ type: "platform.webhook.failing" })
+    given(...paused, unpause, ...failures(9, "e"))
+      .when(failure("next"))
+      .thenEvents({ type: "platform.webhook.paused" })
+  })
+  it("also where nothing answered", () => {
+    given(create, ...failures(9))
+      .when(failure("next", 0))
+      .thenEvents({ data: { ...data, consecutive_failures: 10, last_delivery_status: 0, reason: "failures" } })
+  })
+  it("also while Disabled, for what was in flight", () => {
+    given(create, ...failures(9), disable)
+      .when(failure("next"))
+      .thenFacts("DeliveryFailed", "Paused")
+  })
+})
+
+describe("410 Gone pauses at once", () => {
+  it("at an attempt that is not the last, without counting a failed delivery", () => {
+    given(create)
+      .when(gone())
+      .thenFacts("Paused")
+      .thenIt({ paused: { reason: "gone", at: noon }, consecutiveFailures: 0 })
+      .thenEvents({
+        type: "platform.webhook.paused",
+        data: { endpoint_id: endpointId, url, consecutive_failures: 0, last_delivery_status: 410, reason: "gone" }
+      })
+  })
+  it("at the last one, which counts", () => {
+    given(create).when(failure("a", 410)).thenFacts("DeliveryFailed", "Paused").thenIt({ consecutiveFailures: 1 })
+    given(create, ...failures(4))
+      .when(failure("a", 410))
+      .thenEvents({ type: "platform.webhook.failing" }, { type: "platform.webhook.paused", data: { reason: "gone" } })
+  })
+  it("once", () => {
+    given(create, gone()).when(gone()).thenFacts().thenEvents()
+    given(...paused)
+      .when(gone())
+      .thenFacts()
+      .thenIt({ paused: { reason: "failures" } })
+  })
+})
+
+describe("Unpause sets the counter to 0", () => {
+  it("and is no fact for an endpoint that is not paused", () => {
+    given(...paused)
+      .when(unpause)
+      .thenIt({ consecutiveFailures: 0 })
+    given(create, ...failures(3))
+      .when(unpause)
+      .thenFacts()
+      .thenIt({ consecutiveFailures: 3 })
+  })
+})
+
+describe("PATCH is_active does not touch is_paused", () => {
+  it("disabling and enabling a paused endpoint leaves it paused", () => {
+    expect(statusOf(given(...paused, disable).state)).toBe("disabled")
+    given(...paused, disable)
+      .when(enable)
+      .thenIt({ isActive: true, paused: { reason: "failures" } })
+    expect(statusOf(given(...paused, disable, enable).state)).toBe("paused")
+  })
+  it("unpausing a disabled endpoint leaves it disabled", () => {
+    expect(statusOf(given(...paused, disable, unpause).state)).toBe("disabled")
+  })
+  it("enabling keeps the counter", () => {
+    given(create, ...failures(3), disable)
+      .when(enable)
+      .thenIt({ consecutiveFailures: 3 })
+  })
+})
+
+describe("test goes to that endpoint only, whatever its patterns, also while Paused, 409 when Disabled", () => {
+  const testOf = (state: Endpoint, id = endpointId) => {
+    const { decision } = decideOn(state, requestTest)
+    const fact = decision.facts[0]
+    if (fact?._tag !== "TestRequested") throw new Error("no test was requested")
+    return { decision, event: testEventOf(id, fact, noon) }
+  }
+  it("is the documented event, under the id of the answer", () => {
+    const { decision, event } = testOf(given(create).state)
+    expect(Schema.decodeUnknownSync(Event)(JSON.parse(encodeEvent(event)))).toEqual(event)
+    expect(event).toMatchObject({ type: "platform.test", service: "platform", livemode: false, createdAt: noon })
+    expect(event.data).toEqual({ message: expect.any(String), endpoint_id: endpointId })
+    expect(decision.reply?.eventId).toBe(event.eventId)
+  })
+  it("goes to that endpoint only", () => {
+    const { event } = testOf(given(create).state)
+    const everything = given({ ...create, enabledEvents: ["*"] }).state
+    expect(dispositionOf(endpointId, given(create).state, event)).toBe("delivered")
+    expect(dispositionOf("we_2", everything, event)).toBe("ignored")
+    expect(dispositionOf("we_2", given({ ...create, enabledEvents: ["platform.test"] }).state, event)).toBe("ignored")
+  })
+  it("also while Paused", () => {
+    given(...paused)
+      .when(requestTest)
+      .thenFacts("TestRequested")
+    expect(dispositionOf(endpointId, given(...paused).state, testOf(given(...paused).state).event)).toBe("delivered")
+  })
+  it("not when Disabled", () => {
+    given(create, disable).when(requestTest).thenRejected({ _tag: "EndpointDisabled", endpointId })
+    given(...paused, disable)
+      .when(requestTest)
+      .thenRejected({ _tag: "EndpointDisabled" })
+  })
+  it("it and a manual retry never count as failures", () => {
+    for (const origin of ["test", "retry"] as const) {
+      given(create, ...failures(9))
+        .when(failure("a", 500, origin))
+        .thenFacts()
+        .thenIt({ consecutiveFailures: 9 })
+      given(create, ...failures(9))
+        .when(failure("a", 410, origin))
+        .thenFacts()
+        .thenIt({ paused: null })
+      given(create).when(gone(origin)).thenFacts().thenIt({ paused: null })
+    }
+  })
+})
+
+describe("Rotation: one previous secret; both sign, new first", () => {
+  const day = 86_400_000
+  const rotated = given(create).when(rotate("secret_2")).state
+  it("both sign until the overlap has passed", () => {
+    expect(signingSecretIds(given(create).state, noon)).toEqual(["secret_1"])
+    expect(signingSecretIds(rotated, noon)).toEqual(["secret_2", "secret_1"])
+    expect(signingSecretIds(rotated, noon + day - 1)).toEqual(["secret_2", "secret_1"])
+    expect(signingSecretIds(rotated, noon + day)).toEqual(["secret_2"])
+  })
+  it("the previous one is given up when its time has come", () => {
+    expect(WebhookEndpoint.options.wakeAt?.(rotated)).toBe(noon + day)
+    expect(wakeBy(rotated, noon + day - 1)).toEqual(rotated)
+    const ended = wakeBy(rotated, noon + day)
+    expect(ended).toMatchObject({ secretId: "secret_2", previousSecret: null })
+    expect(WebhookEndpoint.options.wakeAt?.(ended)).toBeUndefined()
+  })
+  it("a second rotation within the overlap leaves one previous secret", () => {
+    const { state } = given(create, rotate("secret_2")).when(rotate("secret_3", 60), { now: noon + 1000 })
+    expect(signingSecretIds(state, noon + 60_999)).toEqual(["secret_3", "secret_2"])
+    expect(signingSecretIds(state, noon + 61_000)).toEqual(["secret_3"])
+  })
+  it("without an overlap only the new one signs, at once", () => {
+    expect(signingSecretIds(given(create, rotate("secret_2", 0)).state, noon)).toEqual(["secret_2"])
+  })
+  it("the same rotation again changes nothing", () => {
+    given(create, rotate("secret_2"))
+      .when(rotate("secret_2"), { now: noon + 5000 })
+      .thenFacts()
+  })
+  it("overlapSeconds 0..604800", () => {
+    given(create).when(rotate("secret_2", 604_800)).thenFacts("SecretRotated")
+    for (const overlap of [-1, 604_801, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
+      given(create).when(rotate("secret_2", overlap)).thenRejected({ _tag: "EndpointInvalid", field: "overlapSeconds" })
+  })
+})
+
+describe("At most 50 per organization", () => {
+  it("the 50th is made, the 51st is not", () => {
+    given().when(create, { others: 49 }).thenFacts("Created")
+    given().when(create, { others: 50 }).thenRejected({ _tag: "TooManyEndpoints", maximum: 50 })
+  })
+})
+
+describe("Create, update, delete", () => {
+  it("refuse a bad URL, bad patterns and a long description, with the documented words", () => {
+    const long = "a".repeat(maximumDescriptionLength + 1)
+    for (const [changes, rejection] of [
+      [{ url: "" }, { _tag: "UrlRefused", message: "url is required" }],
+      [{ url: "http://example.com" }, { _tag: "UrlRefused", message: "Webhook URL must use HTTPS" }],
+      [{ url: "http://localhost:1234" }, { _tag: "UrlRefused", message: "Webhook URL must use HTTPS" }],
+      [{ enabledEvents: [] }, { _tag: "InvalidPattern", reason: "list" }],
+      [{ enabledEvents: ["*", "order.*"] }, { _tag: "InvalidPattern", reason: "unknown" }],
+      [{ description: long }, { _tag: "EndpointInvalid", field: "description" }]
+    ] as const) {
+      given()
+        .when({ ...create, ...changes })
+        .thenRejected(rejection)
+      given(create).when(update(changes)).thenRejected(rejection)
+    }
+    given()
+      .when({ ...create, url: "http://localhost:1234", targets: "any" })
+      .thenFacts("Created")
+  })
+  it("an update changes what it names and nothing else", () => {
+    given(create, ...failures(2))
+      .when(update({ url: "https://example.org", enabledEvents: ["*"], description: "Mine" }))
+      .thenFacts("Updated")
+      .thenIt({
+        ...given(create, ...failures(2)).state,
+        url: "https://example.org",
+        enabledEvents: ["*"],
+        description: "Mine"
+      })
+    given({ ...create, description: "Mine" })
+      .when(update({ description: null }))
+      .thenIt({ description: null })
+  })
+  it("an update that changes nothing is no fact", () => {
+    given(create).when(update({})).thenFacts()
+    given(create)
+      .when(update({ url, enabledEvents: [...create.enabledEvents], description: null, isActive: true }))
+      .thenFacts()
+  })
+  it("the same creation again changes nothing, another one under its id is refused", () => {
+    given(create).when(create, { others: 50 }).thenFacts().thenIt(given(create).state)
+    given(create)
+      .when({ ...create, secretId: "other" })
+      .thenRejected({ _tag: "EndpointExists", endpointId })
+  })
+  it("after the deletion there is nothing, and late outcomes do no harm", () => {
+    const deleted = given(create, ...failures(3))
+      .when(remove)
+      .thenFacts("Deleted")
+    expect(deleted.state).toBeNull()
+    for (const command of [unpause, disable, requestTest, rotate("s"), remove, { _tag: "Get" } as const])
+      given(create, remove).when(command).thenRejected({ _tag: "EndpointNotFound", endpointId })
+    for (const command of [success, failure("a"), gone()]) given(create, remove).when(command).thenFacts().thenEvents()
+  })
+})
+
+describe("what an event comes to", () => {
+  it("is by the patterns first: what is not subscribed to is not listed as skipped either", () => {
+    const other = { type: "send.email.sent", service: "send", data: catalogue["send.email.sent"].example }
+    for (const state of [given(create).state, given(create, disable).state, given(...paused).state])
+      expect(disposition(state, other as never)).toBe("ignored")
+  })
+  it("is nothing where a later version refuses a stored pattern", () => {
+    expect(disposition({ ...given(create).state, enabledEvents: ["order.*"] })).toBe("ignored")
+  })
+  it("a platform.webhook.paused finds its own endpoint paused", () => {
+    const { decision, state } = given({ ...create, enabledEvents: ["platform.*"] }).when(gone())
+    const [event] = decision.events
+    expect(dispositionOf(endpointId, state, event!)).toBe("skipped")
+    expect(dispositionOf("we_2", given({ ...create, enabledEvents: ["platform.*"] }).state, event!)).toBe("delivered")
+  })
+})

@@ -1,0 +1,301 @@
+/**
+ * Webhook endpoints over HTTP (docs/platform.md, 6.1 to 6.3): each documented status and body.
+ */
+import { describe, expect, it } from "vitest"
+import { putLastDelivery } from "../delivery/rows.ts"
+import { listForm, secretForm } from "../endpoint/endpointForms.ts"
+import { hookUrl, type Tenant, useWebhookPlatform } from "../platform.ts"
+
+const platform = useWebhookPlatform()
+
+const pause = (tenant: Tenant, id: string) => tenant.failures(id, 10)
+
+describe("POST /v1/webhooks", () => {
+  it("creates an endpoint: 201 with its secret, which is in this answer only", async () => {
+    const { ask } = await platform().tenant()
+    const before = Date.now()
+    const made = await ask("POST", "/v1/webhooks", {
+      url: hookUrl,
+      enabled_events: ["send.*", "telco.lookup.completed"],
+      description: "our CRM"
+    })
+    expect(made.status).toBe(201)
+    expect(made.body).toStrictEqual({
+      id: expect.stringMatching(/^we_[0-9A-Za-z]{22}$/),
+      url: hookUrl,
+      enabled_events: ["send.*", "telco.lookup.completed"],
+      description: "our CRM",
+      signing_secret: secretForm,
+      is_active: true,
+      message: expect.stringContaining("shown this once")
+    })
+    const { id, signing_secret } = made.body as { id: string; signing_secret: string }
+    const got = await ask("GET", `/v1/webhooks/${id}`)
+    expect(got.body).toStrictEqual({
+      ...listForm(id),
+      enabled_events: ["send.*", "telco.lookup.completed"],
+      description: "our CRM"
+    })
+    const { created_at } = got.body as { created_at: number }
+    expect(created_at).toBeGreaterThanOrEqual(before)
+    expect(created_at).toBeLessThanOrEqual(Date.now())
+    expect(JSON.stringify((await ask("GET", "/v1/webhooks")).body)).not.toContain(signing_secret)
+  })
+
+  it("without url: 400 {error: 'url is required'}", async () => {
+    const { ask } = await platform().tenant()
+    for (const body of [{ enabled_events: ["*"] }, {}, { url: "", enabled_events: ["*"] }]) {
+      const { body: error, status } = await ask("POST", "/v1/webhooks", body)
+      expect({ status, error }).toStrictEqual({ status: 400, error: { error: "url is required" } })
+    }
+  })
+
+  it.each([
+    "http://hooks.example.com/in",
+    "http://localhost/in",
+    "http://127.0.0.1:3000",
+    "ftp://a.b/c",
+    "hooks.com"
+  ])("with the url %s: 400 {error: 'Webhook URL must use HTTPS'}", async (url) => {
+    const { ask } = await platform().tenant()
+    const { body, status } = await ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] })
+    expect({ status, body }).toStrictEqual({ status: 400, body: { error: "Webhook URL must use HTTPS" } })
+  })
+
+  it.each([
+    [{ url: 5 }, "url"],
+    [{ url: ["https://a.example"] }, "url"],
+    [{ url: "https://" }, "url"],
+    [{ url: "https://user:pass@hooks.example.com" }, "user name"],
+    [{ url: "https://hooks.example.com:25/" }, "port 25"],
+    [{ url: `https://hooks.example.com/${"a".repeat(2048)}` }, "2048"],
+    [{ enabled_events: undefined }, "enabled_events"],
+    [{ enabled_events: "telco.*" }, "enabled_events"],
+    [{ enabled_events: [] }, "enabled_events"],
+    [{ enabled_events: [1] }, "enabled_events"],
+    [{ enabled_events: Array.from({ length: 51 }, () => "*") }, "at most 50"],
+    [{ enabled_events: ["nobody.*"] }, "nobody.*"],
+    [{ enabled_events: ["telco"] }, "telco.*"],
+    [{ enabled_events: ["*.completed"] }, "*.completed"],
+    [{ description: 1 }, "description"],
+    [{ description: "a".repeat(501) }, "500"]
+  ])("with %o: 400 invalid_request with a message about it", async (fields, part) => {
+    const { ask } = await platform().tenant()
+    const { body, status } = await ask("POST", "/v1/webhooks", { url: hookUrl, enabled_events: ["*"], ...fields })
+    expect({ status, body }).toStrictEqual({
+      status: 400,
+      body: { error: "invalid_request", message: expect.stringContaining(part) }
+    })
+    expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: [] })
+  })
+
+  it("without enabled_events: 400 naming the field", async () => {
+    const { ask } = await platform().tenant()
+    const { body, status } = await ask("POST", "/v1/webhooks", { url: hookUrl })
+    expect({ status, body }).toStrictEqual({
+      status: 400,
+      body: { error: "invalid_request", message: "Missing required field 'enabled_events'." }
+    })
+  })
+
+  it.each(["", "{", "[]", "null", '"url"'])("with the body %s: 400", async (body) => {
+    const { ask } = await platform().tenant()
+    const reply = await ask("POST", "/v1/webhooks", body)
+    expect(reply.status).toBe(400)
+    expect(reply.body).toStrictEqual({ error: "invalid_request", message: expect.stringMatching(/body/i) })
+  })
+
+  it("with another content type: 415 in the shape of webhooks", async () => {
+    const { ask } = await platform().tenant()
+    const reply = await ask("POST", "/v1/webhooks", "url=1", { "content-type": "text/plain" })
+    expect(reply.status).toBe(415)
+    expect(reply.body).toStrictEqual({ error: "unsupported_media_type", message: expect.any(String) })
+  })
+
+  it("at most 50 per organization: 409, and a deleted one makes room", async () => {
+    const { ask, endpoint } = await platform().tenant()
+    const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint()))
+    const one = { url: hookUrl, enabled_events: ["*"] }
+    const refused = await ask("POST", "/v1/webhooks", one)
+    expect(refused.status).toBe(409)
+    expect(refused.body).toStrictEqual({ error: "conflict", message: expect.stringContaining("50") })
+    expect((await ask("DELETE", `/v1/webhooks/${ids[3]}`)).status).toBe(200)
+    expect((await ask("POST", "/v1/webhooks", one)).status).toBe(201)
+    const { endpoints } = (await ask("GET", "/v1/webhooks")).body as { endpoints: ReadonlyArray<{ id: string }> }
+    expect(endpoints).toHaveLength(50)
+  })
+})
+
+describe("keys and scopes", () => {
+  const requests = [
+    ["POST", "/v1/webhooks", "manage"],
+    ["GET", "/v1/webhooks", "read"],
+    ["GET", "/v1/webhooks/we_1", "read"],
+    ["PATCH", "/v1/webhooks/we_1", "manage"],
+    ["DELETE", "/v1/webhooks/we_1", "manage"],
+    ["POST", "/v1/webhooks/we_1/test", "manage"],
+    ["POST", "/v1/webhooks/we_1/unpause", "manage"],
+    ["POST", "/v1/webhooks/we_1/rotate-secret", "manage"],
+    ["GET", "/v1/webhooks/we_1/deliveries", "read"],
+    ["GET", "/v1/webhooks/we_1/deliveries/dlv_1", "read"],
+    ["POST", "/v1/webhooks/we_1/deliveries/dlv_1/retry", "manage"],
+    ["GET", "/v1/webhooks/we_1/skipped", "read"],
+    ["POST", "/v1/webhooks/we_1/replay", "manage"]
+  ] as const
+
+  it.each(requests)("%s %s needs platform:webhooks:%s", async (method, path, scope) => {
+    const tenant = await platform().tenant()
+    const body = method === "POST" || method === "PATCH" ? {} : undefined
+    const other = scope === "manage" ? "platform:webhooks:read" : "platform:webhooks:manage"
+    for (const ask of [await tenant.askAs(other), await tenant.askAs("platform:events:read"), await tenant.askAs()]) {
+      const { body: error, status } = await ask(method, path, body)
+      expect({ status, error }).toStrictEqual({
+        status: 403,
+        error: { error: "forbidden", message: `Insufficient scope. Required: platform:webhooks:${scope}` }
+      })
+    }
+    for (const granted of [`platform:webhooks:${scope}`, "platform:*", "*"] as const) {
+      expect([200, 400, 404]).toContain((await (await tenant.askAs(granted))(method, path, body)).status)
+    }
+  })
+
+  it("without a key, or with an unknown one: 401 with the document's body", async () => {
+    for (const [method, path] of requests) {
+      for (const headers of [{}, { authorization: "Bearer sk_live_nobodyNobodyNobody0001" }, { "x-api-key": "x" }]) {
+        const response = await fetch(`${platform().url}${path}`, { method, headers: { ...headers } })
+        expect({ status: response.status, body: await response.json() }).toStrictEqual({
+          status: 401,
+          body: { error: "unauthorized", message: "Invalid or missing API key" }
+        })
+      }
+    }
+  })
+
+  it("an endpoint of another organization is 404, in every request", async () => {
+    const [owner, other] = [await platform().tenant(), await platform().tenant()]
+    const id = await owner.endpoint()
+    for (const [method, path] of requests.slice(2)) {
+      const body = path.endsWith("/replay") ? { since: Date.now() - 1_000 } : method === "PATCH" ? {} : undefined
+      const reply = await other.ask(method, path.replace("we_1", id), body)
+      expect(reply.status, `${method} ${path}`).toBe(404)
+      expect(reply.body).toStrictEqual({ error: "not_found", message: expect.stringContaining(id) })
+    }
+    expect((await owner.ask("GET", `/v1/webhooks/${id}`)).body).toStrictEqual(listForm(id))
+  })
+})
+
+describe("GET /v1/webhooks", () => {
+  it("lists the organization's endpoints, oldest first, in the list form", async () => {
+    const { ask, endpoint } = await platform().tenant()
+    expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: [] })
+    const ids = [await endpoint(), await endpoint(), await endpoint()]
+    expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: ids.map(listForm) })
+  })
+
+  it("shows failures and the pause, and when and how the last delivery went", async () => {
+    const tenant = await platform().tenant()
+    const id = await tenant.endpoint()
+    await tenant.failures(id, 3)
+    expect((await tenant.ask("GET", `/v1/webhooks/${id}`)).body).toMatchObject({
+      is_paused: false,
+      consecutive_failures: 3
+    })
+    await tenant.failures(id, 7)
+    const row = { last_delivery_at: 1_700_000_000_000, last_delivery_status: 0 }
+    await putLastDelivery(platform().databaseUrl, tenant.organization, id, row)
+    expect((await tenant.ask("GET", "/v1/webhooks")).body).toStrictEqual({
+      endpoints: [{ ...listForm(id), is_paused: true, consecutive_failures: 10, ...row }]
+    })
+  })
+
+  it("an unknown endpoint is 404, an id that is none 400", async () => {
+    const { ask } = await platform().tenant()
+    const unknown = await ask("GET", "/v1/webhooks/we_none")
+    expect(unknown.status).toBe(404)
+    expect(unknown.body).toStrictEqual({ error: "not_found", message: "There is no webhook endpoint we_none" })
+    expect((await ask("GET", "/v1/webhooks/a.b")).status).toBe(400)
+  })
+})
+
+describe("PATCH /v1/webhooks/{id}", () => {
+  it("changes what is given and leaves the rest: url, enabled_events, description, is_active", async () => {
+    const { ask, endpoint } = await platform().tenant()
+    const id = await endpoint({ description: "one" })
+    const path = `/v1/webhooks/${id}`
+    const changes = [
+      { url: "https://other.example.com/" },
+      { enabled_events: ["*"] },
+      { description: "two" },
+      { is_active: false },
+      { description: null, is_active: true },
+      {}
+    ]
+    let expected: object = { ...listForm(id), description: "one" }
+    for (const change of changes) {
+      expected = { ...expected, ...change }
+      const { body, status } = await ask("PATCH", path, change)
+      expect({ status, body }).toStrictEqual({ status: 200, body: expected })
+      expect((await ask("GET", path)).body).toStrictEqual(expected)
+    }
+  })
+
+  it("refuses the values that creation refuses, and changes nothing then", async () => {
+    const { ask, endpoint } = await platform().tenant()
+    const id = await endpoint()
+    const path = `/v1/webhooks/${id}`
+    expect((await ask("PATCH", path, { url: "http://hooks.example.com" })).body).toStrictEqual({
+      error: "Webhook URL must use HTTPS"
+    })
+    expect((await ask("PATCH", path, { url: "" })).body).toStrictEqual({ error: "url is required" })
+    for (const change of [
+      { url: null },
+      { enabled_events: [] },
+      { enabled_events: ["x.*"], description: "new" },
+      { is_active: "no" },
+      { is_active: null },
+      { description: "a".repeat(501) }
+    ]) {
+      const reply = await ask("PATCH", path, change)
+      expect(reply.status, JSON.stringify(change)).toBe(400)
+      expect(reply.body).toStrictEqual({ error: "invalid_request", message: expect.any(String) })
+    }
+    expect((await ask("GET", path)).body).toStrictEqual(listForm(id))
+  })
+
+  it("PATCH is_active does not touch is_paused", async () => {
+    const tenant = await platform().tenant()
+    const id = await tenant.endpoint()
+    await pause(tenant, id)
+    for (const is_active of [false, true]) {
+      const reply = await tenant.ask("PATCH", `/v1/webhooks/${id}`, { is_active })
+      expect(reply.body).toMatchObject({ is_active, is_paused: true, consecutive_failures: 10 })
+    }
+  })
+})
+
+describe("DELETE /v1/webhooks/{id}", () => {
+  it("deletes it once: 200, then 404 everywhere", async () => {
+    const { ask, endpoint } = await platform().tenant()
+    const id = await endpoint()
+    const { body, status } = await ask("DELETE", `/v1/webhooks/${id}`)
+    expect({ status, body }).toStrictEqual({ status: 200, body: { id, deleted: true } })
+    expect((await ask("DELETE", `/v1/webhooks/${id}`)).status).toBe(404)
+    expect((await ask("GET", `/v1/webhooks/${id}`)).status).toBe(404)
+    expect((await ask("GET", "/v1/webhooks")).body).toStrictEqual({ endpoints: [] })
+  })
+})
+
+describe("paths and methods", () => {
+  it("an unknown path is 404 and a wrong method 405, in the shape of webhooks", async () => {
+    const { ask } = await platform().tenant()
+    for (const [method, path, status, code] of [
+      ["GET", "/v1/webhooks/we_1/nothing", 404, "not_found"],
+      ["PUT", "/v1/webhooks", 405, "method_not_allowed"],
+      ["GET", "/v1/webhooks/we_1/replay", 405, "method_not_allowed"]
+    ] as const) {
+      const reply = await ask(method, path)
+      expect(reply.status).toBe(status)
+      expect(reply.body).toStrictEqual({ error: code, message: expect.any(String) })
+    }
+  })
+})

@@ -1,0 +1,86 @@
+/**
+ * Deliveries of the running platform checked with other people's receivers: the `standardwebhooks` package as it is published, beside the
+ * documented signature; also through a rotation, and for secrets that were made before there was a second scheme.
+ */
+import { Webhook } from "standardwebhooks"
+import { describe, expect, it } from "vitest"
+import { verifyWebhook } from "../../../src/webhooks/index.ts"
+import { parseSecretsKeys, seal } from "../../../src/webhooks/secret/secretsKeys.ts"
+import { aboutSecret } from "../../../src/webhooks/secret/WebhookSecrets.ts"
+import { query } from "../../cli/support.ts"
+import { expectedSignature, type Received, signaturesOf } from "../receiver.ts"
+import { bodyOf, eventIn, useWhole } from "../whole.ts"
+
+const whole = useWhole()
+
+const standardHeaders = ({ headers }: Received) =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (name.startsWith("webhook-") ? [[name, String(value)]] : []))
+  )
+
+describe("a delivery", () => {
+  it("is verified by the published package with the secret as it was shown, and by ours", async () => {
+    const tenant = await whole().tenant()
+    const hook = await tenant.hook()
+    await tenant.happens("telco.lookup.completed")
+    const [received] = await hook.receives(1)
+    const event = eventIn(received!)
+    const standard = standardHeaders(received!)
+    expect(standard["webhook-id"]).toBe(event.eventId)
+    expect(standard["webhook-timestamp"]).toBe(received!.headers["x-platformwebhook-timestamp"])
+    expect(new Webhook(hook.secret).verify(received!.body, standard)).toEqual(event)
+    expect(verifyWebhook(received!.body, received!.headers, hook.secret)).toEqual(event)
+    expect(signaturesOf(received!)).toEqual([expectedSignature(hook.secret, received!)])
+    // Python's and others' decoders take nothing but whole groups with padding.
+    expect(hook.secret).toMatch(/^whsec_(?:[A-Za-z0-9+/]{4}){10}[A-Za-z0-9+/]{3}=$/)
+    expect(() => new Webhook(hook.secret).verify(`${received!.body} `, standard)).toThrow()
+  })
+
+  it("is signed with both secrets in both schemes during a rotation", async () => {
+    const tenant = await whole().tenant()
+    const hook = await tenant.hook()
+    const { signing_secret } = await bodyOf<{ readonly signing_secret: string }>(
+      tenant.ask("POST", `${hook.path}/rotate-secret`)
+    )
+    await tenant.happens("telco.lookup.completed")
+    const [received] = await hook.receives(1)
+    const standard = standardHeaders(received!)
+    expect(standard["webhook-signature"]!.split(" ")).toHaveLength(2)
+    for (const secret of [signing_secret, hook.secret]) {
+      expect(new Webhook(secret).verify(received!.body, standard)).toEqual(eventIn(received!))
+    }
+    expect(signaturesOf(received!)).toEqual(
+      [signing_secret, hook.secret].map((one) => expectedSignature(one, received!))
+    )
+  })
+
+  it("carries no standard headers while only a secret of the earlier form signs, and both once it was rotated", async () => {
+    const tenant = await whole().tenant()
+    const hook = await tenant.hook()
+    // As a version before this one has stored it.
+    const earlier = "whsec_Bq4OQwuqhdt53kU0vNrQybFjjAupNjCXyWXism3oXwL"
+    const rows = await query<{ readonly id: string }>(
+      whole().databaseUrl,
+      "select id from webhook_secrets where endpoint_id = $1",
+      [hook.id]
+    )
+    const sealed = seal(parseSecretsKeys("5e".repeat(32))!, earlier, aboutSecret(rows[0]!.id, hook.id))
+    await query(whole().databaseUrl, "update webhook_secrets set ciphertext = $2 where id = $1", [
+      rows[0]!.id,
+      sealed.ciphertext
+    ])
+    await tenant.happens("telco.lookup.completed")
+    const [before] = await hook.receives(1)
+    expect(standardHeaders(before!)).toEqual({})
+    expect(verifyWebhook(before!.body, before!.headers, earlier)).toEqual(eventIn(before!))
+
+    const { signing_secret } = await bodyOf<{ readonly signing_secret: string }>(
+      tenant.ask("POST", `${hook.path}/rotate-secret`)
+    )
+    await tenant.happens("telco.lookup.completed")
+    const [, after] = await hook.receives(2)
+    expect(standardHeaders(after!)["webhook-signature"]!.split(" ")).toHaveLength(1)
+    expect(new Webhook(signing_secret).verify(after!.body, standardHeaders(after!))).toEqual(eventIn(after!))
+    expect(signaturesOf(after!)).toEqual([signing_secret, earlier].map((one) => expectedSignature(one, after!)))
+  })
+})
