@@ -395,6 +395,19 @@ describe("a sweep", () => {
 })
 
 describe("the core's share of a drain", () => {
+  it("given states near their bound, which cost much to measure, then it looks at the time after each of them", () => {
+    const core = servingCore()
+    core.ask(Counter, "org_1", { _tag: "Note", text: "x".repeat(65_200) })
+    core.run()
+    for (let n = 0; n < 60; n++) core.ask(Counter, "org_1", { _tag: "Note", text: "y" })
+    core.run()
+    const asked = Array.from({ length: 12 }, () => core.ask(Counter, "org_1", { _tag: "Note", text: "z" }))
+    let looks = 0
+    core.spent = () => (++looks > 2 ? 2 : 0)
+    core.stored(core.draft())
+    expect(asked.filter(({ answers }) => answers > 0).length).toBeLessThan(12)
+  })
+
   it("given hundreds of signals and a command, then one frame holds at most half its room of signals", () => {
     const core = servingCore({ actors: [Counter, Burst] })
     core.ask(Burst, "org_1", { facts: 0 })

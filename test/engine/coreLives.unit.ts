@@ -62,6 +62,28 @@ describe("a new life of the core", () => {
     expect(rang.value).toEqual([1_010_000])
   })
 
+  it("given an empty page of timers that was asked for by the life before, then those stored since still ring", () => {
+    const core = servingCore()
+    core.ask(Counter, "org_1", add(1))
+    core.run()
+    core.save()
+    core.begin()
+    const page = core.takeRead()!
+    core.ask(Reminder, "org_1", set(1_010_000))
+    core.next()
+    core.readAll()
+    core.run()
+    core.save()
+    core.begin()
+    core.answerRead(page)
+    core.pass(10_000)
+    core.run()
+    core.pass(5_000)
+    const rang = core.ask(Reminder, "org_1", { _tag: "Rang" })
+    core.run()
+    expect(rang.value).toEqual([1_010_000])
+  })
+
   it("given four reads that never ended, when the next life wants actors, then they are read", () => {
     const core = servingCore()
     for (let n = 0; n < 4; n++) core.ask(Counter, `org_${n}`, add(n))

@@ -312,6 +312,24 @@ describe("signals for actors that are not in memory", () => {
     expect(totals.map(({ value }) => value)).toEqual([11, 11])
   })
 
+  it("given a load for one that fails after its turn had come, then it is decided later, and nothing else comes of it", () => {
+    const core = cold(counters("org_1", "org_2"))
+    core.run()
+    core.ask(Counter, "org_2", get)
+    runUnread(core)
+    failAllReads(core)
+    core.signal(1, Counter, "org_1", add(10))
+    core.pass(1_000)
+    runUnread(core)
+    expect(failAllReads(core)).toBe(1)
+    core.pass(1_000)
+    core.run()
+    expect(core.core.head.signalSequence).toBe(1)
+    core.pass(1_000)
+    expect(core.run().millis).toBe(9_000)
+    expect(core.core.probe.counts).toMatchObject({ timers: 0, signals: 0 })
+  })
+
   it("given its organization was forgotten meanwhile, then it is decided over the state that commands see", () => {
     const core = servingCore()
     core.signal(1, Counter, "org_1", add(1))
