@@ -65,39 +65,39 @@ export const core: ReadonlyArray<Variant> = [
     find: 'if (turn.spent() > 1) return { _tag: "Yield" }',
     replace: "",
     sentence: "queries that come steadily keep all other fibers of a process waiting",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a full memory is not looked at again",
-    file: src("core/PartitionCore"),
+    file: src("core/WorkAhead"),
     find: "until(this.crowdedUntil), ",
     replace: "",
     sentence: "signals that found no room wait for ten seconds",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a full log is not looked at again",
-    file: src("core/PartitionCore"),
-    find: "until(this.room.heldTo), ",
+    file: src("core/WorkAhead"),
+    find: "until(room.heldTo), ",
     replace: "",
     sentence: "timers and signals that found no room wait for ten seconds",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: what could not be loaded is not tried again in time",
-    file: src("core/PartitionCore"),
-    find: ", until(this.loader.heldTo))",
+    file: src("core/WorkAhead"),
+    find: ", until(loader.heldTo))",
     replace: ")",
     sentence: "alarms that were due while the checkpoints were away ring ten seconds late",
-    finders: [unit("coreLoads")]
+    finders: [unit("coreLoads", "coreTimers")]
   },
   {
     name: "core: an ask of a lane waits for the next look at the log",
-    file: src("core/PartitionCore"),
-    find: "this.lanes.needsConfirmation ? this.time.untilAsk(this.now) : this.time.untilLook(this.now)",
-    replace: "this.time.untilLook(this.now)",
+    file: src("core/WorkAhead"),
+    find: "lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)",
+    replace: "time.untilLook(now)",
     sentence: "after one failed exchange with the log an ask of a lane waits for up to five seconds",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: asks of lanes let a leader be asked without end",
@@ -105,7 +105,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "this.lanes.needsConfirmation && this.time.mayAsk(now)",
     replace: "this.lanes.needsConfirmation",
     sentence: "while a log is away its server is asked as often as lanes are",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a mark is written into a log that is full",
@@ -113,7 +113,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "(!this.provesByFrames || this.room.isFull)) return",
     replace: "!this.provesByFrames) return",
     sentence: "where leaders may be deposed a full log uses up the room that its claims need",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a fence says that the signals of its frame are decided",
@@ -121,7 +121,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "const fenceHeader = { ...header, signalSequence: this.headNow.signalSequence }",
     replace: "const fenceHeader = header",
     sentence: "a signal whose frame was refused is never decided after a restart",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a head behind a fence counts the signals of the refused frame",
@@ -129,7 +129,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "this.advance({ ...header, signalSequence: this.headNow.signalSequence }, outcome.fence",
     replace: "this.advance(header, outcome.fence",
     sentence: "a signal whose frame was refused is never decided after the next checkpoint",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: answers without facts go out with a frame whatever the proof",
@@ -137,7 +137,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)\n    return this.underWay",
     replace: "this.drain.immediate.give(this.options.host.reply)\n    return this.underWay",
     sentence: "an owner that was replaced answers once more from its old state",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: answers without facts go out with a refusal whatever the proof",
@@ -145,7 +145,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "    if (this.time.isFresh(now)) this.drain.immediate.give(reply)\n    else this.drain.immediate.fail(reply, error)\n    return outcome",
     replace: "    this.drain.immediate.give(reply)\n    return outcome",
     sentence: "an owner that was replaced answers once more from its old state while its log is full",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: stored frames do not fill the log",
@@ -153,7 +153,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "    this.room.stored(bytes.length)\n    if (provenAt",
     replace: "    if (provenAt",
     sentence: "facts are sent into a log that is full, and take the room of claims",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a lost connection counts as a full log",
@@ -161,7 +161,7 @@ export const core: ReadonlyArray<Variant> = [
     find: 'if (outcome._tag !== "Not sent") this.logIsFull(true)',
     replace: "this.logIsFull(true)",
     sentence: "after a reconnection facts are refused for a second",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: what the leader says of its room is not noted",
@@ -169,7 +169,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "      this.room.note(log)\n      if (this.provesByFrames",
     replace: "      if (this.provesByFrames",
     sentence: "a log that has room again is taken for full",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a look at the room that fails is tried at once",
@@ -177,7 +177,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "      this.room.lookFailed()\n",
     replace: "",
     sentence: "while a full log is away its partition does nothing but ask for it",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a leader that does not answer is asked again at once",
@@ -185,7 +185,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "      this.time.failed(now)\n",
     replace: "",
     sentence: "while a log is away its partition does nothing but ask for it",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a leader that may be deposed proves",
@@ -193,7 +193,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "if (this.provesByFrames && !this.room.isFull) this.time.seen(begunAt)\n      else ",
     replace: "",
     sentence: "an owner that was replaced answers from its old state because a deposed leader agrees",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a leader's word does not do where no frame goes in",
@@ -201,7 +201,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "if (this.provesByFrames && !this.room.isFull) this.time.seen",
     replace: "if (this.provesByFrames) this.time.seen",
     sentence: "where leaders may be deposed a partition with a full log answers no query",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: costly states are not noticed",
@@ -209,15 +209,15 @@ export const core: ReadonlyArray<Variant> = [
     find: "        this.measured++\n",
     replace: "",
     sentence: "a full actor that is written often holds up a partition for a tenth of a second",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a full memory asks for no checkpoint",
     file: src("core/PartitionCore"),
-    find: "this.crowdedUntil = this.now.monotonic + crowdedHoldMillis\n    this.isCheckpointDue = true",
-    replace: "this.crowdedUntil = this.now.monotonic + crowdedHoldMillis",
+    find: "    this.work.crowded(this.now)\n    this.isCheckpointDue = true\n",
+    replace: "    this.work.crowded(this.now)\n",
     sentence: "a memory that is full of changes stays full",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a full log asks for no checkpoint",
@@ -225,7 +225,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "      this.isMarkWanted = true\n    }\n    this.isCheckpointDue = true\n",
     replace: "      this.isMarkWanted = true\n    }\n",
     sentence: "a log that has filled up stays full until a checkpoint is due by time",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: lanes are swept by a time that nobody was told",
@@ -233,7 +233,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "const told = this.time.tell(this.headNow.now, now.wall)\n    // a state",
     replace: "const told = now.wall\n    // a state",
     sentence: "a request limit counts twice in a minute when the clock is set back a little behind a sweep",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a sweep lets all idle actors go",
@@ -241,7 +241,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "evictUnusedSince(now.monotonic - idleMillis)",
     replace: "evictUnusedSince(now.monotonic)",
     sentence: "actors that are used every minute are loaded every minute",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: a checkpoint by time waits for work",
@@ -249,7 +249,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "    this.isCheckpointDue = true\n    this.options.host.wake()",
     replace: "    this.isCheckpointDue = true",
     sentence: "an idle partition takes its checkpoint only with the next command",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: room that was made wakes nobody",
@@ -257,7 +257,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "    if (!this.room.isFull) this.options.host.wake()\n",
     replace: "",
     sentence: "what waits for room in a full log waits a second more than it has to",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: answers whose proof has failed wait on",
@@ -265,7 +265,7 @@ export const core: ReadonlyArray<Variant> = [
     find: "    this.drain.immediate.fail(host.reply, error)\n    for (const ask of this.lanes",
     replace: "    for (const ask of this.lanes",
     sentence: "a query waits for as long as the log is away",
-    finders: [unit("coreDemands")]
+    finders: [unit("coreDemands", "coreRoom")]
   },
   {
     name: "core: commands that wait for an actor change their order with a life",
@@ -283,7 +283,7 @@ export const core: ReadonlyArray<Variant> = [
     replace:
       "    for (let index = 0; index < waiters.length; index++) {\n      const waiter = waiters[index]!\n      if (!(waiter instanceof Entry)) continue",
     sentence: "two commands of one caller are decided the wrong way round when their actor was not in memory",
-    finders: [unit("coreLoads")]
+    finders: [unit("coreLoads", "coreTimers")]
   },
   {
     name: "core: reads of the life before count as under way",
