@@ -23,7 +23,7 @@ import {
 
 describe("rule 9, witnesses", () => {
   it.effect(
-    "given a log cut short below a checkpoint, then the partition refuses to start and says what was lost",
+    "given a log cut short below a checkpoint, then the partition stays down and names what is missing",
     () =>
       Effect.gen(function* () {
         const deployment = makeDeployment()
