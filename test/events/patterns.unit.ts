@@ -113,8 +113,7 @@ describe("what is refused", () => {
     "send.email.**",
     "**",
     "send.*.*"
-  ])("a star anywhere but at the end: %s", (pattern) =>
-    given(pattern).thenRefused("wildcard", JSON.stringify(pattern)))
+  ])("a star anywhere but at the end: %s", (pattern) => given(pattern).thenRefused("wildcard", JSON.stringify(pattern)))
   it.each([
     "order.*",
     "order.created",

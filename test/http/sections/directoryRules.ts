@@ -149,7 +149,7 @@ export const directoryRulesSection = (platform: () => TestPlatform): void => {
       expect(await carrierOf(platform(), "8540")).toMatchObject({ exchanges: { total: 0, by_state: {} } })
     })
 
-    it("exchanges without a state are in the total only", async () => {
+    it("an exchange without a state counts in the total alone", async () => {
       expect(await carrierOf(platform(), "8051")).toMatchObject({
         exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
       })
