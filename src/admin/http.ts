@@ -3,6 +3,7 @@
  * a change is recorded in its own transaction. A failure of the database is an `unavailable` that is safe to repeat;
  * any other error is a defect.
  */
+
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -14,6 +15,7 @@ import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import {
@@ -27,7 +29,7 @@ import { ApiKeys } from "../platform/ApiKeys.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
-import { isOutOfSpace, isStoreFailure } from "../postgres/transactions.ts"
+import { isOutOfSpace } from "../postgres/transactions.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
 import { AdminActs } from "./AdminActs.ts"
@@ -62,13 +64,10 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
     )
   })
 
-/**
- * Input is checked before it reaches the database. So any error but the database's absence is a fault of this program.
- */
 const unavailable = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(
+  databaseFailed(
+    error,
+    Effect.fail(
       EnvelopeUnavailable.of(
         isOutOfSpace(error)
           ? "The database has no room left, so nothing was changed; make room on its disk and repeat the request"

@@ -10,7 +10,7 @@ import { EventWakeups } from "../events/EventWakeups.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { TestEvents } from "../events/TestEvents.ts"
 import { eventsTable } from "../events/table.ts"
-import { Cursors } from "../http/PageCursors.ts"
+import { PageCursors } from "../http/PageCursors.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
@@ -79,7 +79,7 @@ export const layerDecisions = (settings: EngineSettings) =>
 /** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Organizations.layer),
-  Layer.provideMerge(Cursors.layer),
+  Layer.provideMerge(PageCursors.layer),
   Layer.provide(PgClient.layerPipelined)
 )
 

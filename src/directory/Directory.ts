@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Metric, Queue, Schedule, Schema, type Scope, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { backoff } from "../common/backoff.ts"
 import { connectionError } from "../postgres/errors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
@@ -190,9 +191,7 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
           failing = false
         })
       ),
-      Effect.retry(
-        Schedule.min([Schedule.exponential(retryMinMillis), Schedule.spaced(retryMaxMillis)]).pipe(Schedule.jittered)
-      )
+      Effect.retry(backoff(retryMinMillis, retryMaxMillis).pipe(Schedule.jittered))
     )
     yield* Queue.take(wanted).pipe(
       Effect.andThen(untilLoaded),

@@ -24,7 +24,7 @@ import { Cursors, type ReactorTransaction } from "./Cursors.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
 import { Registry } from "./core/actors.ts"
 import { ProcessBounds } from "./core/bounds.ts"
-import { type AskError, CommandInvalid, PartitionStopped, Unavailable } from "./errors.ts"
+import { type AskError, CommandInvalid, PartitionStopped, PartitionUnavailable } from "./errors.ts"
 import { Journal } from "./Journal.ts"
 import type { AnyLane, Lane } from "./Lane.ts"
 import { maximumFrameBytes } from "./limits.ts"
@@ -87,7 +87,7 @@ export class Engine extends Context.Service<
 
     /**
      * Like `askLane`, for hot paths. Answers at once, without an Effect, where it can; otherwise it answers undefined
-     * and calls `later` with the answer. An actor of another process is `Unavailable` here.
+     * and calls `later` with the answer. An actor of another process is `PartitionUnavailable` here.
      */
     readonly askLaneNow: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,
@@ -248,7 +248,7 @@ const makeService = (
   const { partitions } = parts.config
   const { registry } = parts
   const unplaced = (partition: number): AskError =>
-    new Unavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
+    new PartitionUnavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
   const epochs = new Map<number, number>()
   const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
   const localOf = (id: number): Effect.Effect<Partition, EngineRefused> => {

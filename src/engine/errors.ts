@@ -40,7 +40,7 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
 }
 
 /** The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503. */
-export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
+export class PartitionUnavailable extends Schema.TaggedError<PartitionUnavailable>()("PartitionUnavailable", {
   partition: Schema.Number,
   reason: Schema.String,
   retryAfterMillis: Schema.Number
@@ -126,7 +126,7 @@ export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("Pa
 }
 
 /** Nothing was stored, and the same command may succeed when it is asked again. */
-export type RetryableError = Overloaded | PartitionMoved | Unavailable
+export type RetryableError = Overloaded | PartitionMoved | PartitionUnavailable
 /** Nothing was stored, and the same command will fail again. */
 export type TerminalError =
   | CommandFailed
@@ -143,7 +143,7 @@ export const AskError = Schema.Union([
   Overloaded,
   PartitionMoved,
   OutcomeUnknown,
-  Unavailable,
+  PartitionUnavailable,
   CommandFailed,
   CommandInvalid,
   DecisionTooLarge,

@@ -66,7 +66,7 @@ export const outcomeDeadlineMillis = 10_000
 
 /**
  * How long a frame waits for a connection on which it can be sent. Then it is given up: nothing of it is stored,
- * callers get `Unavailable`, and the partition serves again when its log answers. Longer than a reconnection takes.
+ * callers get `PartitionUnavailable`, and the partition serves again when its log answers. Longer than a reconnection takes.
  */
 export const awayDeadlineMillis = 1_500
 
@@ -106,3 +106,6 @@ export const loadHoldMillis = 1_000
 
 /** How long facts are refused without being sent after the log refused a frame. */
 export const fullHoldMillis = 1_000
+
+/** How soon a partition that is overloaded, away for a moment, or whose log is full, is worth asking again. */
+export const retryAfterMillis = 1_000

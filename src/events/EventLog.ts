@@ -1,11 +1,11 @@
 /**
  * The event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte for
- * byte. It is a projection and follows the decisions, as a rule within a second. Needs `SqlClient`, `Cursors` and
+ * byte. It is a projection and follows the decisions, as a rule within a second. Needs `SqlClient`, `PageCursors` and
  * `EventWakeups`; appending needs `DayPartitions` too.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"
@@ -109,7 +109,7 @@ export class EventLog extends Context.Service<
     readonly follow: (options: FollowOptions) => Stream.Stream<Followed>
   }
 >()("sluice/events/EventLog") {
-  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | Cursors | EventWakeups> = Layer.effect(
+  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | PageCursors | EventWakeups> = Layer.effect(
     EventLog,
     Effect.suspend(() => make)
   )
@@ -179,7 +179,7 @@ const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const wakeups = yield* EventWakeups
 
   const columns = sql.literal(

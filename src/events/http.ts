@@ -2,11 +2,13 @@
  * Handlers of the event log. Answers are made of the stored texts, so that an event has the same bytes here and in
  * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
  */
+
 import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
@@ -19,7 +21,6 @@ import {
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
-import { isStoreFailure } from "../postgres/transactions.ts"
 import { EventsApi } from "./api.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
@@ -28,13 +29,10 @@ import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
 /** How often a stream shows that it lives while nothing happens. */
 export const heartbeatMillis = 15_000
 
-/**
- * Input is checked before it reaches the database. So any error but the database's absence is a fault of this program.
- */
 const unavailable = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
+  databaseFailed(
+    error,
+    Effect.fail(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
   )
 
 const invalid = (parameter: string, expected: string) =>

@@ -22,27 +22,27 @@ export const defaultCursorPageSize = 25
 /** Longest cursor that is examined, in characters. */
 const maximumCursorLength = 512
 
-export class Cursors extends Context.Service<
-  Cursors,
+export class PageCursors extends Context.Service<
+  PageCursors,
   {
     /** The cursor for the page after `position` of the named list. */
     readonly encode: (list: string, position: Position) => string
     /** The position in a cursor; `none` without a cursor. Fails on a cursor that `encode` did not make. */
     readonly decode: (list: string, cursor: string | undefined) => Effect.Effect<Option.Option<Position>, InvalidCursor>
   }
->()("sluice/platform/Cursors") {
-  static readonly layer: Layer.Layer<Cursors, SqlError.SqlError, SqlClient.SqlClient> = Layer.effect(
-    Cursors,
+>()("sluice/http/PageCursors") {
+  static readonly layer: Layer.Layer<PageCursors, SqlError.SqlError, SqlClient.SqlClient> = Layer.effect(
+    PageCursors,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* sql<{ value: string }>`select value from platform_secrets where name = 'cursors'`
-      return makeCursors(rows[0]!.value)
+      return makePageCursors(rows[0]!.value)
     })
   )
 }
 
 /** Cursors under a given secret. */
-export const makeCursors = (secret: string): Cursors["Service"] => {
+export const makePageCursors = (secret: string): PageCursors["Service"] => {
   const sign = (list: string, payload: string) =>
     createHmac("sha256", secret).update(`${list}\n${payload}`).digest("base64url").slice(0, 22)
   return {

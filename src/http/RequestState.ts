@@ -46,6 +46,9 @@ export const makeRequestState = (given: string | ReadonlyArray<string> | undefin
   begun: undefined
 })
 
+/** The default for `Retry-After`. */
+export const retryAfterMillis = 1_000
+
 /** Adds `Retry-After` to the answer of this request, whatever the answer is: whole seconds, at least 1. */
 export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {

@@ -7,7 +7,7 @@ import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../common/identifiers.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import type { ApiKey, Principal, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
@@ -99,7 +99,7 @@ export class ApiKeys extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const notifications = yield* Notifications
       const organizations = yield* Organizations
-      const cursors = yield* Cursors
+      const cursors = yield* PageCursors
 
       // A digest is far below the longest payload.
       const announce = (digest: string) =>

@@ -4,7 +4,9 @@
  * which then leaves the map at once. While that channel is down an entry lives five seconds, and when it is back all
  * entries are dropped, because an announcement may have been missed. Needs `ApiKeys` and `Notifications`.
  */
+
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
+import { BoundedMap } from "../common/BoundedMap.ts"
 import { keyDigest } from "../common/identifiers.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import { ApiKeys, keysChannel } from "./ApiKeys.ts"
@@ -59,8 +61,8 @@ export class Authentication extends Context.Service<
       const scope = yield* Effect.scope
       const lookups = yield* Semaphore.make(maximumLookups)
 
-      const known = new Map<string, Entry>()
-      const unknown = new Map<string, Entry>()
+      const known = new BoundedMap<string, Entry>(maximumEntries)
+      const unknown = new BoundedMap<string, Entry>(maximumEntries)
       const waiting = new Map<string, Deferred.Deferred<Principal | null, KeyUncheckable>>()
       const uses = new Map<string, number>()
       // Whether announcements may have been missed. It ends not when the channel is back, but once the entries are
@@ -76,7 +78,6 @@ export class Authentication extends Context.Service<
         known.delete(digest)
         unknown.delete(digest)
         const map = principal === null ? unknown : known
-        if (map.size >= maximumEntries) map.delete(map.keys().next().value!)
         map.set(digest, { principal, loadedAtMillis: nowMillis, touchedAtMillis: 0 })
       }
 

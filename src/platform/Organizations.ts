@@ -6,7 +6,7 @@ import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../common/identifiers.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
 
@@ -88,7 +88,7 @@ export class Organizations extends Context.Service<
     Organizations,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const cursors = yield* Cursors
+      const cursors = yield* PageCursors
       const plans = yield* OrganizationPlans
 
       const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(function* (

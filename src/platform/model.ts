@@ -2,11 +2,12 @@
  * Organizations and API keys (docs/platform.md, 2): their fields, plans, services and scopes, and the pure rules on
  * them. An organization owns everything; a key gives access to some services and scopes of one.
  */
+
 import { Schema } from "effect"
+import { type PlatformPlan, platformPlans } from "../limits/plans.ts"
 
 /** Platform plans; they set the request rate (docs/platform.md, 3.1). */
-export const platformPlans = ["free", "early_adopter", "team"] as const
-export type PlatformPlan = (typeof platformPlans)[number]
+export { type PlatformPlan, platformPlans }
 
 /** Send plans (docs/platform.md, 2.2). */
 export const sendPlans = ["hobby", "pro", "enterprise"] as const

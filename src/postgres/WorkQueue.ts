@@ -44,7 +44,7 @@ export interface NewJob {
    * Puts the job in as taken until this time, with its first attempt begun, for a caller that starts on it right after
    * the commit. If the caller dies before, the job is taken again.
    */
-  readonly takenUntil?: number | undefined
+  readonly leasedUntil?: number | undefined
 }
 
 /** A job that was taken. */
@@ -55,7 +55,7 @@ export interface TakenJob {
   /** The number of the attempt that begins now, from 1. The outcome must name it. */
   readonly attempt: number
   /** When another taker may take it. */
-  readonly takenUntil: number
+  readonly leasedUntil: number
   readonly expiresAt: number | null
   readonly payload: string
 }
@@ -128,19 +128,19 @@ export interface WorkQueue {
   ) => Effect.Effect<ReadonlyArray<DueLane>, WorkQueueUnavailable>
 
   /**
-   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `takenUntil`. Jobs that somebody
+   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `leasedUntil`. Jobs that somebody
    * else is taking at this moment are skipped.
    */
   readonly take: (
     partition: number,
     claims: ReadonlyArray<Claim>,
-    options: { readonly now: number; readonly takenUntil: number }
+    options: { readonly now: number; readonly leasedUntil: number }
   ) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
 
   /** Keeps taken jobs longer; answers the ids of those that are still the caller's. */
   readonly keep: (
     jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>,
-    takenUntil: number
+    leasedUntil: number
   ) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
@@ -224,8 +224,8 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   jobs.map((job) => ({
                     ...job,
                     group_key: job.group,
-                    due_at: job.takenUntil ?? job.dueAt,
-                    attempts: job.takenUntil === undefined ? 0 : 1,
+                    due_at: job.leasedUntil ?? job.dueAt,
+                    attempts: job.leasedUntil === undefined ? 0 : 1,
                     expires_at: job.expiresAt
                   })),
                   {
@@ -265,10 +265,10 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
       },
 
       // claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it
-      take: (partition, claims, { now, takenUntil }) =>
+      take: (partition, claims, { now, leasedUntil }) =>
         forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
           run(sql<TakenJob>`
-              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
               where t.id = any(array(
                 select job.id
                 from ${unnest(
@@ -283,15 +283,15 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   for update skip locked
                 ) job
               ))
-              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
+              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
                 t.expires_at as "expiresAt", t.payload`)
         ),
 
-      keep: (jobs, takenUntil) =>
+      keep: (jobs, leasedUntil) =>
         forAll(jobs, none, () =>
           Effect.map(
             run(sql<{ readonly id: string }>`
-                update ${table} t set due_at = ${takenUntil}
+                update ${table} t set due_at = ${leasedUntil}
                 from ${unnest(jobs, { id: "text", attempt: "int4" })}
                 where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
                 returning t.id`),

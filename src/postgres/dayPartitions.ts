@@ -3,8 +3,10 @@
  * which leaves nothing to vacuum. The first writer into a day makes its partition, in the same transaction. The keeper
  * makes the coming days beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
  */
-import { Cause, Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+
+import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { steadily } from "../common/steadily.ts"
 import { lockKey } from "./advisoryLock.ts"
 import { tableOf } from "./workQueueTable.ts"
 
@@ -208,17 +210,9 @@ export const layerKeeper = (tables: ReadonlyArray<KeptTable>): Layer.Layer<never
           })
           if (dropped.length > 0) yield* Effect.logInfo(`Dropped what is past its time: ${dropped.join(", ")}`)
         }
-        return keepIntervalMillis
+        yield* Effect.sleep(Duration.millis(keepIntervalMillis))
       })
-      yield* keep.pipe(
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause as Cause.Cause<never>)
-            : Effect.as(Effect.logWarning("The days of partitioned tables could not be kept", cause), keepRetryMillis)
-        ),
-        Effect.flatMap((pauseMillis) => Effect.sleep(Duration.millis(pauseMillis))),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const options = { failed: "The days of partitioned tables could not be kept", retryMillis: keepRetryMillis }
+      yield* Effect.forkScoped(steadily(keep, options))
     })
   )

@@ -1,10 +1,10 @@
 /**
  * Organizations' own numbers (docs/platform.md, 4.4): operators import them, look-ups and searches read them. Needs
- * `SqlClient` and `Cursors`.
+ * `SqlClient` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
 /** Most numbers in one request. A larger file is imported in several requests. */
@@ -58,7 +58,7 @@ export class Inventory extends Context.Service<
     ) => Effect.Effect<{ readonly numbers: ReadonlyArray<string>; readonly total: number }, SqlError.SqlError>
   }
 >()("sluice/telco/Inventory") {
-  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | PageCursors> = Layer.effect(
     Inventory,
     Effect.suspend(() => make)
   )
@@ -68,7 +68,7 @@ const listOf = (organizationId: string): string => `numbers of ${organizationId}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
 
   const add = Effect.fn("Inventory.add")(function* (organizationId: string, numbers: ReadonlyArray<string>) {
     if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))

@@ -1,20 +1,18 @@
 /** Handlers of telco. Needs `Telco`. */
+
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
-import { retryAfter } from "../http/RequestState.ts"
+import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
-import { isStoreFailure } from "../postgres/transactions.ts"
 import { TelcoApi } from "./api.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
-
-/** The default for `Retry-After`. */
-const retryAfterMillis = 1_000
 
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
 
@@ -24,15 +22,10 @@ const unavailableFor = (afterMillis: number, message: string) =>
 
 const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
 
-/**
- * Input is checked before it reaches the database. So any error but the database's absence is a fault of this program.
- */
-const databaseFailed = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(
-      unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
-    )
+const notRead = (error: SqlError.SqlError) =>
+  databaseFailed(
+    error,
+    unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
   )
 
 const notStored = ({ cause }: EventNotStored) => {
@@ -44,7 +37,7 @@ const notStored = ({ cause }: EventNotStored) => {
 
 const failures = {
   DirectoryUnavailable: () => unavailable("The number directory is not loaded yet"),
-  SqlError: databaseFailed,
+  SqlError: notRead,
   EventNotStored: notStored
 }
 

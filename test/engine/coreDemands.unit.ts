@@ -1,12 +1,12 @@
 /** What the core asks its shell for, and when: proofs, looks at the log, checkpoints, and how long it may be left alone. */
 import { describe, expect, it } from "@effect/vitest"
-import { OutcomeUnknown, Unavailable } from "../../src/engine/errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"
 import { type CoreDriver, servingCore } from "./support/core.ts"
 import { add, get } from "./support/durability.ts"
 import { Burst } from "./support/loads.ts"
 
-const full = new Unavailable({ partition: 0, reason: "its log is full", retryAfterMillis: 1_000 })
+const full = new PartitionUnavailable({ partition: 0, reason: "its log is full", retryAfterMillis: 1_000 })
 const set = (at: number) => ({ _tag: "Set" as const, at })
 const rang = { _tag: "Rang" as const }
 
@@ -203,7 +203,7 @@ describe("a log without room", () => {
     core.confirm()
     const second = core.ask(Counter, "org_1", add(1))
     expect(core.next()._tag).not.toBe("Append")
-    expect(second.value).toMatchObject({ _tag: "Unavailable", reason: "its log is full" })
+    expect(second.value).toMatchObject({ _tag: "PartitionUnavailable", reason: "its log is full" })
     core.pass(1_000)
     const third = core.ask(Counter, "org_1", add(1))
     core.run()
@@ -395,6 +395,19 @@ describe("a sweep", () => {
 })
 
 describe("the core's share of a drain", () => {
+  it("given states near their bound, which cost much to measure, then it looks at the time after each of them", () => {
+    const core = servingCore()
+    core.ask(Counter, "org_1", { _tag: "Note", text: "x".repeat(65_200) })
+    core.run()
+    for (let n = 0; n < 60; n++) core.ask(Counter, "org_1", { _tag: "Note", text: "y" })
+    core.run()
+    const asked = Array.from({ length: 12 }, () => core.ask(Counter, "org_1", { _tag: "Note", text: "z" }))
+    let looks = 0
+    core.spent = () => (++looks > 2 ? 2 : 0)
+    core.stored(core.draft())
+    expect(asked.filter(({ answers }) => answers > 0).length).toBeLessThan(12)
+  })
+
   it("given hundreds of signals and a command, then one frame holds at most half its room of signals", () => {
     const core = servingCore({ actors: [Counter, Burst] })
     core.ask(Burst, "org_1", { facts: 0 })

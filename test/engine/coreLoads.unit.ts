@@ -1,12 +1,12 @@
 /** Actors that come into the core's memory beside its drains: what waits for them, in which order it goes on, and what a store that fails costs. */
 import { describe, expect, it } from "@effect/vitest"
 import type { Demand } from "../../src/engine/core/protocol.ts"
-import { Unavailable } from "../../src/engine/errors.ts"
+import { PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"
 import { type CoreDriver, type CoreDriverOptions, servingCore } from "./support/core.ts"
 import { add, get } from "./support/durability.ts"
 
-const full = new Unavailable({ partition: 0, reason: "its log is full", retryAfterMillis: 1_000 })
+const full = new PartitionUnavailable({ partition: 0, reason: "its log is full", retryAfterMillis: 1_000 })
 const set = (at: number) => ({ _tag: "Set" as const, at })
 const rang = { _tag: "Rang" as const }
 
@@ -70,7 +70,7 @@ describe("commands for an actor that is not in memory", () => {
     const { wakes } = core
     expect(failAllReads(core)).toBe(1)
     expect(core.wakes).toBeGreaterThan(wakes)
-    expect(asked).toMatchObject({ answers: 1, accepted: false, value: { _tag: "Unavailable" } })
+    expect(asked).toMatchObject({ answers: 1, accepted: false, value: { _tag: "PartitionUnavailable" } })
     expect(core.core.probe.counts).toMatchObject({ actors: 0, stalledCommands: 0 })
     const again = core.ask(Counter, "org_1", get)
     core.run()
@@ -310,6 +310,24 @@ describe("signals for actors that are not in memory", () => {
     core.run()
     expect(warm.value).toBe(1)
     expect(totals.map(({ value }) => value)).toEqual([11, 11])
+  })
+
+  it("given a load for one that fails after its turn had come, then it is decided later, and nothing else comes of it", () => {
+    const core = cold(counters("org_1", "org_2"))
+    core.run()
+    core.ask(Counter, "org_2", get)
+    runUnread(core)
+    failAllReads(core)
+    core.signal(1, Counter, "org_1", add(10))
+    core.pass(1_000)
+    runUnread(core)
+    expect(failAllReads(core)).toBe(1)
+    core.pass(1_000)
+    core.run()
+    expect(core.core.head.signalSequence).toBe(1)
+    core.pass(1_000)
+    expect(core.run().millis).toBe(9_000)
+    expect(core.core.probe.counts).toMatchObject({ timers: 0, signals: 0 })
   })
 
   it("given its organization was forgotten meanwhile, then it is decided over the state that commands see", () => {

@@ -4,8 +4,8 @@
  * nobody else.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { Unavailable } from "../errors.ts"
-import { loadHoldMillis } from "../limits.ts"
+import { PartitionUnavailable } from "../errors.ts"
+import { loadHoldMillis, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, Entry, type LaneAsk } from "./actors.ts"
 import { assert } from "./assert.ts"
@@ -15,8 +15,6 @@ import type { CoreHost } from "./protocol.ts"
 import { fill } from "./rows.ts"
 import { checkTouches, quarantined } from "./rules.ts"
 import type { Timers } from "./timers.ts"
-
-const retryAfterMillis = 1_000
 
 /** How long a due timer waits when there is no room for its actor, milliseconds. */
 const deferMillis = 100
@@ -203,7 +201,7 @@ export class ActorLoader {
     const { host, memory, partition } = this.options
     this.heldUntil = this.monotonic + loadHoldMillis
     const reason = "actors cannot be loaded, the checkpoints are away"
-    const error = new Unavailable({ partition, reason, retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason, retryAfterMillis })
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
@@ -235,7 +233,7 @@ export class ActorLoader {
   }
 
   /** Ends the wait of everything that waits for an actor, with its state or with the error. */
-  private release(cell: Cell, error: Unavailable | undefined): void {
+  private release(cell: Cell, error: PartitionUnavailable | undefined): void {
     const waiters = cell.waiters ?? []
     cell.waiters = undefined
     this.awaited.delete(cell)

@@ -5,7 +5,14 @@
  */
 import type { AnyActor, Decision } from "../Actor.ts"
 import { describe } from "../describe.ts"
-import { CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge, Unavailable } from "../errors.ts"
+import {
+  CommandFailed,
+  CommandInvalid,
+  DecisionTooLarge,
+  Overloaded,
+  PartitionUnavailable,
+  StateTooLarge
+} from "../errors.ts"
 import type { Head } from "../frame.ts"
 import {
   frameOverheadBytes,
@@ -13,7 +20,8 @@ import {
   maximumDrainCommands,
   maximumFrameBytes,
   maximumStateBytes,
-  maximumTouchedActors
+  maximumTouchedActors,
+  retryAfterMillis
 } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { Answers } from "./Answers.ts"
@@ -26,9 +34,6 @@ import { checkDecision, checkTouches, KeyInvalid, quarantined } from "./rules.ts
 
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
-
-/** When a caller may ask an overloaded partition or a full log again, milliseconds. */
-const retryAfterMillis = 1_000
 
 const noCells: ReadonlyArray<Cell> = []
 
@@ -258,7 +263,11 @@ export class Decider {
     }
     this.metFullLog = true
     if (entry.caller === undefined) return "no room"
-    const error = new Unavailable({ partition: this.host.partition, reason: "its log is full", retryAfterMillis })
+    const error = new PartitionUnavailable({
+      partition: this.host.partition,
+      reason: "its log is full",
+      retryAfterMillis
+    })
     return this.settle(entry, false, error)
   }
 

@@ -3,8 +3,10 @@
  * (docs/architecture.md, rules 6, 13, 15). Everything that waits here is answered in the end, whatever becomes of this
  * life.
  */
+
 import type { AnyActor } from "../Actor.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"
+import { retryAfterMillis } from "../limits.ts"
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
@@ -15,8 +17,6 @@ import type { CoreOptions } from "./protocol.ts"
 import { estimateBytes } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Instant, Moment, PartitionTime } from "./time.ts"
-
-const retryAfterMillis = 1_000
 
 export interface IntakeParts {
   readonly options: CoreOptions

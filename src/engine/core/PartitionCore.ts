@@ -5,9 +5,11 @@
  * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
  * belief ends the life, and the next one starts from the log.
  */
+
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { OutcomeUnknown, Unavailable } from "../errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
+import { retryAfterMillis } from "../limits.ts"
 import { ActorLoader } from "./ActorLoader.ts"
 import { ActorMemory } from "./ActorMemory.ts"
 import type { Cell, Entry, LaneAsk } from "./actors.ts"
@@ -28,8 +30,6 @@ import { TimerPages } from "./TimerPages.ts"
 import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
 import { WorkAhead } from "./WorkAhead.ts"
-
-const retryAfterMillis = 1_000
 
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
@@ -203,7 +203,7 @@ export class PartitionCore implements Evictable {
     if (typeof told === "number") return told
     this.options.host.wake()
     const { partition } = this.options
-    return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
+    return { error: new PartitionUnavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
   /** Decides until the shell has to do something. */
@@ -351,7 +351,7 @@ export class PartitionCore implements Evictable {
       this.intake.retryUnconfirmed()
       return true
     }
-    const error = new Unavailable({ partition, reason: "its log does not answer", retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason: "its log does not answer", retryAfterMillis })
     this.drain.immediate.fail(host.reply, error)
     for (const ask of this.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
     return true

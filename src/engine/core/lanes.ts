@@ -8,13 +8,11 @@ import type { ActorAddress } from "../address.ts"
 import { describe } from "../describe.ts"
 import { CommandFailed, CommandInvalid, Overloaded } from "../errors.ts"
 import type { AnyLane, LaneContext } from "../Lane.ts"
-import { maximumWaitingLaneAsks } from "../limits.ts"
+import { maximumWaitingLaneAsks, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, type LaneAsk, LaneCell, type Organization } from "./actors.ts"
 import { checkKey, quarantined } from "./rules.ts"
 import type { Instant } from "./time.ts"
-
-const retryAfterMillis = 1_000
 
 /** What lanes need of their partition. */
 export interface LaneHost {

@@ -10,15 +10,13 @@ import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
 import type { Instant } from "../core/time.ts"
-import { type AskError, PartitionStopped, Unavailable } from "../errors.ts"
+import { type AskError, PartitionStopped, PartitionUnavailable } from "../errors.ts"
 import type { Log } from "../Journal.ts"
-import { maximumDrainMillis } from "../limits.ts"
+import { maximumDrainMillis, retryAfterMillis } from "../limits.ts"
 import type { EngineParts, Status } from "../parts.ts"
 import { Wakeup } from "../Wakeup.ts"
 import { Feed } from "./Feed.ts"
 import type { PartitionMetrics } from "./metrics.ts"
-
-const retryAfterMillis = 1_000
 
 /** How an ask is answered. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
@@ -174,7 +172,7 @@ export class Partition {
     if (status._tag === "Stopped") return new PartitionStopped({ partition, reason: status.reason })
     const isEnding = this.isClosing || status._tag === "Closed"
     const reason = isEnding ? "it is shutting down" : status._tag === "Serving" ? "it restarts" : status.reason
-    return new Unavailable({ partition, reason, retryAfterMillis })
+    return new PartitionUnavailable({ partition, reason, retryAfterMillis })
   }
 
   /** Answers everything that waits, before the memory is dropped. What is in flight may be stored; the rest is not. */

@@ -11,7 +11,7 @@ import { loadDeadlineMillis } from "../limits.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 
-/** Pauses between attempts; after the last one the commands that wait are answered `Unavailable`. */
+/** Pauses between attempts; after the last one the commands that wait are answered `PartitionUnavailable`. */
 const retryPausesMillis = [20, 100, 500]
 
 const late = () =>

@@ -6,14 +6,15 @@
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"
 import { describe } from "../describe.ts"
-import { AskError, CommandInvalid, OutcomeUnknown, Unavailable } from "../errors.ts"
+import { AskError, CommandInvalid, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import type { Remote } from "../Remote.ts"
 import type { Partition } from "./Partition.ts"
 
 /** How long a remote ask waits. Longer than an owner takes to say that an outcome is not known. */
 export const remoteTimeoutMillis = 12_000
 
-const retryAfterMillis = 500
+/** Sooner than for a partition that is away: its owner has most likely just moved. */
+const movedRetryMillis = 500
 
 interface Payload {
   readonly organization: string
@@ -83,7 +84,7 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
       (error) =>
         error.sent
           ? new OutcomeUnknown({ partition })
-          : new Unavailable({ partition, reason: error.message, retryAfterMillis })
+          : new PartitionUnavailable({ partition, reason: error.message, retryAfterMillis: movedRetryMillis })
     )
     const answer = yield* Effect.try({
       try: () => {

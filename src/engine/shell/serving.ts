@@ -2,11 +2,13 @@
  * The loop of a serving partition: asks the core what to do next and carries it out (docs/architecture.md, rules 2, 6,
  * 7). Answers why it cannot go on.
  */
+
 import { Effect, type Scope } from "effect"
 import type { DraftedFrame } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
-import { OutcomeUnknown, PartitionMoved, Unavailable } from "../errors.ts"
+import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../errors.ts"
 import { identityOf } from "../frame.ts"
+import { retryAfterMillis } from "../limits.ts"
 import { Alarm } from "./Alarm.ts"
 import { type AppendOutcome, append } from "./append.ts"
 import type { Partition } from "./Partition.ts"
@@ -16,8 +18,6 @@ export type LifeEnd =
   | { readonly _tag: "Closed" }
   | { readonly _tag: "Fenced"; readonly reason: string }
   | { readonly _tag: "Restart"; readonly reason: string }
-
-const retryAfterMillis = 1_000
 
 /** How often the loop checks for a connection to the log. */
 const logPollMillis = 100
@@ -125,7 +125,7 @@ const notStored = (
         const reason = "its log does not answer"
         partition.setStatus({ _tag: "Starting", reason })
         core.failDrain(
-          new Unavailable({ partition: id, reason, retryAfterMillis }),
+          new PartitionUnavailable({ partition: id, reason, retryAfterMillis }),
           new OutcomeUnknown({ partition: id })
         )
         return Effect.succeed<LifeEnd>({
@@ -143,7 +143,7 @@ const notStored = (
         const full = outcome.branch === "full"
         const reason = full ? "its log is full" : "its log refuses a frame as too large, see the server's limits"
         const error = isFencedOff
-          ? new Unavailable({ partition: id, reason, retryAfterMillis })
+          ? new PartitionUnavailable({ partition: id, reason, retryAfterMillis })
           : new OutcomeUnknown({ partition: id })
         const fence = core.notAppended(isFencedOff ? outcome : { _tag: "Refused" }, error, now)
         if (fence !== undefined) partition.followed(fence)

@@ -11,7 +11,7 @@ import type { Attempt } from "../Operations.ts"
 const saysNotStored = new Set([
   "Overloaded",
   "PartitionMoved",
-  "Unavailable",
+  "PartitionUnavailable",
   "CommandFailed",
   "StateTooLarge",
   "DecisionTooLarge"

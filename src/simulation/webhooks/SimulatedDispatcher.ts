@@ -3,11 +3,11 @@
  * log. When it is killed, only the store's data is left.
  */
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
-import { OutcomeUnknown, Unavailable } from "../../engine/errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../../engine/errors.ts"
 import { eventRetentionMillis } from "../../events/event.ts"
 import { DispatchFeed } from "../../webhooks/delivery/DispatchFeed.ts"
 import { MatchedBatch } from "../../webhooks/delivery/matching.ts"
-import { deliveryIdOf, encodePayload, lanes } from "../../webhooks/delivery/model.ts"
+import { deliveryIdOf, encodePayload, jobLanes } from "../../webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,
   type DeliveryOutcome,
@@ -169,7 +169,7 @@ export class SimulatedDispatcher {
         id,
         partition: 0,
         group: endpointId,
-        lane: lanes.retry,
+        lane: jobLanes.retry,
         dueAt: wallMillis,
         expiresAt: record.now + eventRetentionMillis,
         payload: encodePayload(delivery)
@@ -236,15 +236,17 @@ export class SimulatedDispatcher {
     return {
       partitions: Effect.succeed([0]),
       tell: ({ endpointId }, command) =>
-        Effect.callback<EndpointReply, Unavailable | OutcomeUnknown>((resume) => {
+        Effect.callback<EndpointReply, PartitionUnavailable | OutcomeUnknown>((resume) => {
           const fault = simulation.fault("tell")
-          const answer = (effect: Effect.Effect<EndpointReply, Unavailable | OutcomeUnknown>, more = 0) =>
+          const answer = (effect: Effect.Effect<EndpointReply, PartitionUnavailable | OutcomeUnknown>, more = 0) =>
             world.after(simulation.latency() + more, this.process, () => resume(effect))
           // a mailbox keeps the order
           this.askedAt = Math.max(this.askedAt, world.now + simulation.latency())
           world.after(this.askedAt - world.now, undefined, () => {
             if (fault === "unavailable")
-              return answer(Effect.fail(new Unavailable({ partition: 0, reason: fault, retryAfterMillis: 10 })))
+              return answer(
+                Effect.fail(new PartitionUnavailable({ partition: 0, reason: fault, retryAfterMillis: 10 }))
+              )
             const decided = simulation.ask(endpointId, command)
             if (fault === "crash after" && this.process.alive) return simulation.crash("after the actor was told")
             if (fault === "outcome unknown") return answer(Effect.fail(new OutcomeUnknown({ partition: 0 })))

@@ -1,13 +1,13 @@
 /**
  * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
  * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
- * `SqlClient`, `Engine` and `Cursors`.
+ * `SqlClient`, `Engine` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import { eventRetentionMillis } from "../../events/index.ts"
-import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../../http/PageCursors.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import type { DeliveryOrigin } from "../endpoint/model.ts"
@@ -17,8 +17,8 @@ import {
   type DeliveryStatus,
   deliveriesTable,
   encodePayload,
+  jobLanes,
   jobsTable,
-  lanes,
   skippedTable
 } from "./model.ts"
 
@@ -113,7 +113,7 @@ export class Deliveries extends Context.Service<
     >
   }
 >()("sluice/webhooks/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | PageCursors> = Layer.effect(
     Deliveries,
     Effect.suspend(() => make)
   )
@@ -129,7 +129,7 @@ const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const jobs = yield* WorkQueue.make(jobsTable)
   const { wake } = yield* DispatcherWakeup
 
@@ -230,7 +230,7 @@ const make = Effect.gen(function* () {
         id: deliveryId,
         partition: engine.partitionOf(place.organizationId),
         group: place.endpointId,
-        lane: lanes.asked,
+        lane: jobLanes.asked,
         dueAt: now,
         expiresAt: delivery.eventCreatedAt + eventRetentionMillis,
         payload: encodePayload({

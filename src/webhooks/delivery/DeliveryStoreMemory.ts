@@ -8,7 +8,7 @@ import type { FoldedEndpoint } from "../endpoint/model.ts"
 import type { Delivery } from "./Deliveries.ts"
 import { byText, type Job, JobsMemory } from "./JobsMemory.ts"
 import type { DeliveryRow, MatchedBatch } from "./matching.ts"
-import { type DeliveryAttempt, type DeliveryStatus, decodePayload, lanes, maximumShownAttempts } from "./model.ts"
+import { type DeliveryAttempt, type DeliveryStatus, decodePayload, jobLanes, maximumShownAttempts } from "./model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "./ports.ts"
 
 /** Default bounds of pending deliveries and of finished ones that are still shown. */
@@ -59,15 +59,15 @@ export class DeliveriesMemory {
   put(batch: Pick<MatchedBatch, "deliveries" | "jobs" | "changed">, bodies: ReadonlyMap<string, string>): void {
     for (const folded of batch.changed.values()) this.saveEndpoint(folded)
     for (const row of batch.deliveries) this.insert(row, bodies.get(row.event_id)!)
-    for (const { group, id, payload, takenUntil, ...job } of batch.jobs)
+    for (const { group, id, payload, leasedUntil, ...job } of batch.jobs)
       this.jobs.put({
         ...decodePayload(payload),
         id,
         partition: job.partition,
         endpointId: group,
         lane: job.lane,
-        dueAt: takenUntil ?? job.dueAt,
-        attempts: takenUntil === undefined ? 0 : 1,
+        dueAt: leasedUntil ?? job.dueAt,
+        attempts: leasedUntil === undefined ? 0 : 1,
         expiresAt: job.expiresAt ?? Number.MAX_SAFE_INTEGER
       })
   }
@@ -93,7 +93,7 @@ export class DeliveriesMemory {
       id,
       partition,
       endpointId,
-      lane: lanes.asked,
+      lane: jobLanes.asked,
       dueAt: now,
       attempts: 0,
       expiresAt: eventCreatedAt + retentionMillis,
@@ -209,7 +209,7 @@ const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: numbe
   const fits = new Map<string, boolean>()
   let total = 0
   for (const job of jobs) {
-    const { attempts: attempt, dueAt: takenUntil, expiresAt: _, ...delivery } = job
+    const { attempts: attempt, dueAt: leasedUntil, expiresAt: _, ...delivery } = job
     const body = data.bodyOf(job.eventId)
     if (body === undefined) {
       data.jobs.remove(job)
@@ -220,7 +220,7 @@ const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: numbe
       total += utf8.encode(body).length
       fits.set(job.eventId, fits.size === 0 || total <= maximumBytes)
     }
-    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, takenUntil, body })
+    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, leasedUntil, body })
     else {
       job.attempts--
       data.jobs.move(job, now)
@@ -233,7 +233,7 @@ const settle = (data: DeliveriesMemory, { delivery, result }: DeliveryOutcome): 
   const job = data.jobs.at(delivery.id, delivery.attempt)
   if (job === undefined) return false
   if (result._tag === "Settled") data.jobs.remove(job)
-  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, lanes.retry)
+  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, jobLanes.retry)
   else {
     job.attempts--
     data.jobs.move(job, result.dueAt)
@@ -257,23 +257,23 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
         .map(({ endpointId, lane, waiting }) => ({ endpointId, lane, dueAt: waiting[0]!.dueAt }))
     ),
 
-  take: (_partition, claims, { maximumBytes, now, takenUntil }) =>
+  take: (_partition, claims, { maximumBytes, now, leasedUntil }) =>
     Effect.sync(() => {
       const jobs = claims.flatMap(({ endpointId, lane, limit }) => dueJobs(data, endpointId, lane, now, limit))
       for (const job of jobs) {
         job.attempts++
-        data.jobs.move(job, takenUntil)
+        data.jobs.move(job, leasedUntil)
       }
       return withBodies(data, jobs, now, maximumBytes)
     }),
 
-  keep: (deliveries, takenUntil) =>
+  keep: (deliveries, leasedUntil) =>
     Effect.sync(() => {
       const kept = new Set<string>()
       for (const { attempt, id } of deliveries) {
         const job = data.jobs.at(id, attempt)
         if (job === undefined) continue
-        data.jobs.move(job, takenUntil)
+        data.jobs.move(job, leasedUntil)
         kept.add(id)
       }
       return kept
@@ -321,7 +321,7 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
 
   cancel: (_partition, endpointId, { limit, now }) =>
     Effect.sync(() => {
-      const jobs = Object.values(lanes).flatMap((lane) =>
+      const jobs = Object.values(jobLanes).flatMap((lane) =>
         dueJobs(data, endpointId, lane, Number.MAX_SAFE_INTEGER, limit)
       )
       for (const job of jobs) {

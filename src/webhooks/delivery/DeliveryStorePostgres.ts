@@ -15,7 +15,14 @@ import {
 } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
 import { changedEndpoints } from "../endpoint/rows.ts"
-import { type DeliveryStatus, decodePayload, deliveriesTable, jobsTable, lanes, maximumShownAttempts } from "./model.ts"
+import {
+  type DeliveryStatus,
+  decodePayload,
+  deliveriesTable,
+  jobLanes,
+  jobsTable,
+  maximumShownAttempts
+} from "./model.ts"
 import { DeliveriesUnavailable, type DeliveryOutcome, type DeliveryStore, type TakenDelivery } from "./ports.ts"
 
 const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): DeliveriesUnavailable =>
@@ -41,7 +48,7 @@ const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): Out
     case "Settled":
       return { _tag: "Done", id, attempt }
     case "Again":
-      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: lanes.retry }
+      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: jobLanes.retry }
     case "Returned":
       return { _tag: "Returned", id, attempt, dueAt: result.dueAt }
   }
@@ -212,13 +219,13 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
         )
       ),
 
-    take: (partition, claims, { maximumBytes, now, takenUntil }) =>
+    take: (partition, claims, { maximumBytes, now, leasedUntil }) =>
       stored(
         Effect.gen(function* () {
           const jobs = yield* queue.take(
             partition,
             claims.map(({ endpointId, lane, limit }) => ({ group: endpointId, lane, limit })),
-            { now, takenUntil }
+            { now, leasedUntil }
           )
           if (jobs.length === 0) return []
           const bodies = yield* bodiesOf(jobs, maximumBytes)
@@ -241,7 +248,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
                 endpointId: group,
                 lane,
                 attempt,
-                takenUntil: job.takenUntil,
+                leasedUntil: job.leasedUntil,
                 origin,
                 eventId,
                 eventCreatedAt,
@@ -257,7 +264,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
         })
       ),
 
-    keep: (taken, takenUntil) => stored(queue.keep(taken, takenUntil)),
+    keep: (taken, leasedUntil) => stored(queue.keep(taken, leasedUntil)),
 
     record: (outcomes, now) =>
       outcomes.length === 0
@@ -294,8 +301,8 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
           // take them whenever they are due and whoever works on them; later outcomes then do not count
           const jobs = yield* queue.take(
             partition,
-            Object.values(lanes).map((lane) => ({ group: endpointId, lane, limit })),
-            { now: Number.MAX_SAFE_INTEGER, takenUntil: Number.MAX_SAFE_INTEGER }
+            Object.values(jobLanes).map((lane) => ({ group: endpointId, lane, limit })),
+            { now: Number.MAX_SAFE_INTEGER, leasedUntil: Number.MAX_SAFE_INTEGER }
           )
           yield* queue.settle(jobs.map(({ attempt, id }) => ({ _tag: "Done", id, attempt })))
           yield* end(jobs.map(keyOf), "cancelled", now)

@@ -17,7 +17,7 @@ import {
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
-import { deliveryIdOf, encodePayload, lanes } from "./model.ts"
+import { deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
 import type { TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
@@ -91,7 +91,7 @@ export class MatchedBatch {
   readonly bodies = new Map<string, string>()
   readonly taken: Array<TakenDelivery> = []
   readonly queued = new Map<string, { readonly partition: number }>()
-  private readonly takenUntil: number
+  private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
   private readonly rooms = new Map<string, number>()
   private deliveriesLeft: number
@@ -107,7 +107,7 @@ export class MatchedBatch {
     this.deliveriesLeft = room.deliveries
     this.charactersLeft = room.characters
     this.roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
-    this.takenUntil = now + (listener?.leaseMillis ?? 0)
+    this.leasedUntil = now + (listener?.leaseMillis ?? 0)
   }
 
   private of(organization: string): Map<string, FoldedEndpoint> {
@@ -197,7 +197,7 @@ export class MatchedBatch {
     const id = deliveryIdOf(eventId, endpointId)
     this.bodies.set(eventId, body)
     const origin: DeliveryOrigin = type === "platform.test" ? "test" : "event"
-    const lane = origin === "test" ? lanes.asked : lanes.first
+    const lane = origin === "test" ? jobLanes.asked : jobLanes.first
     this.deliveries.push({
       id,
       organization_id: organization,
@@ -216,7 +216,7 @@ export class MatchedBatch {
       dueAt: createdAt,
       expiresAt: createdAt + eventRetentionMillis,
       payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin }),
-      takenUntil: isTaken ? this.takenUntil : undefined
+      leasedUntil: isTaken ? this.leasedUntil : undefined
     })
     if (isTaken)
       this.taken.push({
@@ -226,7 +226,7 @@ export class MatchedBatch {
         endpointId,
         lane,
         attempt: 1,
-        takenUntil: this.takenUntil,
+        leasedUntil: this.leasedUntil,
         origin,
         eventId,
         eventCreatedAt: createdAt,

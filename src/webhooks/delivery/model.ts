@@ -27,7 +27,7 @@ export const maximumShownAttempts = 20
  * holds up the other. Tests and manual retries have a lane of their own, because they are made even while the endpoint
  * is Paused.
  */
-export const lanes = { first: 0, retry: 1, asked: 2 } as const
+export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
 
 /**
  * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the event log,

@@ -6,10 +6,11 @@
 import { Context, Data, type Effect } from "effect"
 import type { AskError } from "../../engine/errors.ts"
 import type { DeliveryOrigin, EndpointCommand, EndpointReply, FoldedEndpoint } from "../endpoint/model.ts"
+import { SecretsUnavailable } from "../secret/errors.ts"
 import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
 import type { Attempt } from "./schedule.ts"
 
-/** A delivery that was taken from the queue: an attempt of it may begin until `takenUntil`. Times in milliseconds since the Unix epoch. */
+/** A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since the Unix epoch. */
 export interface TakenDelivery {
   readonly id: string
   readonly partition: number
@@ -22,7 +23,7 @@ export interface TakenDelivery {
    * is taken again.
    */
   attempt: number
-  takenUntil: number
+  leasedUntil: number
   readonly origin: DeliveryOrigin
   readonly eventId: string
   readonly eventCreatedAt: number
@@ -90,19 +91,19 @@ export interface DeliveryStore {
   ) => Stored<ReadonlyArray<DueDeliveries>>
 
   /**
-   * Takes deliveries that are due at `now`, until `takenUntil`, with their events, as far as these fit into
+   * Takes deliveries that are due at `now`, until `leasedUntil`, with their events, as far as these fit into
    * `maximumBytes`; the others stay. Deliveries whose event is gone end as expired.
    */
   readonly take: (
     partition: number,
     claims: ReadonlyArray<DeliveryClaim>,
-    options: { readonly now: number; readonly takenUntil: number; readonly maximumBytes: number }
+    options: { readonly now: number; readonly leasedUntil: number; readonly maximumBytes: number }
   ) => Stored<ReadonlyArray<TakenDelivery>>
 
   /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. At most `maximumKept`. */
   readonly keep: (
     deliveries: ReadonlyArray<Pick<TakenDelivery, "id" | "attempt">>,
-    takenUntil: number
+    leasedUntil: number
   ) => Stored<ReadonlySet<string>>
 
   /**
@@ -175,11 +176,7 @@ export interface EndpointActors {
   readonly partitions: Effect.Effect<ReadonlyArray<number>>
 }
 
-/** The signing secrets cannot be read now. Try again. */
-export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
-  readonly message: string
-  readonly cause?: unknown
-}> {}
+export { SecretsUnavailable }
 
 /** Secrets of endpoints by their ids. */
 export class SigningSecrets extends Context.Service<

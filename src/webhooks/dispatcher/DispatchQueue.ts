@@ -5,11 +5,11 @@
  * dispatcher tells the queue what happens.
  */
 import { MutableList } from "effect"
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import { type AttemptEnd, firstPace, type Pace, paceAfter, slowPace, type Track, windowOf } from "./pace.ts"
 
 /** Lanes by their number. */
-export const allLanes: ReadonlyArray<number> = Object.values(lanes)
+export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
 
 /** What an endpoint allows: everything, only what was asked for (Paused), or nothing (Disabled, deleted, not known yet). */
 export type Permission = "all" | "asked" | "none"
@@ -77,8 +77,8 @@ export const nextLane = (state: {
   if (permission === "none" || inFlight.reduce((sum, count) => sum + count, 0) >= limit) return undefined
   let best: number | undefined
   for (const lane of allLanes) {
-    if (waiting[lane] === 0 || (permission === "asked" && lane !== lanes.asked)) continue
-    if (lane === lanes.retry && inFlight[lane]! >= Math.max(1, Math.floor(limit / 2))) continue
+    if (waiting[lane] === 0 || (permission === "asked" && lane !== jobLanes.asked)) continue
+    if (lane === jobLanes.retry && inFlight[lane]! >= Math.max(1, Math.floor(limit / 2))) continue
     const isBetter =
       best === undefined ||
       inFlight[lane]! < inFlight[best]! ||
@@ -117,7 +117,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   withdraw(queue: Queue): ReadonlyArray<Item> {
     if (queue.permission === "all") return []
     return queue.waiting.flatMap((waiting, lane) =>
-      queue.permission === "asked" && lane === lanes.asked ? [] : MutableList.takeAll(waiting)
+      queue.permission === "asked" && lane === jobLanes.asked ? [] : MutableList.takeAll(waiting)
     )
   }
 

@@ -5,7 +5,7 @@
 import type { Clock } from "effect"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
@@ -127,11 +127,11 @@ export class Dispatching {
   roomOf(endpointId: string): number {
     const worker = this.workers.get(endpointId)
     if (worker === undefined) return windowOf(firstPace)
-    if (worker.more[lanes.first]) return 0
+    if (worker.more[jobLanes.first]) return 0
     const { limit, track } = worker.pace
     const isAtFullPace = track === "main" && limit === maximumLimit
     const free = isAtFullPace && this.heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
-    return Math.max(free, worker.roomIn(lanes.first))
+    return Math.max(free, worker.roomIn(jobLanes.first))
   }
 
   /** Takes in what the reactor has committed. */
@@ -141,7 +141,7 @@ export class Dispatching {
       this.apply(folded)
     }
     for (const delivery of taken) this.hold(delivery)
-    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [lanes.first, lanes.asked])
+    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])
     this.pump()
   }
 
@@ -215,7 +215,7 @@ export class Dispatching {
     if (known !== undefined) {
       // its lease had ended and this process took it again: the running attempt has that number now
       known.attempt = delivery.attempt
-      known.takenUntil = delivery.takenUntil
+      known.leasedUntil = delivery.leasedUntil
       return
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)

@@ -3,8 +3,10 @@
  * does not follow redirects, and reads a bounded part of each answer. The dispatcher limits an endpoint's attempts, so
  * the connection pools have no limit.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../delivery/ports.ts"
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
@@ -172,7 +174,7 @@ type Opened = { readonly origin: string; readonly path: string } | { readonly re
 
 /** Asks the guard once for each URL in use and remembers its answer. */
 const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
-  const known = new Map<string, Opened>()
+  const known = new BoundedMap<string, Opened>(maximumRemembered)
   return (url) => {
     const before = known.get(url)
     if (before !== undefined) return before
@@ -180,12 +182,6 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
       onFailure: ({ message }): Opened => ({ refused: message }),
       onSuccess: ({ origin, pathname, search }): Opened => ({ origin, path: `${pathname}${search}` })
     })
-    if (known.size >= maximumRemembered) {
-      for (const oldest of known.keys()) {
-        known.delete(oldest)
-        break
-      }
-    }
     known.set(url, opened)
     return opened
   }

@@ -3,7 +3,7 @@
  * deliveries in the store. Only the dispatcher changes it. Needs no service.
  */
 
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
 import { type FoldedEndpoint, statusOf } from "../endpoint/model.ts"
 import { allLanes, EndpointQueue, type Permission } from "./DispatchQueue.ts"
@@ -44,7 +44,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
 
   /** Whether deliveries of the lane may be attempted now. */
   permits(lane: number): boolean {
-    return this.permission === "all" || (this.permission === "asked" && lane === lanes.asked)
+    return this.permission === "all" || (this.permission === "asked" && lane === jobLanes.asked)
   }
 
   /** How many deliveries of a lane to take from the store now; 0 while enough are held. */

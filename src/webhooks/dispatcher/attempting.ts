@@ -6,7 +6,7 @@
 import { Cause, Duration, Effect, Exit, Random } from "effect"
 import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import { type DeliveryAttempt, lanes } from "../delivery/model.ts"
+import { type DeliveryAttempt, jobLanes } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryAnswer,
@@ -117,7 +117,7 @@ const record = (
       if (counted !== true) return
       const { result } = outcome
       metrics.outcome(result._tag === "Settled" ? result.status : result._tag === "Again" ? "retried" : "returned")
-      if (result._tag === "Again") dispatching.arm(worker, lanes.retry, result.dueAt)
+      if (result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
     }
   )
 

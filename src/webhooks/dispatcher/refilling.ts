@@ -2,7 +2,9 @@
  * The fibers that keep the dispatcher's memory and the store in step. They take due deliveries while there is room,
  * prolong the leases of held ones, give back those that are not to be attempted, and end expired and cancelled ones.
  */
-import { Cause, Clock, Duration, Effect } from "effect"
+
+import { Clock, Duration, Effect } from "effect"
+import { steadily } from "../../common/steadily.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryClaim,
@@ -53,17 +55,11 @@ export interface RefillParts {
 }
 
 /** Repeats an effect for ever, whatever fails. */
-const steadily = (what: string, effect: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
-  Effect.forever(
-    Effect.catchCause(effect, (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.failCause(cause as Cause.Cause<never>)
-        : Effect.andThen(
-            Effect.logWarning(`webhook deliveries: ${what} failed and is tried again`, cause),
-            Effect.sleep(Duration.millis(failurePauseMillis))
-          )
-    )
-  )
+const persisting = (what: string, work: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
+  steadily(work, {
+    failed: `webhook deliveries: ${what} failed and is tried again`,
+    retryMillis: failurePauseMillis
+  })
 
 /** Gives deliveries back in batches, as not attempted. */
 export const giveBack = (
@@ -158,7 +154,7 @@ const takeIn = Effect.fnUntraced(function* (
   const taken = yield* Effect.onError(
     store.take(partition, claims, {
       now,
-      takenUntil: now + dispatching.settings.leaseMillis,
+      leasedUntil: now + dispatching.settings.leaseMillis,
       maximumBytes: dispatching.room().characters
     }),
     () =>
@@ -195,7 +191,7 @@ const takeIn = Effect.fnUntraced(function* (
 /** Takes wanted deliveries from the store whenever there are any, gives back and cancels. */
 const refilling = (parts: RefillParts) => {
   const { dispatching } = parts
-  return steadily(
+  return persisting(
     "taking",
     Effect.gen(function* () {
       const untilTimer = dispatching.untilTimer()
@@ -268,7 +264,7 @@ const scanning = (parts: RefillParts) => {
    * once.
    */
   let endingAt: ReadonlyMap<number, number> = new Map()
-  return steadily(
+  return persisting(
     "looking for due ones",
     Effect.gen(function* () {
       const begunAt = yield* Clock.currentTimeMillis
@@ -292,19 +288,19 @@ const scanning = (parts: RefillParts) => {
 /** Prolongs the leases of held deliveries, and releases those that somebody else has taken. */
 const keeping = ({ dispatching, store }: RefillParts) => {
   const { leaseMillis } = dispatching.settings
-  return steadily(
+  return persisting(
     "keeping",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(leaseMillis / 4))
       const now = yield* Clock.currentTimeMillis
       const ending = [...dispatching.held.values()]
         .map(({ delivery }) => delivery)
-        .filter(({ takenUntil }) => takenUntil < now + leaseMillis / 2)
+        .filter(({ leasedUntil }) => leasedUntil < now + leaseMillis / 2)
       for (let at = 0; at < ending.length; at += maximumKept) {
         const some = ending.slice(at, at + maximumKept)
         const kept = yield* store.keep(some, now + leaseMillis)
         for (const delivery of some) {
-          if (kept.has(delivery.id)) delivery.takenUntil = now + leaseMillis
+          if (kept.has(delivery.id)) delivery.leasedUntil = now + leaseMillis
           else dispatching.release(delivery)
         }
       }
@@ -313,7 +309,7 @@ const keeping = ({ dispatching, store }: RefillParts) => {
 }
 
 const marking = ({ dispatching, metrics }: RefillParts) =>
-  steadily(
+  persisting(
     "watching attempts",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(250))
@@ -325,7 +321,7 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
 
 const counting = ({ actors, metrics, store }: RefillParts) => {
   let counted: ReadonlySet<number> = new Set()
-  return steadily(
+  return persisting(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis

@@ -10,7 +10,8 @@ import { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import type { SecretsUnavailable } from "../secret/errors.ts"
+import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
   type Endpoint,

@@ -1,4 +1,5 @@
 /** Remembers endpoints, so that a state is read and decoded once for each change. Bounded; needs no service. */
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import type { LogPosition } from "../../engine/Checkpoints.ts"
 import type { CursorMove } from "../../engine/Cursors.ts"
 import type { FoldedEndpoint } from "./model.ts"
@@ -8,7 +9,7 @@ const maximumRemembered = 10_000
 
 /** Decoded states, each valid for its frame. */
 export class RememberedEndpoints {
-  private readonly states = new Map<string, FoldedEndpoint>()
+  private readonly states = new BoundedMap<string, FoldedEndpoint>(maximumRemembered)
 
   get(endpointId: string, sequence: number): FoldedEndpoint | undefined {
     const known = this.states.get(endpointId)
@@ -16,13 +17,7 @@ export class RememberedEndpoints {
   }
 
   set(folded: FoldedEndpoint): void {
-    this.states.delete(folded.endpointId)
     this.states.set(folded.endpointId, folded)
-    if (this.states.size <= maximumRemembered) return
-    for (const oldest of this.states.keys()) {
-      this.states.delete(oldest)
-      break
-    }
   }
 }
 

@@ -2,28 +2,26 @@
  * Turns faults of webhook endpoints into answers (docs/platform.md, 6.3). A fault of the request or of the endpoint's
  * state gets its status, an unreachable system a 503 that is safe to repeat, and anything else is a defect.
  */
+
 import { Effect, Predicate } from "effect"
-import { SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import type { InvalidPattern } from "../../events/index.ts"
+import { databaseFailed } from "../../http/databaseFailed.ts"
 import type { IdempotencyConflict } from "../../http/idempotency.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
-import { retryAfter } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
-import { isStoreFailure } from "../../postgres/transactions.ts"
 import type { WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
 import type { DeliveryNotFound, DeliveryNotRetryable } from "../delivery/Deliveries.ts"
 import type { EndpointRejection } from "../endpoint/model.ts"
+import type { SecretsUnavailable } from "../secret/errors.ts"
 import type { RequestUnderWay } from "../secret/IdempotentRequests.ts"
-import type { SecretsUnavailable } from "../secret/WebhookSecrets.ts"
 import type { UrlRefused } from "../target/targets.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
 
 /** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000
-
-/** The default for `Retry-After`. */
-const retryAfterMillis = 1_000
 
 /** Every error of the handlers' services. */
 export type Fault =
@@ -57,15 +55,8 @@ const unavailable = (afterMillis: number, message: string): Effect.Effect<never,
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
-/**
- * Answers 503 when PostgreSQL is away. Input is checked before it reaches the database, so any other error is a fault
- * of this program.
- */
 const databaseFault = (error: unknown, cause: unknown) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(SqlError.isSqlError(cause) && !isStoreFailure(cause) ? Effect.die(error) : Effect.void),
-    Effect.andThen(unavailable(retryAfterMillis, safeToRepeat))
-  )
+  databaseFailed(error, unavailable(retryAfterMillis, safeToRepeat), cause)
 
 const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
   switch (error._tag) {
@@ -97,7 +88,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "WorkQueueUnavailable":
       return databaseFault(error, error.cause)
     case "Overloaded":
-    case "Unavailable":
+    case "PartitionUnavailable":
       return unavailable(error.retryAfterMillis, safeToRepeat)
     case "PartitionMoved":
       return unavailable(retryAfterMillis, safeToRepeat)

@@ -4,14 +4,16 @@
  * Several nodes may run this: a node locks the row of the replay that it works on. Needs `SqlClient`, `DayPartitions`,
  * `ReplaySignal` and the table of jobs; waiting deliveries are in PostgreSQL.
  */
-import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
+
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { eventRetentionMillis } from "../../events/index.ts"
 import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "../delivery/DispatcherWakeup.ts"
-import { deliveriesTable, deliveryIdOf, encodePayload, jobsTable, lanes } from "../delivery/model.ts"
+import { deliveriesTable, deliveryIdOf, encodePayload, jobLanes, jobsTable } from "../delivery/model.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
 import { eventsOf, replaysTable } from "./range.ts"
 
@@ -128,7 +130,7 @@ export const make = (batch: number = replayBatch) =>
           partition: row.partition,
           group: row.endpoint_id,
           // in another lane than first attempts of new events, so that a replay does not delay those
-          lane: lanes.retry,
+          lane: jobLanes.retry,
           dueAt: now,
           expiresAt: one.event_created_at + eventRetentionMillis,
           payload: encodePayload({
@@ -185,28 +187,16 @@ export const make = (batch: number = replayBatch) =>
     return { sendAll, sweep }
   })
 
-const supervised = <E, R>(work: Effect.Effect<unknown, E, R>, pause: Effect.Effect<unknown>) =>
-  work.pipe(
-    Effect.matchCauseEffect({
-      onSuccess: () => pause,
-      onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.failCause(cause as Cause.Cause<never>)
-          : Effect.andThen(
-              Effect.logWarning("Replays of webhooks could not be sent", cause),
-              Effect.sleep(Duration.millis(retryMillis))
-            )
-    }),
-    Effect.forever,
-    Effect.forkScoped
-  )
-
 /** The fibers that send replays and remove old ones. What fails is logged and tried again. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient | DayPartitions | ReplaySignal> = Layer.effectDiscard(
   Effect.gen(function* () {
     const signal = yield* ReplaySignal
     const { sendAll, sweep } = yield* make()
-    yield* supervised(sendAll, Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis)))
-    yield* supervised(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis)))
+    const options = { failed: "Replays of webhooks could not be sent", retryMillis }
+    const look = Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis))
+    yield* Effect.forkScoped(steadily(Effect.andThen(sendAll, look), options))
+    yield* Effect.forkScoped(
+      steadily(Effect.andThen(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis))), options)
+    )
   })
 )

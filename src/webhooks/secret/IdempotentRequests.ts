@@ -4,8 +4,10 @@
  * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
  * Needs `SqlClient` and `WebhookSecrets`.
  */
+
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
@@ -153,14 +155,13 @@ const make = Effect.gen(function* () {
     )
   })
 
-  yield* Effect.gen(function* () {
+  const sweep = Effect.gen(function* () {
     const before = (yield* Clock.currentTimeMillis) - idempotencyMillis
     yield* sql`delete from webhook_idempotency where created_at <= ${before}`
-  }).pipe(
-    Effect.catch((error) => Effect.logWarning("Old idempotency keys could not be removed", error)),
-    Effect.andThen(Effect.sleep(Duration.millis(sweepIntervalMillis))),
-    Effect.forever,
-    Effect.forkScoped
+    yield* Effect.sleep(Duration.millis(sweepIntervalMillis))
+  })
+  yield* Effect.forkScoped(
+    steadily(sweep, { failed: "Old idempotency keys could not be removed", retryMillis: sweepIntervalMillis })
   )
 
   return IdempotentRequests.of({ once })

@@ -4,8 +4,10 @@
  * every hour, and says when nothing needs the older keys. Several nodes may do this at once: a row changes only if it
  * still holds the text that was read. Needs `SqlClient`.
  */
-import { Cause, Duration, Effect, Layer, Metric, Redacted } from "effect"
+
+import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { aboutAnswer } from "./IdempotentRequests.ts"
 import { type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
@@ -174,24 +176,13 @@ export const layer = (keys: Redacted.Redacted<SecretsKeys>): Layer.Layer<never, 
       if (given.length === 1) return yield* Metric.update(underOlderKeys, 0)
       const round = yield* make(given)
       let isFirst = true
-      yield* Effect.gen(function* () {
+      const once = Effect.gen(function* () {
         const done = yield* round
         yield* Metric.update(underOlderKeys, done.remaining)
         yield* tell(done, isFirst)
         isFirst = false
-      }).pipe(
-        Effect.matchCauseEffect({
-          onSuccess: () => Effect.sleep(Duration.millis(lookIntervalMillis)),
-          onFailure: (cause) =>
-            Cause.hasInterruptsOnly(cause)
-              ? Effect.failCause(cause as Cause.Cause<never>)
-              : Effect.andThen(
-                  Effect.logWarning("Signing secrets could not be sealed anew", cause),
-                  Effect.sleep(Duration.millis(retryMillis))
-                )
-        }),
-        Effect.forever,
-        Effect.forkScoped
-      )
+        yield* Effect.sleep(Duration.millis(lookIntervalMillis))
+      })
+      yield* Effect.forkScoped(steadily(once, { failed: "Signing secrets could not be sealed anew", retryMillis }))
     })
   )

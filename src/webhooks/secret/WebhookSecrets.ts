@@ -3,9 +3,12 @@
  * decrypted for signing. The log and the rules know only their ids. A bounded number of decrypted ones is kept in
  * memory. Needs `SqlClient`.
  */
+
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { SecretsUnavailable } from "./errors.ts"
 import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
@@ -19,12 +22,6 @@ export interface SecretPlace {
   readonly organizationId: string
   readonly endpointId: string
 }
-
-/** PostgreSQL cannot be reached. Nothing was changed. */
-export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
-  readonly message: string
-  readonly cause: unknown
-}> {}
 
 /** Stored secrets need a key that is not configured: most likely the configuration has another one. Terminal. */
 export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
@@ -100,17 +97,8 @@ export const forgetSecrets = (
 
 const make = (keys: SecretsKeys) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
-    /** Least recently used first. */
-    const open = new Map<string, string>()
-
-    const keep = (id: string, text: string) => {
-      open.delete(id)
-      open.set(id, text)
-      for (const oldest of open.keys()) {
-        if (open.size <= maximumOpenSecrets) break
-        open.delete(oldest)
-      }
-    }
+    /** Set anew by each use. */
+    const open = new BoundedMap<string, string>(maximumOpenSecrets)
 
     const opened = (row: Row): string | undefined =>
       unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutSecret(row.id, row.endpoint_id))
@@ -162,7 +150,7 @@ const make = (keys: SecretsKeys) =>
           else texts.set(id, text)
         }
         if (missing.length > 0) for (const [id, text] of yield* read(missing)) texts.set(id, text)
-        for (const [id, text] of texts) keep(id, text)
+        for (const [id, text] of texts) open.set(id, text)
         return texts
       }),
 

@@ -2,7 +2,7 @@
  * Nothing is sent to a deleted, disabled or paused endpoint, except attempts in flight, and tests and manual retries to
  * a paused one.
  */
-import { lanes } from "../../../webhooks/delivery/model.ts"
+import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import { statusOf } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
@@ -19,7 +19,7 @@ export const silenceKept: Checker = {
       const liveStatus = live === undefined ? "deleted" : statusOf(live)
       // the dispatcher cannot know what the reactor has not told yet
       if (status === "active" || liveStatus === "active") return
-      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === lanes.asked) return
+      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
       const since = at - (simulation.foldedAt.get(endpointId) ?? 0)
       if (since > graceMillis)
         violate(`${endpointId} has been ${status} for ${since.toFixed(0)} ms and was sent ${deliveryId}`)
