@@ -20,8 +20,8 @@ export interface Admission {
 export const admitUsual: Admission = { allowOlder: false, allowRemovals: 0, retire: [] }
 
 /**
- * The share of the stored records, and of those of any area code that the file names, that a file may remove without
- * the operator's word.
+ * The share of the stored records that a file may remove without the operator's word: of all of them, and within each
+ * area code that it holds.
  */
 export const removalShareLimit = 0.05
 

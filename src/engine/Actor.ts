@@ -1,7 +1,7 @@
 /**
  * Definition of actors: pure rules with schemas around them (docs/architecture.md, "The way of a command"). No Effect,
- * no clock, no randomness inside: the same functions run in production, in the library and in the simulator. Needs no
- * service.
+ * no clock and no randomness inside, so that a program that embeds them and the simulator run what the platform runs.
+ * Needs no service.
  */
 import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"

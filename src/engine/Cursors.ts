@@ -1,6 +1,6 @@
 /**
- * The port of reactors: durable cursors, the transaction in which the SQL effects of a batch and the cursor's move are
- * one, and the records that were parked (docs/architecture.md, rule 11). Implementations: `CursorsMemory.ts` here,
+ * The port of reactors: durable cursors, the transaction that holds what a batch does in SQL together with the step of
+ * its cursor, and the records that were parked (docs/architecture.md, rule 11). Implementations: `CursorsMemory.ts` here,
  * PostgreSQL (over `SqlClient` of `effect/sql`) under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"

@@ -149,8 +149,8 @@ export interface Log {
 
   /**
    * Removes all frames below `sequence`; that frame and the later ones stay. Only called by the engine's wrapper (`purge.ts`), which has
-   * looked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with a defect (on the server, `seq` 0 or 1
-   * empties the stream, and one past the end moves its last sequence).
+   * looked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with a defect (the server would
+   * empty the stream for a `seq` of 0 or 1, and let it end later for one behind its end).
    */
   readonly purgeBelow: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 

@@ -1,6 +1,6 @@
 /**
  * Definition of reactors: what follows the log of each partition with a durable cursor (docs/architecture.md, rule 11).
- * Everything a batch does in SQL and the cursor's move are one transaction; other effects (SMTP, POST) belong into a
+ * One transaction takes in all that a batch does in SQL and moves the cursor; other effects (SMTP, POST) belong into a
  * work queue that is filled there. A reactor judges only by the log up to its cursor, so what it needs to know it keeps
  * in the same store.
  */

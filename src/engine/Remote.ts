@@ -19,7 +19,7 @@ export class Remote extends Context.Service<
   {
     /**
      * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes; other replies are
-     * ignored (an old owner may still be subscribed for a moment). No responders: fails at once with `sent: false`. No accepted
+     * ignored (the owner before may answer for a moment longer). No responders: fails at once with `sent: false`. No accepted
      * reply within `timeoutMillis`, or disconnected while waiting: `sent: true`.
      */
     readonly request: (

@@ -2,7 +2,7 @@
  * Patterns of event types (docs/platform.md, 5.3). Pure, needs no service.
  *
  * - `*` matches every event.
- * - `x.*` matches every type that begins with `x.` and, where `x` is a service, every event of that service: `platform.*` covers
+ * - `x.*` matches every type that begins with `x.`, and all events of the service `x` if there is one: `platform.*` covers
  *   `subscription.created`, which the platform emits.
  * - `x.y.*`, or longer, matches every type that begins with `x.y.`, whatever its service.
  * - Anything else is an exact type. `*` stands alone or is the last segment; the first segment is a service or that of a known type.

@@ -1,8 +1,8 @@
 /**
  * The platform's request rate (docs/platform.md, 3.1). Each organization has one limiter over all its keys, in a lane
- * of the engine, which answers from memory and keeps the limiter for the whole window. A plan change keeps the count,
- * because plan and limits are read from the organization's facts at each decision. When the owner cannot be reached
- * within 250 ms the request passes and is counted as let through: the request rate fails open. Needs `Engine`.
+ * of the engine, which answers from memory and keeps the limiter for the whole window. The count outlives a change of plan,
+ * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
+ * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
 import { Context, Effect, type Exit, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"

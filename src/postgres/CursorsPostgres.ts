@@ -1,6 +1,6 @@
 /**
- * Reactors' cursors in PostgreSQL: the SQL effects of a batch and the cursor's move are one transaction, and the move
- * is a compare-and-set, so that a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one
+ * Reactors' cursors in PostgreSQL: a cursor moves in the transaction of its batch's effects, and only from where its
+ * owner believes it to be, so that a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one
  * that the effects use, and the tables of `engineTables.ts`.
  */
 import { Cause, Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Telephone numbers as people write them (docs/platform.md, 4.1): 10 digits, optionally +1 or 1 before them,
- * punctuation ignored. Pure.
+ * Telephone numbers as people write them, with or without the country's 1 and with any punctuation
+ * (docs/platform.md, 4.1). Pure.
  */
 
 /** The longest text that is examined, in characters. */

@@ -1,4 +1,4 @@
-/** Rule 16: a database that hangs (not: refuses) costs what is not in memory, and nothing else. */
+/** A database that hangs instead of refusing (docs/architecture.md, rule 16): only what is not in memory waits for it. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -64,7 +64,7 @@ describe("rule 5, visibility", () => {
     })
   )
 
-  it.effect("given a rejection decided after a fact of the same drain, then it waits for the frame", () =>
+  it.effect("given a rejection that rests on a fact of its own drain, then it waits for the frame", () =>
     Effect.gen(function* () {
       const { close, engine } = yield* gated
       const open = yield* close

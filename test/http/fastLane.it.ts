@@ -58,7 +58,7 @@ const post = (target: string, body: string) =>
 
 const created = post("/v1/webhooks", '{"url":"https://hooks.example.com/in","enabled_events":["*"]}')
 
-describe("the fast lane beside the ordinary way", { timeout: longMillis }, () => {
+describe("the fast lane beside the general path", { timeout: longMillis }, () => {
   it("answers thousands of raw requests with the same bytes and counts the same", async () => {
     const cases = drawn(1, 2_000)
     expect(await differences(ways.fast, ways.ordinary, cases)).toEqual([])

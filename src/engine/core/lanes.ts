@@ -1,5 +1,5 @@
 /**
- * A partition's lanes: decided synchronously on arrival, outside mailbox and append (docs/architecture.md, rule 15). An
+ * A partition's lanes (docs/architecture.md, rule 15), whose asks are decided where they arrive and make no frame. An
  * ask waits only while an actor that it reads is being loaded, or until the partition's ownership is confirmed, and is
  * then tried again. A state is dropped only when it has ended.
  */

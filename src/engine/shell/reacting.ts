@@ -78,7 +78,7 @@ class Follower {
   /** Whether there are too many to remember, so that any organization may have some. */
   private isAnyParked = false
   private failures = 0
-  /** Up to this sequence frames are taken one by one, because one of them holds a record that cannot be processed. */
+  /** Up to this sequence frames are taken one by one, because one of them holds a record that fails each time. */
   private isolateThrough = 0
 
   constructor(partition: Partition, reactor: Reactor<never>, onProgress: () => void) {

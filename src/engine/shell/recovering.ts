@@ -19,7 +19,7 @@ import { advice, examine, type Witness, witnessesOf } from "./witnesses.ts"
 /** The log is not the one that checkpoints, cursors or its own chain speak of. Nothing was changed; an operator has to decide. */
 export class RecoveryRefused extends Data.TaggedError("RecoveryRefused")<{ readonly message: string }> {}
 
-/** How often a refused claim reads on and tries again before the partition starts over. */
+/** How many claims may be refused, each followed by a look at the log, before the partition starts over. */
 const maximumClaims = 20
 
 /** What the stores say about a partition. It is read before the log's end, because a cursor may move with the log. */

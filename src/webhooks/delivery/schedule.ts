@@ -1,7 +1,6 @@
 /**
- * What an attempt of a delivery means and when the next one is due (docs/platform.md, 7.4 and 7.5). A delivery is one
- * event for one endpoint: a first attempt and at most five retries. Time and randomness come in as arguments, so that
- * simulations replay. Pure, needs no service.
+ * What an attempt of a delivery means and when the next one is due (docs/platform.md, 7.4 and 7.5). It is given
+ * the time and what is drawn at random, so that simulations replay. Pure, needs no service.
  */
 import { Schema } from "effect"
 import { eventRetentionMillis } from "../../events/index.ts"

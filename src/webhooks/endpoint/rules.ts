@@ -75,7 +75,7 @@ const remembering = (endpoint: Endpoint, request: RememberedRequest): Endpoint =
   recentRequests: [...(endpoint.recentRequests ?? []), request].slice(-maximumRememberedRequests)
 })
 
-/** The result remembered for a request id, if it was handled before. */
+/** What a request of this id came to, where it is a repeat. */
 const rememberedTest = (endpoint: Endpoint, id: string | undefined): string | undefined => {
   const request = endpoint.recentRequests?.find((one) => one.id === id)
   return request !== undefined && "eventId" in request ? request.eventId : undefined

@@ -112,7 +112,7 @@ describe("POST /v1/webhooks", () => {
     expect(reply.body).toStrictEqual({ error: "unsupported_media_type", message: expect.any(String) })
   })
 
-  it("at most 50 per organization: 409, and a deleted one makes room", async () => {
+  it("refuses the 51st with 409, and a deleted one makes room", async () => {
     const { ask, endpoint } = await platform().tenant()
     const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint()))
     const one = { url: hookUrl, enabled_events: ["*"] }
@@ -262,7 +262,7 @@ describe("PATCH /v1/webhooks/{id}", () => {
     expect((await ask("GET", path)).body).toStrictEqual(listForm(id))
   })
 
-  it("PATCH is_active does not touch is_paused", async () => {
+  it("leaves a pause as it is when is_active changes", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     await pause(tenant, id)
