@@ -55,6 +55,17 @@ const respond = ({ bytes, tag }: Compressed, request: HttpServerRequest.HttpServ
   })
 }
 
+/**
+ * The renderer's own: no fonts from its maker's server, no button that opens the description in its maker's client, no
+ * bar that offers to register it there. The link that says who made it cannot be switched off, so it is not shown.
+ */
+const renderer = {
+  withDefaultFonts: false,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  customCss: `a[href*="scalar.com"], a[href*="github.com/scalar"] { display: none !important }`
+}
+
 /** Serves the page at the path. The page is made when it is first asked for. */
 const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
@@ -71,8 +82,8 @@ const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
             made = handler
           })
       }
-      // The library's own fonts would be loaded from its maker's server.
-      const maker = HttpApiScalar.layer(api, { path, scalar: { withDefaultFonts: false } })
+      // Its type lacks some of the settings that its script reads.
+      const maker = HttpApiScalar.layer(api, { path, scalar: renderer as HttpApiScalar.ScalarConfig })
       yield* Layer.build(
         maker.pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, taking as unknown as typeof router)))
       )

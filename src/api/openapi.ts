@@ -89,6 +89,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
     }
   }
   const codes = Object.entries(errorStatus).map(([code, status]) => `| \`${code}\` | ${status} |`)
-  document.info.description = `${document.info.description ?? ""}\n\n| Error code | Status |\n|---|---|\n${codes.join("\n")}`
+  // Behind what one can do, which the documentation begins with.
+  document.info.description = `${document.info.description ?? ""}\n\n## Errors\n\nErrors have the shape of their product; their codes are one enumeration.\n\n| Error code | Status |\n|---|---|\n${codes.join("\n")}`
   return document as unknown as Record<string, unknown>
 }

