@@ -15,6 +15,29 @@ import { EventDeliveriesApi } from "../webhooks/http/eventDeliveriesApi.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
+/** What the documentation begins with. */
+const introduction = `Look up carriers, area codes and exchanges of the United States and Canada, look up and search telephone
+numbers, read every event that happened, and have events delivered to a server of yours, signed and retried.
+
+## First call
+
+Who serves area code 212? \`KEY\` is the API key that the first start of the platform prints, or one of \`sluice keys create\`:
+
+\`\`\`sh
+curl -H "Authorization: Bearer $KEY" 'http://127.0.0.1:8080/v1/npa/212?limit=3'
+\`\`\`
+
+| What you want | What to ask |
+|---|---|
+| Who serves an exchange | \`GET /v1/npa/212/nxx/555\` |
+| Who a carrier is | \`GET /v1/carrier/9104\` |
+| What is known of a number | \`GET /v1/telco/lookup/+1-212-556-0123\`, which is recorded as an event |
+| What happened | \`GET /v1/events\`, or \`GET /v1/events/stream\` to follow it |
+| To be told | \`POST /v1/webhooks\` with \`{"url": "https://example.com/hook", "enabled_events": ["telco.*"]}\` |
+| How the platform is | \`GET /v1/health\`, without a key |
+
+Every answer carries \`X-Request-Id\`.`
+
 export class SluiceApi extends baseApi
   .add(DirectoryApi)
   .add(EventsApi)
@@ -27,8 +50,7 @@ export class SluiceApi extends baseApi
       OpenApi.annotations({
         title: "Sluice",
         version,
-        description:
-          "The Sluice platform. Every answer carries `X-Request-Id`. Errors have the shape of their product; their codes are one enumeration.",
+        description: introduction,
         license: { name: "MIT" },
         transform: (spec) => ({ ...describeSecurity(spec), webhooks: webhooksDocument() })
       })

@@ -1,6 +1,6 @@
 /**
- * The documentation's page: one document with everything in it, megabytes of script included, so it is compressed once
- * and kept by the clients that have it. Needs `HttpRouter`.
+ * The documentation's page: one document with everything in it, megabytes of script included, so the server compresses
+ * it once and lets clients keep it. Needs `HttpRouter`.
  */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
@@ -11,10 +11,10 @@ import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
 import { hasAlready, makeTag, type Tag } from "../http/caching.ts"
 import type { Page } from "../http/server.ts"
 
-/** For so long a client does not ask again: a new version is seen soon. */
+/** How long clients keep the page without asking again, so short that a new version shows soon. */
 const cacheSeconds = 300
 
-/** Good enough, and a fraction of a second for the whole page. */
+/** Compresses well enough, in a fraction of a second for the whole page. */
 const brotliQuality = 5
 
 type Encoding = "br" | "gzip" | "identity"
@@ -33,7 +33,7 @@ const compress = Effect.fnUntraced(function* (whole: Uint8Array) {
   return { tag, bytes: { br, gzip: zipped, identity: whole } } satisfies Compressed
 })
 
-/** The first that the client takes; what it forbids (`q=0`) counts as not named. */
+/** The first encoding that the client accepts. One that it forbids (`q=0`) counts as not named. */
 const encodingFor = (acceptEncoding: string | undefined): Encoding => {
   const accepted = (acceptEncoding ?? "")
     .split(",")
@@ -55,7 +55,18 @@ const respond = ({ bytes, tag }: Compressed, request: HttpServerRequest.HttpServ
   })
 }
 
-/** Serves the page at the path; made when it is asked for first. */
+/**
+ * The renderer's own: no fonts from its maker's server, no button that opens the description in its maker's client, no
+ * bar that offers to register it there. The link that says who made it cannot be switched off, so it is not shown.
+ */
+const renderer = {
+  withDefaultFonts: false,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  customCss: `a[href*="scalar.com"], a[href*="github.com/scalar"] { display: none !important }`
+}
+
+/** Serves the page at the path. The page is made when it is first asked for. */
 const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   path: `/${string}`
@@ -63,7 +74,7 @@ const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       let made: Effect.Effect<HttpServerResponse.HttpServerResponse> | undefined
-      // The maker of the page adds a route for it; what it adds is taken here.
+      // The library that makes the page adds a route for it, which is captured here.
       const taking = {
         ...router,
         add: (_method: unknown, _path: unknown, handler: typeof made) =>
@@ -71,8 +82,8 @@ const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
             made = handler
           })
       }
-      // Its own fonts would come from its maker's server.
-      const maker = HttpApiScalar.layer(api, { path, scalar: { withDefaultFonts: false } })
+      // Its type lacks some of the settings that its script reads.
+      const maker = HttpApiScalar.layer(api, { path, scalar: renderer as HttpApiScalar.ScalarConfig })
       yield* Layer.build(
         maker.pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, taking as unknown as typeof router)))
       )

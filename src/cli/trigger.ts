@@ -7,7 +7,7 @@ import { withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 
-/** Nobody said whose event it is, and it is not plain. */
+/** The command names no organization, and there is not exactly one to choose. */
 export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organizations: number }> {
   override get message(): string {
     return this.organizations === 0
@@ -16,7 +16,7 @@ export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organi
   }
 }
 
-/** The type of a test goes to the endpoint that it names, and an example names none. */
+/** A test event goes only to the endpoint that it names, and the example names none. */
 const reachesNoEndpoint =
   "It is in the event log and its streams, and goes to no webhook endpoint: POST /v1/webhooks/{id}/test sends one to the endpoint that is to be tested, and so does --endpoint."
 

@@ -1,8 +1,8 @@
 /**
  * Logs to stderr, readable on a terminal and as JSON elsewhere; traces, metrics and logs also to an OTLP collector when
- * one is configured. What is secret is `Redacted` before it can be logged, and the edge logs paths, never queries.
+ * one is configured. Secrets are `Redacted` before they could be logged, and the edge logs paths, never queries.
  */
-import { Layer, Logger, type LogLevel, Redacted, References } from "effect"
+import { Layer, Logger, LogLevel, Redacted, References } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { version } from "../common/version.ts"
@@ -26,16 +26,26 @@ const parseHeaders = (text: string): Record<string, string> =>
     })
   )
 
-/** Loggers, least level and exporters of the configuration. */
-export const layerObservability = (config: Config): Layer.Layer<never> => {
+/** What is merely noted is left out while it is so. */
+const quietWhile = (isQuiet: () => boolean, logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
+  Logger.make((options) => {
+    if (!isQuiet() || !LogLevel.isLessThan(options.logLevel, "Warn")) logger.log(options)
+  })
+
+/**
+ * Loggers, least level and exporters of the configuration. A start tells its own progress: on a terminal, where nobody
+ * has asked for another form or level, what is merely noted joins when it is over.
+ */
+export const layerObservability = (config: Config, isStarting: () => boolean = () => false): Layer.Layer<never> => {
   const pretty = (config.logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "pretty"
+  const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
   const logs = Layer.mergeAll(
-    // The JSON logger knows nothing of `LogToStderr`.
-    Logger.layer([pretty ? Logger.consolePretty() : Logger.withConsoleError(Logger.formatJson)]),
+    // The JSON logger does not know `LogToStderr`.
+    Logger.layer([pretty ? quietWhile(isQuiet, Logger.consolePretty()) : Logger.withConsoleError(Logger.formatJson)]),
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )
-  // spans that nobody collects would only cost
+  // without a collector, spans would only cost time
   if (config.otlpEndpoint === undefined) return Layer.merge(logs, Layer.succeed(References.TracerEnabled, false))
   return Otlp.layerJson({
     baseUrl: config.otlpEndpoint,

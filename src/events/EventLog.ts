@@ -1,11 +1,11 @@
 /**
- * The event log (platform-api.md, "Delivery"; decisions, "Events and webhooks"): every event of an organization for 30 days, as it was delivered,
- * byte for byte. It is a projection, so eventually consistent, normally under a second. Needs `SqlClient`, `Cursors` and `EventWakeups`; appending
- * needs `DayPartitions` too.
+ * The event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte for
+ * byte. It is a projection and follows the decisions, as a rule within a second. Needs `SqlClient`, `PageCursors` and
+ * `EventWakeups`; appending needs `DayPartitions` too.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"
@@ -17,16 +17,19 @@ import { eventsTable } from "./table.ts"
 /** Events that a follower reads at once. */
 const followPage = 100
 
-/** Events that one page of a filtered list looks through; so that a rare type in a busy organization cannot keep the database busy. */
+/**
+ * How many events one page of a filtered list looks through, so that a rare type in a busy organization cannot keep the
+ * database busy.
+ */
 export const maximumScanned = 10_000
 
-/** After a failure of the database a follower waits this long. */
+/** How long a follower waits after a failure of the database. */
 const followRetryMillis = 1_000
 
 /** An event with its place in the log. */
 export interface LoggedEvent {
   readonly organizationId: string
-  /** Of its frame. */
+  /** The sequence of its frame. */
   readonly sequence: number
   /** Its record's place in the frame. */
   readonly index: number
@@ -53,7 +56,7 @@ export type Followed =
       /** The event, as in `LoggedEvent`. */
       readonly body: string
     }
-  /** Nothing has happened for a while; shows a reader that somebody is there. */
+  /** Nothing has happened for a while; it shows the reader that the stream lives. */
   | { readonly _tag: "Idle" }
 
 /** Who reads: a live key sees every event, a test key those that are not live. */
@@ -63,7 +66,7 @@ export interface EventReader {
 }
 
 export interface ListOptions extends EventReader {
-  /** Types that are wanted; all without one. */
+  /** The wanted types; all when left out. */
   readonly pattern?: EventPattern | undefined
   /** Inclusive, milliseconds since the Unix epoch. */
   readonly since?: number | undefined
@@ -85,8 +88,9 @@ export class EventLog extends Context.Service<
   EventLog,
   {
     /**
-     * Newest first; the events' texts. A page with a pattern may be shorter than its limit, even empty, and still have more behind it: it
-     * looks through `maximumScanned` events, as one for a test key does. A cursor that was not made for this list, or whose place is no longer kept, is refused.
+     * Lists the events' texts, newest first (docs/platform.md, 5.4). A page with a pattern, or for a test key, may be
+     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScanned` events. A
+     * cursor that was not made for this list, or whose place is no longer kept, is refused.
      */
     readonly list: (options: ListOptions) => Effect.Effect<
       {
@@ -95,31 +99,32 @@ export class EventLog extends Context.Service<
       },
       InvalidCursor | SqlError.SqlError
     >
-    /** The event's text; undefined where the reader has none of this id. */
+    /** The event's text; undefined when the reader has no event with this id. */
     readonly get: (reader: EventReader, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
-    /** The place of an event; undefined where the reader has none of this id. */
+    /** The place of an event; undefined when the reader has no event with this id. */
     readonly positionOf: (
       reader: EventReader,
       eventId: string
     ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
-    /** The place behind which all events to come are. */
+    /** The log's end: later events stand behind this place. */
     readonly end: (organizationId: string) => Effect.Effect<EventPosition, SqlError.SqlError>
     /**
-     * The organization's events behind a place, in order, and those to come as they come. Reads on only as its reader takes what was
-     * read. While the database is away nothing comes; it never fails.
+     * Streams the organization's events behind a place, in order, then new ones as they come. It reads on only when the
+     * reader has taken what was read. While the database is away it emits nothing; it never fails.
      */
     readonly follow: (options: FollowOptions) => Stream.Stream<Followed>
   }
 >()("sluice/events/EventLog") {
-  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | Cursors | EventWakeups> = Layer.effect(
+  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | PageCursors | EventWakeups> = Layer.effect(
     EventLog,
     Effect.suspend(() => make)
   )
 }
 
 /**
- * Appends events with one statement, inside the caller's transaction: exactly once, because that moves a cursor. The statement goes with the
- * transaction's next one. Readers who wait are woken after the commit.
+ * Appends events with one statement, inside the caller's transaction. They are appended exactly once, because that
+ * transaction moves a cursor. The statement is sent with the transaction's next one. Waiting readers are woken after
+ * the commit.
  */
 export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<LoggedEvent>) {
   if (events.length === 0) return
@@ -130,7 +135,7 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
     eventsTable,
     events.map(({ event }) => event.createdAt)
   )
-  // A log restored from an older copy than this database may bring an event a second time.
+  // A log that was restored from an older copy than this database may bring an event a second time.
   const insert = sql`
     insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body, for_both_modes)
     select * from ${unnest(
@@ -165,7 +170,7 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
   yield* sql.afterCommit(Effect.sync(() => wakeups.announce(organizations)))
 })
 
-/** Ids of another form are nobody's, and may hold what PostgreSQL cannot. */
+/** Ids of another form belong to no event, and may hold characters that PostgreSQL cannot store. */
 const isEventId = Schema.is(EventId)
 
 interface Row extends EventPosition {
@@ -176,18 +181,18 @@ interface Row extends EventPosition {
   readonly body: string
 }
 
-/** Whether an event is for who reads. */
+/** Whether the reader may see an event. */
 const sees = ({ mode }: EventReader, { livemode }: { readonly livemode: boolean }): boolean =>
   mode === "live" || !livemode
 
-/** Name of the list in its cursors; another organization's are none of it. */
+/** The list's name in its cursors, so that another organization's cursors do not fit. */
 const listOf = (organizationId: string): string => `events of ${organizationId}`
 
 const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}.${index}`
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const wakeups = yield* EventWakeups
 
   const columns = sql.literal(
@@ -228,7 +233,7 @@ const make = Effect.gen(function* () {
     if (position !== undefined) {
       const [sequence, index] = position.id.split(".").map(Number)
       conditions.push(
-        // The first one alone tells PostgreSQL which days it need not read.
+        // The first condition alone tells PostgreSQL which days it need not read.
         sql`created_at <= ${position.atMillis}`,
         sql`(created_at, sequence, idx) < (${position.atMillis}, ${sequence}, ${index}::int4)`
       )
@@ -301,7 +306,7 @@ const make = Effect.gen(function* () {
           const wanted = rows
             .filter((row) => sees(options, row) && matchesAny(patterns, row))
             .map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body }))
-          // A long way without a wanted one must not look like silence.
+          // A long stretch without a wanted event must not look like silence.
           return [wanted.length === 0 ? idle : wanted, Option.some<EventPosition>(last)] as const
         })
         return Stream.paginate(after, step)

@@ -1,6 +1,7 @@
 /**
- * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. A decision like any other, so that it takes
- * the way of every event to the log and the endpoints. Needs `Engine`.
+ * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. It is a
+ * decision like any other, so the event reaches the log and the endpoints like every event (docs/platform.md, 5.6).
+ * Needs `Engine`.
  */
 import { Context, Data, Effect, Layer, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -34,7 +35,7 @@ export const TestEventsActor = Actor.make({
     Actor.decided({ events: [publicEvent(type, exampleOf(type, self.key) as never, false)], reply: null })
 })
 
-/** The event could not be stored now; safe to repeat, which may emit it twice. */
+/** The event could not be stored now. Repeating is allowed, but may emit the event twice. */
 export class TestEventNotStored extends Data.TaggedError("TestEventNotStored")<{ readonly message: string }> {}
 
 export class TestEvents extends Context.Service<
@@ -59,7 +60,7 @@ export class TestEvents extends Context.Service<
               Effect.catch(
                 engine.ask(TestEventsActor, { organization, key: endpointId }, { type }),
                 (error: AskError) =>
-                  // Any other one is a fault of this program: examples are small and of their type.
+                  // Any other error is a fault of this program: examples are small and fit their type.
                   isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
                     ? Effect.fail(new TestEventNotStored({ message: error.message }))
                     : Effect.die(error)

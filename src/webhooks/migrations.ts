@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { deliveriesTable } from "./delivery/model.ts"
 import { endpointsTable } from "./endpoint/model.ts"
 
-/** Secrets are sealed; `key_id` names the key. What an idempotent request answered is sealed too, since it may show a secret. */
+/** Secrets are sealed; `key_id` names the key. Answers of idempotent requests are sealed too, since they may show a secret. */
 export const createWebhookTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -16,7 +16,7 @@ export const createWebhookTables = Effect.gen(function* () {
       ciphertext text not null,
       created_at int8 not null
     )`
-  // `after_*` is the place in the event log of the last event that was dealt with.
+  // `after_*` is the place in the event log of the last event that was processed.
   yield* sql`
     create table webhook_replays (
       id text collate "C" primary key,

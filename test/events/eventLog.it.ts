@@ -8,7 +8,7 @@ import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
 import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
 import { addReachOfEvents, createEventTables } from "../../src/events/migrations.ts"
 import { matches } from "../../src/events/patterns.ts"
-import { Cursors, makeCursors } from "../../src/http/PageCursors.ts"
+import { makePageCursors, PageCursors } from "../../src/http/PageCursors.ts"
 import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
 import { freshDatabase } from "../support/database.ts"
@@ -41,7 +41,7 @@ const patternOf = (text: string) => Result.getOrThrow(parsePattern(text))
 const services = Layer.mergeAll(EventLog.layer, DayPartitions.layer).pipe(
   Layer.provideMerge(EventWakeups.layer),
   Layer.provideMerge(Notifications.layer()),
-  Layer.provide(Layer.succeed(Cursors, makeCursors("secret")))
+  Layer.provide(Layer.succeed(PageCursors, makePageCursors("secret")))
 )
 
 layer(
@@ -181,7 +181,7 @@ layer(
       const [one, other] = [organization(), organization()]
       yield* append([1, 2, 3].map((index) => logged(one, now, "platform.test", index)))
       const { nextCursor } = (yield* log.list({ ...live(one), limit: 1 })).pagination
-      const stale = makeCursors("secret").encode(`events of ${one}`, {
+      const stale = makePageCursors("secret").encode(`events of ${one}`, {
         atMillis: now - eventRetentionMillis - 1_000,
         id: "1.0"
       })

@@ -151,7 +151,7 @@ const accessMarkOf = (access: object) => {
   return mark.access
 }
 
-/** Marks an access anew, with what the fault makes of it; the ordinary way is left as it is. */
+/** Marks an access anew, with what the fault makes of it; the general path is left as it is. */
 const planted = <Access extends object>(
   access: Access,
   { counts = 1, forgetsServices = false }: Fault,

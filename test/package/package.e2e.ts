@@ -70,11 +70,13 @@ describe("the packed package", () => {
     return stdout.trim()
   }
 
-  it("holds the build, nats.conf, the data with its notice and nothing of the workshop", () => {
+  it("holds the build, the documents that it cites, nats.conf, the data with its notice and nothing of the workshop", () => {
     for (const file of [
+      "bin/sluice.js",
       "dist/main.js",
       "dist/index.d.ts",
       "dist/directory/data/NOTICE",
+      "docs/platform.md",
       "nats.conf",
       "LICENSE",
       "README.md"
@@ -151,7 +153,13 @@ describe("the packed package", () => {
   })
 
   it("has a command that runs", async () => {
-    const { stdout } = await run(node, [join(project, "node_modules/sluice/dist/main.js"), "--version"])
-    expect(stdout).toContain("0.1.0")
+    const { stdout } = await run(node, [join(project, "node_modules/.bin/sluice"), "--version"])
+    expect(stdout).toBe("sluice 0.1.0\n")
+  })
+
+  it("fetches no server while it is installed", async () => {
+    expect(await readdir(join(project, "node_modules/sluice/node_modules/.sluice")).catch(() => "nothing")).toBe(
+      "nothing"
+    )
   })
 })

@@ -1,13 +1,13 @@
 /**
- * Deliveries for whoever asks by HTTP (decisions, "Events and webhooks"): what was sent to an endpoint, what it missed while it was Paused or
- * Disabled, and a delivery sent once more. The rows are the reactor's and the dispatcher's. Needs `SqlClient`,
- * `Engine` and `Cursors`.
+ * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
+ * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
+ * `SqlClient`, `Engine` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import { EventId, eventRetentionMillis, eventsTable } from "../../events/index.ts"
-import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
@@ -20,15 +20,15 @@ import {
   deliveriesTable,
   deliveryIdOf,
   encodePayload,
+  jobLanes,
   jobsTable,
-  lanes,
   replaysTable,
   skippedTable
 } from "./model.ts"
 
 /**
- * Deliveries that one page of a filtered list looks through; so that a rare status of a busy endpoint cannot keep the database busy. An index by
- * status would be written anew with every outcome.
+ * How many deliveries one page of a filtered list looks through, so that a rare status of a busy endpoint cannot keep
+ * the database busy. An index by status would have to be written with every outcome.
  */
 export const maximumScannedDeliveries = 10_000
 
@@ -46,7 +46,7 @@ export interface Delivery {
   /** The replay that made it; null where it was the event. */
   readonly replayId: string | null
   readonly status: DeliveryStatus
-  /** How many were made; `attempts` shows the newest of them. */
+  /** How many attempts were made; `attempts` shows the newest of them. */
   readonly attemptCount: number
   readonly attempts: ReadonlyArray<DeliveryAttempt>
   readonly createdAt: number
@@ -56,7 +56,7 @@ export interface Delivery {
   readonly settledAt: number | null
 }
 
-/** An event that an endpoint subscribes to and did not get. */
+/** An event that an endpoint subscribes to and missed. */
 export interface SkippedEvent {
   readonly eventId: string
   readonly eventType: string
@@ -77,7 +77,7 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly message: string
 }> {}
 
-/** Of which endpoint. */
+/** The endpoint that is meant. */
 export interface EndpointPlace {
   readonly organizationId: string
   readonly endpointId: string
@@ -99,9 +99,9 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be
-     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScannedDeliveries`. A cursor is good
-     * with any status.
+     * Lists deliveries, newest first. A cursor that was not made for this list, or whose place is no longer kept, is
+     * refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks
+     * through `maximumScannedDeliveries`. A cursor is good with any status.
      */
     readonly list: (
       place: EndpointPlace,
@@ -118,7 +118,7 @@ export class Deliveries extends Context.Service<
       place: EndpointPlace,
       deliveryId: string
     ) => Effect.Effect<Delivery, DeliveryNotFound | SqlError.SqlError>
-    /** Newest first. */
+    /** Lists skipped events, newest first. */
     readonly skipped: (
       place: EndpointPlace,
       page: PageRequest
@@ -137,7 +137,7 @@ export class Deliveries extends Context.Service<
     >
   }
 >()("sluice/webhooks/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | PageCursors> = Layer.effect(
     Deliveries,
     Effect.suspend(() => make)
   )
@@ -155,7 +155,7 @@ const isEventId = Schema.is(EventId)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const jobs = yield* WorkQueue.make(jobsTable)
   const { wake } = yield* DispatcherWakeup
 
@@ -167,7 +167,7 @@ const make = Effect.gen(function* () {
   const of = ({ endpointId, organizationId }: EndpointPlace) =>
     sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
-  /** Where a page begins; what a cursor older than the rows points at is gone. */
+  /** The position where a page begins. Refuses a cursor that is older than the kept rows. */
   const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
     const now = yield* Clock.currentTimeMillis
@@ -293,7 +293,7 @@ const make = Effect.gen(function* () {
         id: deliveryId,
         partition: engine.partitionOf(place.organizationId),
         group: place.endpointId,
-        lane: lanes.asked,
+        lane: jobLanes.asked,
         dueAt: now,
         expiresAt: delivery.eventCreatedAt + eventRetentionMillis,
         payload: encodePayload({

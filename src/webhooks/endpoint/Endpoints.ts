@@ -1,7 +1,7 @@
 /**
- * Webhook endpoints for whoever asks by HTTP (platform-api.md, "Webhooks"; decisions, "Events and webhooks"). Each read and change is a
- * question to the endpoint's actor, so that everyone reads what he wrote; only when and how the last delivery went comes from its row in
- * PostgreSQL, soon after. Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
+ * Webhook endpoints for the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so that
+ * callers read their own writes; only time and status of the last delivery come from its row in PostgreSQL, soon after.
+ * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -11,7 +11,8 @@ import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import type { SecretsUnavailable } from "../secret/errors.ts"
+import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
   type Endpoint,
@@ -58,10 +59,10 @@ export interface EndpointChanges {
   readonly isActive?: boolean | undefined
 }
 
-/** A replay as it was decided. */
+/** The decided replay. */
 export type DecidedReplay = NonNullable<EndpointReply["replay"]>
 
-/** Fields that no endpoint may have; nothing was done. */
+/** Invalid fields of an endpoint. Nothing was done. */
 export type EndpointFault = UrlRefused | InvalidPattern
 
 export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
@@ -69,20 +70,22 @@ export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | 
 export class Endpoints extends Context.Service<
   Endpoints,
   {
-    /** Whether an endpoint can be made of this, before anything is stored. */
+    /** Checks a new endpoint before anything is stored. */
     readonly check: (endpoint: NewEndpoint) => Effect.Effect<void, EndpointFault>
-    /** Makes an endpoint under random ids chosen by the caller; the same ids again are the same one. */
+    /**
+     * Makes an endpoint under random ids chosen by the caller. Repeating it with the same ids gives the same endpoint.
+     */
     readonly create: (
       owner: Owner,
       ids: { readonly endpointId: string; readonly secretId: string },
       endpoint: NewEndpoint
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
-    /** Oldest first. */
+    /** Lists endpoints, oldest first. */
     readonly list: (owner: Owner) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
     readonly get: (owner: Owner, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
     /** The endpoint without what PostgreSQL knows of it. */
     readonly find: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
-    /** The same of one that is not disabled. */
+    /** Like `find`, but fails with `EndpointDisabled` for a disabled endpoint. */
     readonly findActive: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
     readonly update: (
       owner: Owner,
@@ -90,9 +93,15 @@ export class Endpoints extends Context.Service<
       changes: EndpointChanges
     ) => Effect.Effect<EndpointView, EndpointError>
     readonly remove: (owner: Owner, endpointId: string) => Effect.Effect<void, EndpointError>
-    /** Emits a test event for this endpoint and answers its id; the same random id again is the same event. */
+    /**
+     * Emits a test event for this endpoint and answers its id. Repeating it with the same random id gives the same
+     * event.
+     */
     readonly test: (owner: Owner, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
-    /** Resumes deliveries; with a `replayId`, also what was missed since the pause. `replay` is absent where it was not paused. */
+    /**
+     * Resumes deliveries; with a `replayId` also sends what was missed since the pause. `replay` is absent when the
+     * endpoint was not paused.
+     */
     readonly unpause: (
       owner: Owner,
       endpointId: string,
@@ -108,7 +117,7 @@ export class Endpoints extends Context.Service<
         readonly types: ReadonlyArray<string> | null
       }
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly replay: DecidedReplay }, EndpointError>
-    /** Gives a new secret; the one before signs too for `overlapSeconds`. */
+    /** Gives a new secret. The previous one signs too for `overlapSeconds`. */
     readonly rotateSecret: (
       owner: Owner,
       endpointId: string,
@@ -133,7 +142,7 @@ interface DeliveryRow {
   readonly lastDeliveryStatus: number | null
 }
 
-/** Only what is given, because the rule tells what is absent from what is undefined. */
+/** Keeps only the given changes, because the rule distinguishes absent from undefined. */
 const given = (changes: EndpointChanges) =>
   Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof EndpointChanges]?: Exclude<EndpointChanges[K], undefined>
@@ -148,7 +157,7 @@ const make = (targets: TargetPolicy) =>
     const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
       engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
 
-    /** The endpoint after a command that leaves one. */
+    /** Asks a command and answers the endpoint after it; fails when there is none. */
     const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
       Effect.flatMap(ask(owner, key, command), (reply) =>
         reply.endpoint === null
@@ -179,7 +188,10 @@ const make = (targets: TargetPolicy) =>
 
     const viewOf = (id: string, endpoint: Endpoint) => Effect.map(withDeliveries([{ id, endpoint }]), ([view]) => view!)
 
-    /** Stores a secret, decides with it, and takes it back where it was refused for good. */
+    /**
+     * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
+     * good.
+     */
     const withSecret = Effect.fnUntraced(function* (
       owner: Owner,
       endpointId: string,

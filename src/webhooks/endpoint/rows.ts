@@ -1,6 +1,6 @@
 /**
- * Rows of endpoints as the SQL reactor folds them: what events are matched against, and what the dispatcher knows of an endpoint. Their state
- * is decoded once for each change. Needs `SqlClient`.
+ * Rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher reads them. Each
+ * state is decoded once per change. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

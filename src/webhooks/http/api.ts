@@ -1,7 +1,7 @@
 /**
- * The webhook endpoints' part of the API as an HttpApi group (platform-api.md, "Webhooks"; decisions, "Events and webhooks"): paths, bodies
- * and errors. An endpoint's own fields are written as in the document, with underscores; everything else like the rest of the platform.
- * Definitions only; `handlers.ts` implements them and the typed client shares them.
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, bodies and errors. An
+ * endpoint's own fields have underscores; everything else is written like the rest of the platform. Definitions only;
+ * `handlers.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -15,7 +15,7 @@ import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "..
 import { replayStatuses } from "../replay/status.ts"
 import { verifyText } from "./verifyText.ts"
 
-/** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
+/** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
 export const urlRequired = "url is required"
 export const urlNotHttps = "Webhook URL must use HTTPS"
 
@@ -25,7 +25,7 @@ export class WebhookUrlInvalid extends Schema.Error<WebhookUrlInvalid>("sluice/W
   { httpApiStatus: 400, description: "The URL is missing, or not HTTPS" }
 ) {}
 
-/** Answers a request without a URL with the document's sentence. */
+/** Answers a request without a URL with `urlRequired`. */
 export class WebhookUrlRequired extends HttpApiMiddleware.Service<WebhookUrlRequired>()(
   "sluice/webhooks/WebhookUrlRequired",
   { error: [WebhookUrlInvalid] }
@@ -156,7 +156,7 @@ const SkippedEvent = Schema.Struct({
   reason: Schema.Literals(["paused", "disabled"])
 }).annotate({ identifier: "SkippedWebhookEvent" })
 
-/** Ids are letters, digits and underscores; anything else is nobody's. */
+/** Ids are letters, digits and underscores; anything else cannot be one. */
 const id = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
 )
@@ -170,7 +170,10 @@ const cursorPage = {
 const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
 const replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
 
-/** An answer that a repeat with the same `Idempotency-Key` gets too, with `Idempotency-Replayed: true`. */
+/**
+ * The answer of a request that takes an `Idempotency-Key` (docs/platform.md, 3.2): a repeat gets it too, with
+ * `Idempotency-Replayed: true`.
+ */
 const once = <S extends Schema.Top>(schema: S, status: number) =>
   HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), replayed)
 

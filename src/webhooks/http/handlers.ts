@@ -1,6 +1,6 @@
 /**
- * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`, `Deliveries`,
- * `IdempotentRequests` and `Cursors`; the access middleware says whose endpoints they are.
+ * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
+ * `Deliveries`, `IdempotentRequests` and `Cursors`; the access middleware gives the organization.
  */
 import { Effect, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
@@ -29,7 +29,7 @@ import { isRejection, refused } from "./errors.ts"
 
 const shownOnce = "Store the signing secret now: it is shown this once."
 
-/** The list form (platform-api.md, "Webhook endpoint"). */
+/** The list form (docs/platform.md, 6.1). */
 const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): WebhookEndpoint => ({
   id,
   url: endpoint.url,
@@ -43,7 +43,7 @@ const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: Endp
   created_at: endpoint.createdAt
 })
 
-/** What is said of patterns that nothing will be delivered for. */
+/** The warning for patterns that match no type of the catalogue. */
 const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
   const unmatched = unmatchedPatterns(enabledEvents)
   return unmatched.length === 0
@@ -79,11 +79,11 @@ export const layerWebhooks = HttpApiBuilder.group(
     const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
       Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
 
-    /** Does what a POST asks for once, whatever the outcome of earlier attempts with the same key was. */
+    /** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
     const once = <Chosen, Answer, E, R>(
       owner: Owner,
       headers: IdempotencyHeaders,
-      /** What is asked, to tell a repeat from another request. */
+      /** What the request asks for, to tell a repeat from another request. */
       asked: object,
       choose: () => Chosen,
       act: Once<Chosen, Answer, E, R>["act"]
@@ -305,13 +305,13 @@ export const layerWebhooks = HttpApiBuilder.group(
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Whether a body that did not decode is one without a URL. */
+/** Whether a body failed to decode because it has no URL. */
 const lacksUrl = (error: unknown): boolean =>
   HttpApiError.HttpApiSchemaError.is(error) &&
   error.kind === "Payload" &&
   formatIssue(error.cause.issue).issues[0]?.message === urlRequired
 
-/** The document's sentence for a missing URL, which no field's fault looks like otherwise. */
+/** Answers `urlRequired` for a missing URL (docs/platform.md, 6.3); other missing fields have the general message. */
 export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
   middleware(
     WebhookUrlRequired.of((httpEffect) =>

@@ -58,9 +58,9 @@ const make = Effect.gen(function* () {
     Effect.map(sql`select 1 from ${sql(replaysTable)} where id = ${replayId}`, (rows) => rows.length > 0)
 
   const countNow = Effect.fnUntraced(function* (replayId: string, range: ReplayRange) {
-    // The planner may know nothing yet of the latest days, and one by one the rows of both tables would take minutes.
+    // The planner may have no statistics of the latest days, and joining both tables row by row would take minutes.
     yield* sql`set local enable_nestloop = off`
-    // One statement, because the replay may be under way: what was sent, and what is still before it.
+    // One statement counts both what was sent and what is still to be sent, because the replay may be under way.
     const [row] = yield* sql<{ readonly count: number }>`
       select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
           select count(*) ${sentEventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
   }, sql.withTransaction)
 
   const count: Replays["Service"]["count"] = Effect.fn("Replays.count")(function* (replayId, range) {
-    // The replay's place in the log is behind its events: once it is taken down, so are they.
+    // The replay stands behind its events in the log, so once the reactor has recorded it, it has recorded them too.
     yield* isTakenDown(replayId).pipe(
       Effect.repeat({
         until: (isThere) => isThere,

@@ -1,6 +1,6 @@
 /**
- * The part of the SQL reactor that takes requested replays down. What a replay sends is decided at its place in the log, behind all events of
- * its interval (decisions, "Events and webhooks": `POST …/replay`). Needs `SqlClient` and `ReplaySignal`.
+ * The part of the SQL reactor that records requested replays (docs/platform.md, 6.7). A replay's place in the log is
+ * behind all events of its interval, and decides what it sends. Needs `SqlClient` and `ReplaySignal`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -69,8 +69,8 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
 })
 
 /**
- * The part of the SQL reactor that takes replays down. It stands before the one that cancels the deliveries of a deleted endpoint: the batch
- * of a replay that is under way ends before this goes on, and its deliveries are cancelled with the others.
+ * The part of the SQL reactor that records replays. It stands before the part that cancels the deliveries of a deleted
+ * endpoint: it waits for a running batch of a replay, so that the batch's deliveries are cancelled with the others.
  */
 export const replayProjection = {
   wants: isOurs,

@@ -1,4 +1,4 @@
-/** Which events of the log a replay means, as fragments of SQL over the event log's table and the deliveries'. */
+/** Fragments of SQL that select the events of a replay, from the tables of the event log and of the deliveries. */
 import { Result } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { type EventPattern, eventsTable, parsePatterns } from "../../events/index.ts"
@@ -29,14 +29,17 @@ const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): State
     or exists (select 1 from unnest(${prefixes}::text[]) as prefix where starts_with(e.type, prefix)))`
 }
 
-/** The events `e` of a replay that match, but for tests, which are for the endpoint that was tested alone. */
+/** The matching events `e` of a replay, without test events, which are only for the tested endpoint. */
 export const eventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   from ${sql(eventsTable)} e
   where e.organization_id = ${range.organizationId} and e.created_at >= ${range.since} and e.created_at < ${range.until}
     and e.type <> 'platform.test' and (e.livemode = ${range.livemode} or e.for_both_modes)
     and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}`
 
-/** Those of them that it sends: without a delivery to this endpoint that is still pending. Reads all of the endpoint's pending ones. */
+/**
+ * The events that a replay sends: those without a pending delivery to this endpoint. Reads all of the endpoint's
+ * pending deliveries.
+ */
 export const sentEventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   ${eventsOf(sql, range)}
     and not exists (

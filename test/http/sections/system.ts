@@ -62,6 +62,57 @@ export const systemSection = (platform: () => TestPlatform): void => {
       // Its script loads fonts from its maker's server unless it is told not to.
       expect(page).toContain('"withDefaultFonts":false')
     })
+
+    it("the documentation begins with what one can do and a first call, and ends its introduction with the errors", async () => {
+      const { info } = (await open("/openapi.json")).body as { readonly info: { readonly description: string } }
+      const [what, call, errors] = ["Look up carriers", "curl ", "| Error code |"].map((part) =>
+        info.description.indexOf(part)
+      )
+      expect(what).toBe(0)
+      expect(call).toBeGreaterThan(0)
+      expect(errors).toBeGreaterThan(call!)
+    })
+
+    it("no link of the documentation leads to the services of its renderer's maker", async () => {
+      const page = (await open("/docs")).body as string
+      expect(page).toContain('"hideClientButton":true')
+      expect(page).toContain('"showDeveloperTools":"never"')
+      // What the script links to by itself is one of the two addresses that the page's own style takes away.
+      const hidden = /"customCss":"a\[href\*=\\"([\w.]+)\\"\], a\[href\*=\\"([\w./]+)\\"\] \{ display: none/
+        .exec(page)
+        ?.slice(1)
+      expect(hidden).toEqual(["scalar.com", "github.com/scalar"])
+      const links = [...page.matchAll(/href:\\?"(https?:\/\/[^"\\]*scalar[^"\\]*)/g)].map(([, address]) => address!)
+      expect(links.length).toBeGreaterThan(0)
+      for (const link of links)
+        expect(hidden!.some((part) => link.includes(part)) || link.includes("discord.gg"), link).toBe(true)
+    })
+  })
+
+  describe("/", () => {
+    it("welcomes a browser with the documentation, the health and a first call to copy", async () => {
+      const response = await fetch(`${platform().url}/`, {
+        headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" }
+      })
+      expect(response.headers.get("content-type")).toMatch(/^text\/html/)
+      const page = await response.text()
+      for (const place of ["/docs", "/openapi.json", "/v1/health"]) expect(page).toContain(`href="${place}"`)
+      const first = /<pre>curl (http\S+)<\/pre>/.exec(page)![1]!
+      expect(first.startsWith(platform().url)).toBe(true)
+      expect((await fetch(first)).status).toBe(200)
+    })
+
+    it("answers everybody else in short", async () => {
+      const response = await fetch(`${platform().url}/`)
+      expect(response.headers.get("vary")).toContain("Accept")
+      expect(await response.json()).toEqual({
+        name: "Sluice",
+        version: "0.1.0",
+        docs: "/docs",
+        openapi: "/openapi.json",
+        health: "/v1/health"
+      })
+    })
   })
 
   describe("probes", () => {
