@@ -1,7 +1,7 @@
 /**
- * The engine on real stores, for who embeds it (`sluice/durable`): its log on NATS JetStream, its checkpoints, cursors and
- * placement in PostgreSQL, whose tables it makes. One process runs all partitions; a second one on the same database is
- * refused. `SqlClient` comes out too, for reactors.
+ * The engine on real stores, for embedders (`sluice/durable`): its log is on NATS JetStream, its checkpoints, cursors
+ * and placement are in PostgreSQL, whose tables it makes. One process runs all partitions; a second one on the same
+ * database is refused. The layer also gives `SqlClient`, for reactors.
  */
 import { Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,13 +27,13 @@ export interface DurableOptions {
   readonly namespace?: string
 }
 
-/** Migrations of the engine alone, in a table of their own, so that they live beside any other program's. */
+/** The engine's own table of migrations, beside that of any other program. */
 const migrationsTable = "sluice_engine_migrations"
 
 /** The database belongs to another program's engine, such as the platform. Nothing was written to it. */
 export class DatabaseTaken extends Data.TaggedError("DatabaseTaken")<{ readonly message: string }> {}
 
-/** An engine's tables that others have made are theirs: two programs on them would take one another's partitions. */
+/** Refuses engine tables that another program has made: two programs on them would take each other's partitions. */
 const requireOwnTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [found] = yield* sql<{ readonly name: string; readonly isTaken: boolean }>`

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line. Schemas are compiled before any is made, which is why that import comes first. */
+/** The command line. The import that compiles schemas comes first, because it must run before any schema is made. */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -48,7 +48,7 @@ const program = Command.run(sluice, { version }).pipe(
 NodeRuntime.runMain(program, {
   disableErrorReporting: true,
   teardown: (exit, onExit) => {
-    // A server that was told to stop and did has succeeded; an interrupted command has not.
+    // A server that was told to stop, and did, has succeeded; an interrupted command has not.
     if (Exit.isSuccess(exit)) onExit(0)
     else if (Cause.hasInterruptsOnly(exit.cause)) onExit(process.argv[2] === "serve" ? 0 : 130)
     else onExit(1)

@@ -1,5 +1,5 @@
 /**
- * The floors of the source (CONTRIBUTING, "Where a thing goes"): every import goes down, one product sees another's index alone, and folders
+ * The floors of the source (docs/CONTRIBUTING.md, "Where a thing goes"): every import goes down, one product sees another's index alone, and folders
  * that lie beside each other never import in a circle. A new room is added to the table here, on its floor.
  */
 import { readdirSync, readFileSync } from "node:fs"

@@ -23,8 +23,8 @@ export default defineConfig({
         name: kind,
         root: new URL("..", import.meta.url).pathname,
         include: [`test/**/*.${kind}.ts`],
-        // Files of a worker share what they import; what a test changes of its process it puts back.
-        isolate: false,
+        // Without servers, files of a worker share what they import, which takes longer than most of them.
+        isolate: needsServers(kind),
         testTimeout: 120_000,
         hookTimeout: 120_000,
         ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})

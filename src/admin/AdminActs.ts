@@ -1,11 +1,11 @@
-/** The record of what operators did (decisions: admin acts are recorded). Needs `SqlClient`. */
+/** The record of what operators did (docs/platform.md, 8.3: admin acts are recorded). Needs `SqlClient`. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 export class AdminActs extends Context.Service<
   AdminActs,
   {
-    /** Records that `act` was done to `subject`; `detail` holds no secret. */
+    /** Records that `act` was done to `subject`. `detail` must hold no secret. */
     readonly record: (act: string, subject: string, detail: object) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("sluice/admin/AdminActs") {

@@ -1,6 +1,6 @@
 /**
- * The typed client of the admin API. The command line speaks it in both cases: over HTTP to a running platform, or to
- * the same handlers in this process when none is running, so that a command does the same thing either way.
+ * The typed client of the admin API. The command line uses it over HTTP with a running platform, and with the same
+ * handlers in this process when none is running, so that a command does the same thing either way.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
@@ -28,7 +28,7 @@ export const layerRemote = (options: {
 }): Layer.Layer<AdminClient> =>
   Layer.effect(AdminClient, make(options.url, options.key)).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** In process there is nobody to ask for a credential. */
+/** In process no credential is asked for. */
 const handlers = layerAdminHandlers.pipe(
   Layer.provide(Layer.succeed(AdminAccess)(AdminAccess.of((httpEffect) => httpEffect)))
 )

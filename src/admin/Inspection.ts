@@ -1,12 +1,12 @@
 /**
- * What operators look into: a partition or an actor of the running engine (`sluice inspect`). Needs `Engine`; a command
- * without a running platform has none, and says so.
+ * Shows operators a partition or an actor of the running engine (`sluice inspect`). Needs `Engine`; a command without a
+ * running platform has none and says so.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { Engine } from "../engine/Engine.ts"
 
-/** There is nothing to look into: no running engine, no such partition, no such kind of actor. */
+/** There is nothing to inspect: no running engine, no such partition, no such kind of actor. */
 export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ readonly message: string }> {}
 
 export class Inspection extends Context.Service<

@@ -1,6 +1,6 @@
 /**
- * Records that a reactor of the running platform could not process, as work for operators (`sluice parked`). Needs `Engine` and `AdminActs`; a command
- * without a running platform has none, and says so.
+ * Lets operators work on records that a reactor of the running platform could not process (`sluice parked`). Needs
+ * `Engine` and `AdminActs`; a command without a running platform has no engine and says so.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -18,7 +18,7 @@ import {
 } from "../engine/operator/parked.ts"
 import { AdminActs } from "./AdminActs.ts"
 
-/** There is no such record or reactor, or no engine that runs. */
+/** There is no such record or reactor, or no engine runs. */
 export class NothingParked extends Data.TaggedError("NothingParked")<{ readonly message: string }> {}
 
 /** The stores cannot be reached; nothing was done. */
@@ -32,13 +32,13 @@ export interface Place {
   readonly index: number
 }
 
-/** Records that one request tries again at most: it has ten seconds. */
+/** Most records that one request tries again, since a request has ten seconds. */
 const retriedAtOnce = 500
 
 export class ParkedRecords extends Context.Service<
   ParkedRecords,
   {
-    /** Whose records are parked; `reactor` need not be named where there is but one. */
+    /** Lists the organizations with parked records. `reactor` may be left out when there is only one. */
     readonly list: (
       reactor: string | undefined,
       page: { readonly after?: string | undefined; readonly limit: number }
@@ -49,12 +49,17 @@ export class ParkedRecords extends Context.Service<
       reactor: string | undefined,
       limit: number
     ) => Effect.Effect<{ readonly reactor: string; readonly records: ReadonlyArray<ParkedRecord> }, Failure>
-    /** Tries some of an organization's parked records again, in order. Recorded with each transaction that lets some go. */
+    /**
+     * Tries some of an organization's parked records again, in order. The act is recorded in each transaction that
+     * takes some off.
+     */
     readonly retry: (
       organization: string,
       reactor: string | undefined
     ) => Effect.Effect<RetriedParked & { readonly reactor: string }, Failure>
-    /** Takes an organization's first parked record away without its effects. Recorded in the same transaction. */
+    /**
+     * Removes an organization's first parked record without its effects. The act is recorded in the same transaction.
+     */
     readonly dismiss: (
       organization: string,
       reactor: string | undefined,

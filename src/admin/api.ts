@@ -1,7 +1,7 @@
 /**
  * The admin API, `/admin/v1`: what the command line does to a running platform, for operators' own tools too. It has a
- * listener of its own (loopback by default) and a credential of its own (`Authorization: Bearer adm_…`); customers' keys
- * are nothing here (decisions, "Tenancy, keys, scopes"). Errors have the generic envelope.
+ * listener of its own (loopback by default) and a credential of its own (`Authorization: Bearer adm_…`); customers'
+ * keys open nothing here (docs/platform.md, 8.3). Errors have the generic envelope.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -22,7 +22,7 @@ import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 
-/** The admin credential; without it nothing is answered. */
+/** Requires the admin credential. */
 export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("sluice/admin/AdminAccess", {
   error: [EnvelopeUnauthorized, EnvelopeUnavailable]
 }) {}
@@ -35,15 +35,15 @@ const email = Schema.String.check(
   Schema.isPattern(/^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u, { message: "Expected an email address" })
 )
 
-/** The end of the year 9999, the last time that every system on the way can write. */
+/** The end of the year 9999, the latest time that every system involved can write. */
 const latestTimeMillis = 253_402_300_799_999
 
-/** Ids are letters, digits and underscores; anything else is nobody's. */
+/** Ids are letters, digits and underscores; anything else cannot be one. */
 const id = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
 )
 
-/** What an organization is made from; plans default to the smallest. */
+/** The fields of a new organization. Plans default to the smallest. */
 export const CreateOrganization = Schema.Struct({
   name,
   email: Schema.optional(Schema.NullOr(email)),
@@ -55,7 +55,7 @@ export const CreateOrganization = Schema.Struct({
 const noRequests =
   "A limit of 0 lets no request pass: give at least 1, unlimited, or null for the plan's; revoke keys to shut somebody out"
 
-/** What a key is made from. */
+/** The fields of a new key. */
 export const CreateApiKey = Schema.Struct({
   name: Schema.optional(Schema.NullOr(name)),
   mode: Schema.optional(Schema.Literals(["live", "test"])),
@@ -68,7 +68,7 @@ export const CreateApiKey = Schema.Struct({
   })
 }).annotate({ identifier: "CreateApiKey" })
 
-/** A new key with its text, which is shown in this answer only; null in the answer to a repeated request. */
+/** A new key with its text. Only this answer shows the text; it is null in the answer to a repeated request. */
 export const CreatedApiKey = Schema.Struct({
   ...ApiKey.fields,
   key: Schema.NullOr(Schema.String).annotate({ description: "The key itself; not to be had again" })
@@ -113,7 +113,7 @@ const organizations = HttpApiGroup.make("organizations")
     HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
       params: { id },
       payload: OrganizationLimits.check(
-        // What is stored may have it; who asks for it most likely means `unlimited`.
+        // A stored limit may be 0, but somebody who asks for 0 most likely means `unlimited`.
         Schema.makeFilter(({ requestsPerMinute }: OrganizationLimits) => requestsPerMinute !== 0 || noRequests, {
           message: noRequests
         })
@@ -257,7 +257,10 @@ const events = HttpApiGroup.make("events")
     HttpApiEndpoint.post("trigger", "/admin/v1/organizations/:id/events", {
       params: { id },
       payload: Schema.Struct({
-        type: Schema.Literals(exampleTypes).annotate({ message: `Expected one of ${exampleTypes.join(", ")}` })
+        type: Schema.Literals(exampleTypes).annotate({ message: `Expected one of ${exampleTypes.join(", ")}` }),
+        endpoint: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/))).annotate({
+          description: "Id of the only endpoint that gets it, whatever its patterns"
+        })
       }),
       success: Schema.Struct({
         type: Schema.String,
@@ -268,7 +271,8 @@ const events = HttpApiGroup.make("events")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Emit a test event",
-        description: "The catalogue's example of the type, not live. It is recorded and delivered like every event."
+        description:
+          "The catalogue's example of the type, not live. It is recorded like every event and delivered to endpoints of both modes."
       })
     )
   )

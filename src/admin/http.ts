@@ -1,7 +1,9 @@
 /**
- * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `SqlClient`; what changes
- * something is recorded in the transaction of the change. A failure of the database is an `unavailable` that is safe to repeat, anything else a defect.
+ * Handlers of the admin API. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `SqlClient`;
+ * a change is recorded in its own transaction. A failure of the database is an `unavailable` that is safe to repeat;
+ * any other error is a defect.
  */
+
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -13,8 +15,10 @@ import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { quote } from "../http/parameters.ts"
 import {
   EnvelopeConflict,
   EnvelopeInvalidRequest,
@@ -26,18 +30,19 @@ import { ApiKeys } from "../platform/ApiKeys.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
-import { isOutOfSpace, isStoreFailure } from "../postgres/transactions.ts"
+import { isOutOfSpace } from "../postgres/transactions.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
+import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { Inspection } from "./Inspection.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 
-/** How long an admin request may take before it is answered that it is not done; a stream of progress begins before. */
+/** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
 
-/** The credentials of which admin requests must bear one. */
+/** The access by credential: a request must carry one of these keys. */
 export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>): Layer.Layer<AdminAccess> =>
   Layer.sync(AdminAccess, () => {
     const expected = keys.map((key) => Buffer.from(keyDigest(Redacted.value(key))))
@@ -61,11 +66,10 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
     )
   })
 
-/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const unavailable = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(
+  databaseFailed(
+    error,
+    Effect.fail(
       EnvelopeUnavailable.of(
         isOutOfSpace(error)
           ? "The database has no room left, so nothing was changed; make room on its disk and repeat the request"
@@ -76,7 +80,7 @@ const unavailable = (error: SqlError.SqlError) =>
 
 const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
 const conflict = (error: Error) => EnvelopeConflict.of(error.message)
-/** The sentence is the engine's own and names no secret; an operator needs it. */
+/** The engine's own sentence names no secret, and an operator needs it. */
 const plansUnavailable = (error: PlansUnavailable) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
 const notStored = (error: TestEventNotStored) =>
@@ -84,7 +88,7 @@ const notStored = (error: TestEventNotStored) =>
 const invalidCursor = () =>
   EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
 
-/** Marks the answer to a repeated request (decisions, "Status codes and bodies"). */
+/** Marks the answer to a repeated request (docs/platform.md, 3.2). */
 const withReplayed = <A>(body: A, replayed: boolean) =>
   HttpApiSchema.withHeaders({ body, headers: replayed ? { "idempotency-replayed": "true" } : {} })
 
@@ -95,7 +99,7 @@ const layerOrganizations = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const acts = yield* AdminActs
     const plans = yield* OrganizationPlans
-    /** Decides, records the act, and answers the organization as it will be projected. */
+    /** Makes the decision, records the act, and answers the organization as its row will show it. */
     const changed = (
       id: string,
       act: string,
@@ -224,9 +228,12 @@ const layerIngestions = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const ingestions = yield* Ingestions
     const acts = yield* AdminActs
-    // A command that runs without a platform has no index to bring up to date.
+    // A command that runs without a platform has no index to refresh.
     const directory = yield* Effect.serviceOption(Directory)
-    /** Who is told of a file's end can ask for what is in it, from this node. */
+    /**
+     * Refreshes this node's index before the end of a file is reported, so that the caller can ask for its data at
+     * once.
+     */
     const served = (event: IngestionEvent) =>
       event._tag === "Ingested" && !event.dryRun && Option.isSome(directory)
         ? Effect.ignore(directory.value.refresh)
@@ -310,14 +317,20 @@ const layerTestEvents = HttpApiBuilder.group(
   "events",
   Effect.fn(function* (handlers) {
     const events = yield* TestEvents
+    const sql = yield* SqlClient.SqlClient
+    const endpointOf = (organizationId: string, endpointId: string) =>
+      Effect.provideService(hasEndpoint(organizationId, endpointId), SqlClient.SqlClient, sql)
     const organizations = yield* Organizations
     const acts = yield* AdminActs
     return handlers.handleAll({
-      trigger: ({ params, payload: { type } }) =>
+      trigger: ({ params, payload }) =>
         Effect.gen(function* () {
+          const { endpoint, type } = payload
           yield* organizations.get(params.id)
-          const data = yield* events.trigger(params.id, type)
-          yield* acts.record("event.triggered", params.id, { type })
+          if (endpoint !== undefined && !(yield* endpointOf(params.id, endpoint)))
+            return yield* EnvelopeNotFound.of(`The organization has no webhook endpoint ${quote(endpoint)}`)
+          const data = yield* events.trigger(params.id, type, endpoint)
+          yield* acts.record("event.triggered", params.id, payload)
           return { type, livemode: false as const, data: { ...data } }
         }).pipe(
           Effect.catchTags({
@@ -373,7 +386,7 @@ const layerParked = HttpApiBuilder.group(
   })
 )
 
-/** All handlers; the access middleware stays a requirement, because the command line needs none in process. */
+/** All handlers. The access middleware stays a requirement, because the command line in process needs no credential. */
 export const layerAdminHandlers = Layer.mergeAll(
   layerOrganizations,
   layerKeys,

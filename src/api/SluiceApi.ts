@@ -11,6 +11,7 @@ import { baseApi } from "../http/baseApi.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { WebhooksApi } from "../webhooks/http/api.ts"
 import { webhooksDocument } from "../webhooks/http/document.ts"
+import { EventDeliveriesApi } from "../webhooks/http/eventDeliveriesApi.ts"
 import { describeSecurity } from "./openapi.ts"
 import { SystemApi } from "./systemApi.ts"
 
@@ -42,6 +43,7 @@ export class SluiceApi extends baseApi
   .add(EventsApi)
   .add(TelcoApi)
   .add(WebhooksApi)
+  .add(EventDeliveriesApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

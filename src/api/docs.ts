@@ -1,6 +1,6 @@
 /**
- * The documentation's page: one document with everything in it, megabytes of script included, so it is compressed once
- * and kept by the clients that have it. Needs `HttpRouter`.
+ * The documentation's page: one document with everything in it, megabytes of script included, so the server compresses
+ * it once and lets clients keep it. Needs `HttpRouter`.
  */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
@@ -11,10 +11,10 @@ import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
 import { hasAlready, makeTag, type Tag } from "../http/caching.ts"
 import type { Page } from "../http/server.ts"
 
-/** For so long a client does not ask again: a new version is seen soon. */
+/** How long clients keep the page without asking again, so short that a new version shows soon. */
 const cacheSeconds = 300
 
-/** Good enough, and a fraction of a second for the whole page. */
+/** Compresses well enough, in a fraction of a second for the whole page. */
 const brotliQuality = 5
 
 type Encoding = "br" | "gzip" | "identity"
@@ -33,7 +33,7 @@ const compress = Effect.fnUntraced(function* (whole: Uint8Array) {
   return { tag, bytes: { br, gzip: zipped, identity: whole } } satisfies Compressed
 })
 
-/** The first that the client takes; what it forbids (`q=0`) counts as not named. */
+/** The first encoding that the client accepts. One that it forbids (`q=0`) counts as not named. */
 const encodingFor = (acceptEncoding: string | undefined): Encoding => {
   const accepted = (acceptEncoding ?? "")
     .split(",")
@@ -66,7 +66,7 @@ const renderer = {
   customCss: `a[href*="scalar.com"], a[href*="/scalar"] { display: none !important }`
 }
 
-/** Serves the page at the path; made when it is asked for first. */
+/** Serves the page at the path. The page is made when it is first asked for. */
 const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   path: `/${string}`
@@ -74,7 +74,7 @@ const layerDocs = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       let made: Effect.Effect<HttpServerResponse.HttpServerResponse> | undefined
-      // The maker of the page adds a route for it; what it adds is taken here.
+      // The library that makes the page adds a route for it, which is captured here.
       const taking = {
         ...router,
         add: (_method: unknown, _path: unknown, handler: typeof made) =>

@@ -36,7 +36,7 @@ const integerParameters: Record<string, Record<string, unknown>> = {
   until: { type: "integer", minimum: 0 }
 }
 
-/** Page size of lists with cursors (decisions, "Status codes and bodies"). */
+/** Page size of lists with cursors (docs/platform.md, 3.4). */
 const cursorPageLimit = { ...integerParameters.limit, default: defaultCursorPageSize }
 
 const headers = {
@@ -48,7 +48,7 @@ const headers = {
 
 /** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
 export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
-  // The derivation's result; only the parts named in `Document` are read.
+  // The derived document. Only the parts named in `Document` are read.
   const document = structuredClone(spec) as unknown as Document
   for (const operations of Object.values(document.paths)) {
     for (const operation of Object.values(operations)) {
@@ -64,10 +64,10 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
       }
       for (const response of Object.values(operation.responses ?? {})) {
         Object.assign(response, { headers })
-        // How a stream could tell a typed failure, of which there is none.
+        // The form in which a stream would tell a typed failure; our streams have none.
         for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
       }
-      // Metrics take the operator's credential, which is no API key.
+      // Metrics take the admin credential, which is no API key.
       if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
         operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]
         if (operation.tags?.includes("Number directory")) {

@@ -1,4 +1,7 @@
-/** Endpoints for orchestrators and monitoring: liveness, readiness and metrics. No key; they tell no secret. */
+/**
+ * Endpoints for orchestrators and monitoring: liveness, readiness and metrics (docs/platform.md, 8.1 and 8.2). They
+ * need no key and tell no secret.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EnvelopeUnauthorized } from "../http/wireErrors.ts"
@@ -8,7 +11,7 @@ const Check = Schema.Struct({
   detail: Schema.optional(Schema.String)
 })
 
-/** Which parts are ready; the platform is when all that it cannot serve without are. */
+/** Which parts are ready. The platform is ready when all the parts are that it cannot serve without. */
 export const Readiness = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"]),
   checks: Schema.Record(Schema.String, Check)

@@ -1,6 +1,6 @@
 /**
- * Webhook dispatch as the platform runs it: what the reactor and the dispatcher need of the event log and of the stored secrets. Needs the stores;
- * the dispatcher `Engine`, `DispatchFeed` and `WebhookSecrets` too.
+ * Webhook dispatch as the platform runs it: gives the reactor and the dispatcher what they need of the event log and
+ * the stored secrets. Needs the stores; the dispatcher also needs `Engine`, `DispatchFeed` and `WebhookSecrets`.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -36,7 +36,7 @@ const layerEventAppend = Layer.effect(
   )
 )
 
-/** A reactor only removes secrets, for which it needs no key: a command's engine has none. */
+/** A reactor only removes secrets and needs no key for that; the engine of a command has none. */
 const layerForgetting = Layer.effect(
   SigningSecrets,
   Effect.map(SqlClient.SqlClient, (sql) =>
@@ -48,7 +48,7 @@ const layerForgetting = Layer.effect(
   )
 )
 
-/** What the SQL reactor's part of webhooks needs beside the stores. */
+/** What the webhooks' part of the SQL reactor needs beside the stores. */
 export const layerMatching = Layer.mergeAll(layerEventAppend, layerForgetting)
 
 const layerSigning = Layer.effect(

@@ -63,7 +63,7 @@ export interface EngineSettings {
   readonly maximumLogBytes: number | undefined
   /** Put before the names of the logs' streams, for several deployments on one NATS account. */
   readonly namespace: string | undefined
-  /** What the process holds at most; what is not given has the engine's default. */
+  /** The most the process holds; the engine's defaults where a bound is not given. */
   readonly bounds?: Partial<
     Pick<EngineConfig, "maximumActors" | "maximumLaneActors" | "mailboxCapacity" | "mailboxBytes">
   >
@@ -95,7 +95,7 @@ export const layerEngine = (settings: EngineSettings) =>
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, DiskSpace.layer))
   )
 
-/** Partitions that do not serve, those with the same cause together, so that it is said once. */
+/** Describes the partitions that do not serve, grouped by cause, so that each cause is said once. */
 export const partitionsAway = (
   away: ReadonlyArray<{ readonly partition: number; readonly status: Status }>
 ): string => {
@@ -114,13 +114,13 @@ export const partitionsAway = (
   return `${told.join("; ")}${advised ? ". `sluice recover` says what can be done" : ""}`
 }
 
-/** What follows a finding in the reason of a stop, for each partition anew. */
+/** The advice behind a finding in a stop's reason, which differs by partition. */
 const advice = ". Nothing was changed."
 
 const finding = (partition: number, reason: string): string =>
   reason.replace(`partition ${partition}: `, "").replace(/\. Nothing was changed\..*$/s, "")
 
-/** What each partition is doing, in `/readyz`: one that is owned but does not serve makes the node not ready. */
+/** Shows the partitions in `/readyz`. A partition that is owned but does not serve makes the node not ready. */
 export const layerEngineHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine.Engine

@@ -1,6 +1,6 @@
 /**
- * The platform as layers, from its stores to its services, without anything that listens: the server, the commands that
- * run on their own and users who embed it (`sluice/server`) build on the same ones.
+ * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
+ * own, and embedders (`sluice/server`) all build on these.
  */
 import { Effect, Layer, type Redacted } from "effect"
 import { Directory } from "../directory/Directory.ts"
@@ -10,7 +10,7 @@ import { EventWakeups } from "../events/EventWakeups.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { TestEvents } from "../events/TestEvents.ts"
 import { eventsTable } from "../events/table.ts"
-import { Cursors } from "../http/PageCursors.ts"
+import { PageCursors } from "../http/PageCursors.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
@@ -43,7 +43,7 @@ const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skip
   retentionMillis: eventRetentionMillis
 }))
 
-/** Of the connections to PostgreSQL one in so many is shared by the short statements of requests. */
+/** One in this many connections to PostgreSQL is shared by the short statements of requests. */
 const connectionsPerShared = 5
 
 export interface StoreOptions {
@@ -52,7 +52,7 @@ export interface StoreOptions {
 }
 
 export interface WebhookOptions extends DispatchOptions {
-  /** The keys under which signing secrets are stored; the first for new ones. */
+  /** The keys under which signing secrets are stored; the first one encrypts new secrets. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
@@ -70,7 +70,7 @@ export const layerStores = (options: StoreOptions) =>
     )
   )
 
-/** The engine and what rests on its decisions. Needs the stores and `NatsConnection`. */
+/** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
 export const layerDecisions = (settings: EngineSettings) =>
   Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer).pipe(
     Layer.provideMerge(layerEngine(settings))
@@ -79,7 +79,7 @@ export const layerDecisions = (settings: EngineSettings) =>
 /** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
   Layer.provideMerge(Organizations.layer),
-  Layer.provideMerge(Cursors.layer),
+  Layer.provideMerge(PageCursors.layer),
   Layer.provide(PgClient.layerPipelined)
 )
 
@@ -98,7 +98,10 @@ export const layerDelivery = (options: WebhookOptions) =>
     Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys))
   )
 
-/** Everything a node serves from. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the secrets alone. */
+/**
+ * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the
+ * secrets alone.
+ */
 export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
   Layer.mergeAll(
     Authentication.layer,
@@ -117,7 +120,7 @@ export const layerNatsHealth = Layer.effectDiscard(
     const nats = yield* NatsConnection
     yield* health.register({
       name: "nats",
-      // What is served from memory goes on without it.
+      // The platform goes on serving from memory without NATS.
       required: false,
       check: Effect.map(nats.status, ({ _tag }) =>
         _tag === "Connected" ? { ok: true } : { ok: false, detail: "NATS does not answer" }

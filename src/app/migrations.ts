@@ -2,14 +2,15 @@
  * Every migration of the database, in order. A number is never reused and a released migration never changed; new ones
  * go to the end, whichever product they belong to.
  */
+import { Effect } from "effect"
 import { createDirectoryTables } from "../directory/migrations.ts"
-import { createEventTables } from "../events/migrations.ts"
+import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
 import { addDeploymentId, countParked, createEngineTables } from "../postgres/engineTables.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
-import { createWebhookTables } from "../webhooks/migrations.ts"
+import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
 
 export const migrations: ReadonlyArray<Migration> = [
   { number: 1, name: "organizations and API keys", run: createPlatformTables },
@@ -22,5 +23,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 8, name: "telco numbers", run: createTelcoTables },
   { number: 9, name: "room for outcomes of deliveries", run: leaveRoomForOutcomes },
   { number: 10, name: "id of the deployment", run: addDeploymentId },
-  { number: 11, name: "counts of parked records", run: countParked }
+  { number: 11, name: "counts of parked records", run: countParked },
+  { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) },
+  { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries }
 ]

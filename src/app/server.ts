@@ -1,6 +1,6 @@
 /**
- * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. Whoever
- * embeds the platform provides the stores and services of `layers.ts`, or replaces them.
+ * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. An
+ * embedder provides the stores and services of `layers.ts`, or replaces them.
  */
 import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
@@ -25,6 +25,7 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerTelco } from "../telco/http.ts"
+import { layerEventDeliveries } from "../webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
 import { actors } from "./engine.ts"
 
@@ -44,7 +45,10 @@ export interface ServerOptions extends ListenerOptions {
   readonly landing?: boolean
 }
 
-/** Before the listener stops, which waits for what is under way: balancers are told, and the event streams end. */
+/**
+ * Runs before the listener stops, which waits for requests under way: it makes `/readyz` fail for load balancers, and
+ * ends the event streams.
+ */
 const layerStopping = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* HttpServer.HttpServer
@@ -55,7 +59,7 @@ const layerStopping = Layer.effectDiscard(
       required: true,
       check: Effect.succeed({ ok: false, detail: "The server is stopping" })
     }
-    // Until the process ends, so in a scope that nobody closes.
+    // The check stays until the process ends, so its scope is never closed.
     yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
     yield* Effect.addFinalizer(() => streams.stop)
   })
@@ -73,6 +77,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerEvents,
         layerTelco,
         layerWebhooks,
+        layerEventDeliveries,
         layerSystem(options.metricsReaders ?? "anybody")
       )
     ),

@@ -1,6 +1,7 @@
 /**
- * How a command reaches the platform: the one that `SLUICE_ADMIN_URL` names; else the running one found through the data
- * folder, by its admin API; else the database that `DATABASE_URL` names; else the embedded one, started for the command's own duration.
+ * How a command reaches the platform. It takes the platform that `SLUICE_ADMIN_URL` names; else the running one of the
+ * data folder, by its admin API; else the database that `DATABASE_URL` names; else the embedded database, started for
+ * as long as the command runs.
  */
 import { Clock, Console, Data, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerLocal, layerRemote } from "../admin/AdminClient.ts"
@@ -22,7 +23,7 @@ import { checkServer } from "../postgres/server.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-/** Name of the credential among the data folder's secrets by which commands speak to the platform of that folder. */
+/** The file among the data folder's secrets with the credential for commands. */
 const adminSecret = "admin"
 
 /** How long a command waits for another one, or for a platform that is starting. */
@@ -30,7 +31,7 @@ const holderWaitMillis = 60_000
 /** How often it looks again. */
 const holderPollMillis = 200
 
-/** The credential of the data folder's own commands. Whoever can read it can read the whole folder. */
+/** The credential for commands on this data folder. Whoever can read it can read the whole folder anyway. */
 export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
   const secret = yield* folder.secret(adminSecret)
   return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
@@ -50,21 +51,23 @@ export const engineSettings = (config: Config): EngineSettings => ({
   namespace: config.logNamespace
 })
 
-/** A change of an organization is a decision, and no log to write it to was named. */
+/** A change of an organization is a decision, and the command names no log to write it to. */
 export class LogNotNamed extends Data.TaggedError("LogNotNamed") {
   override get message(): string {
     return "Plans, limits and events are kept in the log: name its server with NATS_URL, or a running platform with SLUICE_ADMIN_URL"
   }
 }
 
-/** The platform that runs on this database decides, and cannot be reached. */
+/** Another platform on this database makes the decisions, and this command cannot reach it. */
 export class DecidedElsewhere extends Data.TaggedError("DecidedElsewhere") {
   override get message(): string {
     return "The platform that runs on this database decides plans, limits and events: start it with SLUICE_ADMIN_KEY, and give this command that key and SLUICE_ADMIN_URL"
   }
 }
 
-/** What decides, for the few commands that do; the engine takes its time, so it starts when it is needed. */
+/**
+ * The engine, for the few commands that make decisions. Starting it takes time, so it starts only when it is needed.
+ */
 const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | undefined) => {
   const nats =
     natsUrl === undefined
@@ -82,7 +85,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
   )
 }
 
-/** Only what commands use: no index of the directory, no watch over keys. */
+/** Only the services that commands use: no directory index, no watch over keys. */
 const overDatabase = (
   config: Config,
   databaseUrl: Redacted.Redacted<string>,
@@ -107,7 +110,7 @@ const overRunning = Effect.fnUntraced(function* (config: Config, running: Runnin
   return layerRemote({ url: running.adminUrl, key: yield* folderAdminKey(folder) })
 })
 
-/** Where `DATABASE_URL` names another database than that of the platform in the data folder, it is the one meant. */
+/** Whether the running platform of the data folder is the one meant; not when `DATABASE_URL` names another database. */
 const isMeant = (config: Config, running: RunningPlatform): boolean =>
   config.databaseUrl === undefined || Redacted.value(config.databaseUrl) === Redacted.value(running.postgresUrl)
 
@@ -132,7 +135,7 @@ const layerFor = (config: Config) =>
           })
           return overDatabase(config, postgresUrl!, config.natsUrl ?? natsUrl)
         }
-        // Its holder ends, or is a platform that will say where it is once it is ready.
+        // Wait: the holder will end, or it is a platform that is starting and will say where it is.
         const busy = held.failure
         if (busy._tag !== "DataFolderInUse" || (yield* Clock.currentTimeMillis) >= deadline) return yield* busy
         if (!told) yield* Console.error(`  Waiting for process ${busy.pid ?? ""} (${busy.purpose ?? "starting"}) …`)
@@ -140,7 +143,7 @@ const layerFor = (config: Config) =>
     })
   )
 
-/** Runs a command's effect against the platform; expected failures become one sentence. */
+/** Runs a command's effect against the platform, and turns expected failures into one sentence. */
 export const withAdmin = <A, E, R = never>(flags: GivenFlags, effect: Effect.Effect<A, E, AdminClient | R>) =>
   Effect.flatMap(configuration(flags), (config) =>
     explained(

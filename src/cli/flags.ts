@@ -6,7 +6,7 @@ import { explained } from "./output.ts"
 
 type SettingFlags = { readonly [K in keyof typeof settings]: Flag.Flag<Option.Option<string>> }
 
-/** One optional text flag a setting. Secrets have none: a command line is seen by everybody on the machine. */
+/** One optional text flag per setting. Secrets have none, because everybody on the machine can see a command line. */
 export const settingFlags = Object.fromEntries(
   Object.entries(settings)
     .filter(([, setting]) => !setting.secret)

@@ -21,7 +21,7 @@ import { explained, printJson, printTable } from "./output.ts"
 
 /** Cells of the progress bar. */
 const barWidth = 24
-/** How often a plain line may come. */
+/** The shortest time between two plain lines. */
 const plainLineMillis = 1_000
 /** Malformed lines that are printed; the summary counts all. */
 const shownMalformed = 10
@@ -29,10 +29,10 @@ const shownMalformed = 10
 /** Area codes that are printed; the summary as JSON has all. */
 const shownAreaCodes = 10
 
-/** What the command was given makes no order. */
+/** The command's arguments do not fit together. */
 export class NoOrder extends Data.TaggedError("NoOrder")<{ readonly message: string }> {}
 
-/** Judges the command's words before anything is started for it. */
+/** Checks the command's arguments before anything is started for it. */
 const requireOrder = (sources: number, list: boolean): Effect.Effect<void, NoOrder> => {
   const fault = list
     ? sources > 0 && "--list takes no files: it shows what was ingested."
@@ -43,7 +43,7 @@ const requireOrder = (sources: number, list: boolean): Effect.Effect<void, NoOrd
   return fault === false ? Effect.void : Effect.fail(new NoOrder({ message: fault }))
 }
 
-/** At least one file was not taken; what was said of it stands above. */
+/** At least one file was not taken; the reason was printed before. */
 export class IngestionRefused extends Data.TaggedError("IngestionRefused")<{
   readonly refused: number
   readonly of: number
@@ -90,7 +90,7 @@ const summaryText = (summary: IngestionSummary): string => {
   return lines.join("\n")
 }
 
-/** Shows a step: drawn over the one before on a terminal, a line now and then elsewhere. */
+/** Shows progress: on a terminal by drawing over the last line, elsewhere by a line now and then. */
 const makeReporter = (terminal: boolean) => {
   let lastLineAt = 0
   let lastPhase = ""
@@ -115,7 +115,7 @@ const makeReporter = (terminal: boolean) => {
 
 const bundledNames = new Set(bundledSources.map(({ path }) => basename(path)))
 
-/** The files that come with the package are known by their names, wherever the package lay when they were read. */
+/** Bundled files are shown by their names, wherever the package lay when they were read. */
 const shownSource = (source: string): string => {
   const name = basename(source)
   return bundledNames.has(name) && source.endsWith(join("directory", "data", name)) ? `${name} (bundled)` : source
@@ -176,7 +176,7 @@ export const ingest = Command.make(
           const { data } = yield* client.ingestions.list({ query: {} })
           return yield* flags.json ? printJson(data) : listed(data)
         }
-        // A running platform has another working folder.
+        // The running platform has another working folder, so paths must be absolute.
         const sources = flags.sources.map((source) => (isAddress(source) ? source : resolve(source)))
         const [first, ...others] = sources
         const events = yield* client.ingestions.run({

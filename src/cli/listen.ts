@@ -1,7 +1,7 @@
 /**
- * `sluice listen --forward-to URL`: follows the organization's events and posts each, signed like a delivery, to a local address; for those who
- * write a receiver. The signing secret is derived from the key, so it stays the same from run to run. A connection that ends is made anew, and
- * goes on behind the last event that came.
+ * `sluice listen --forward-to URL`: follows the organization's events and posts each, signed like a delivery, to a
+ * local address; for developing a receiver. The signing secret is derived from the key, so it stays the same from run
+ * to run. When a connection ends, the command connects again and goes on behind the last event.
  */
 import { createHash } from "node:crypto"
 import { Clock, Console, Data, Duration, Effect, Option, Redacted, Result, Stream } from "effect"
@@ -24,12 +24,15 @@ const forwardConcurrency = 8
 const firstPauseMillis = 500
 const lastPauseMillis = 10_000
 
-/** The command does not say enough. */
+/** The command lacks an argument that it needs. */
 export class ListenRefused extends Data.TaggedError("ListenRefused")<{ readonly message: string }> {}
 
 const refuse = (message: string) => Effect.fail(new ListenRefused({ message }))
 
-/** A key's secret: known to whoever knows the key, and tells nothing about it. */
+/**
+ * Derives a signing secret from a key. Whoever knows the key knows the secret, but the secret tells nothing about the
+ * key.
+ */
 const secretOf = (key: Redacted.Redacted<string>): string =>
   secretPrefix +
   createHash("sha256")
@@ -65,7 +68,7 @@ const forward = Effect.fnUntraced(function* (to: URL, secret: string, event: Eve
   yield* Console.log(`${clock(startedAt)}  ${outcome}  ${millis} ms  ${event.type}  ${event.eventId}`)
 })
 
-/** The platform's address: the one that was named, else that of the platform in the data folder. */
+/** The platform's address: the configured one, else that of the platform in the data folder. */
 const addressOf = Effect.fnUntraced(function* (config: Config) {
   if (config.apiUrl !== undefined) return config.apiUrl
   const running = yield* findRunning(config.dataDir)
@@ -74,7 +77,10 @@ const addressOf = Effect.fnUntraced(function* (config: Config) {
     : yield* refuse("No platform is running in the data folder; name one with --url or SLUICE_API_URL.")
 })
 
-/** Worth another attempt: the platform was not reached, is not ready, or the stream broke off. Anything else it refused. */
+/**
+ * Whether another attempt makes sense: the platform was not reached, is not ready, or the stream broke off. Any other
+ * error is a refusal.
+ */
 const isPassing = (error: unknown): boolean => {
   if (HttpClientError.isHttpClientError(error)) return true
   const tag = typeof error === "object" && error !== null && "_tag" in error ? error._tag : undefined
@@ -121,7 +127,7 @@ const run = Effect.fnUntraced(function* (
   while (true) {
     const result = yield* Effect.result(once)
     if (Result.isFailure(result)) {
-      // Whoever has just typed a wrong address wants to know.
+      // Before the first connection an error is most likely a wrong address, so tell it at once.
       if (!connected || !isPassing(result.failure)) return yield* Effect.fail(result.failure)
       if (!lost) yield* Console.error("The connection to the platform is lost; trying again …")
       lost = true

@@ -1,6 +1,7 @@
 /**
- * `sluice numbers import | list | remove` (decisions, "Telco"). A file is read twice: first to judge it as a whole, then to send its numbers in
- * batches. Each batch is stored or not, and what is there already stays as it is, so an import that broke off is simply run again.
+ * `sluice numbers import | list | remove` (docs/platform.md, 4.4). The command reads a file twice: first to judge it as
+ * a whole, then to send its numbers in batches. A batch is stored whole or not at all, and numbers already there stay,
+ * so an import that broke off is simply run again.
  */
 import { Console, Data, Effect, FileSystem, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
@@ -37,7 +38,7 @@ const malformedText = ({ malformed }: NumbersCount): ReadonlyArray<string> => [
     : [])
 ]
 
-/** Most likely not a file of numbers; nothing was sent. */
+/** The file is most likely not a file of numbers; nothing was sent. */
 export class FileRefused extends Data.TaggedError("FileRefused")<{
   readonly path: string
   readonly count: NumbersCount
@@ -52,7 +53,7 @@ export class FileRefused extends Data.TaggedError("FileRefused")<{
   }
 }
 
-/** Reads a file; after each chunk `flush` deals with the numbers that were found. */
+/** Reads a file. After each chunk, `flush` processes the numbers that were found. */
 const readNumbers = <E, R>(path: string, onNumber: (tn: string) => void, flush: Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
     const fileSystem = yield* FileSystem.FileSystem
@@ -70,7 +71,7 @@ const readNumbers = <E, R>(path: string, onNumber: (tn: string) => void, flush: 
     return reader.end()
   })
 
-/** What the file holds; fails for one that is most likely something else. */
+/** Counts what the file holds. Fails for a file that is most likely something else. */
 const judge = (path: string) =>
   Effect.filterOrFail(
     readNumbers(path, () => {}, Effect.void),
@@ -89,7 +90,7 @@ const importNumbers = Command.make(
     ...dataDir
   },
   Effect.fnUntraced(function* (flags) {
-    // Before anything is started for it.
+    // Judge the file before anything is started for it.
     const count = yield* explained(judge(flags.file))
     return yield* withAdmin(
       flags,

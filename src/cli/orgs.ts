@@ -1,4 +1,4 @@
-/** `sluice orgs create | list | show` (decisions, "Tenancy, keys, scopes"). */
+/** `sluice orgs create | list | show` (docs/platform.md, 2.1). */
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"

@@ -1,4 +1,4 @@
-/** How commands speak: results on stdout (tables, or one JSON object with `--json`), everything else on stderr. */
+/** How commands print: results on stdout (tables, or JSON with `--json`), everything else on stderr. */
 import { resolve } from "node:path"
 import { Console, Effect, Schema, SchemaIssue } from "effect"
 import { CliError } from "effect/cli"
@@ -6,8 +6,8 @@ import { HttpClientError } from "effect/http"
 import { explainFull } from "../embedded/room.ts"
 
 /**
- * Turns expected failures into one sentence on stderr and a non-zero exit. Where the disk of the data folder is full, that
- * is the sentence: what failed for want of room says everything but that.
+ * Turns expected failures into one sentence on stderr and a non-zero exit. When the disk of the data folder is full,
+ * the sentence says so, because the failure itself would not.
  */
 export const explained = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
@@ -23,7 +23,7 @@ export const explained = <A, E, R>(
 
 const noReason = Effect.succeed(undefined)
 
-/** What says no whatever room there is: it is about what was asked. */
+/** Errors about the request itself, which room on the disk would not change. */
 const judgements = new Set(
   ["InvalidRequest", "NotFound", "Conflict", "Unauthorized"].map((name) => `Envelope${name}`).concat("DataFolderInUse")
 )
@@ -40,14 +40,14 @@ const sentenceOf = (error: unknown): string => {
       ? `The platform at ${origin} does not answer. If it is being stopped or started, try again when that is done.`
       : `The answer of the platform at ${origin} to ${pathname} broke off, or this version cannot read it (${error.reason._tag}).`
   }
-  // What a command was given is checked before it is sent.
+  // A command's arguments are checked before they are sent.
   if (Schema.isSchemaError(error)) {
     const issue = issuesOf(error.issue).issues[0]
     const field = (issue?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
     return `Invalid ${field === "" ? "input" : field}. ${issue?.message ?? "It has the wrong form"}.`
   }
   if (typeof error === "object" && error !== null) {
-    // An error of the admin API has its sentence inside the generic envelope.
+    // The admin API puts its sentence inside the generic envelope.
     const inner = "error" in error ? error.error : undefined
     if (typeof inner === "object" && inner !== null && "message" in inner) return String(inner.message)
     if ("message" in error && String(error.message) !== "") return String(error.message)

@@ -20,7 +20,7 @@ const common = { reactor, json, ...dataDir }
 const named = (flag: Option.Option<string>) =>
   Option.match(flag, { onNone: () => ({}), onSome: (reactor) => ({ reactor }) })
 
-/** The place of a record is not one. */
+/** The given place of a record is malformed. */
 export class NoPlace extends Data.TaggedError("NoPlace")<{ readonly text: string }> {
   override get message(): string {
     return `A record is named by its frame and its index in it, such as 1207/0, not ${JSON.stringify(this.text)}`

@@ -1,7 +1,7 @@
 /**
  * `sluice recover`: what an operator does when a partition refuses to start. Without a flag it only says what it finds;
- * `--accept-loss` gives up what the log no longer holds, and prints it; `--accept-clock` goes on with the clock as it is.
- * The platform must not be running: the data folder's lock and the log's fence see to it.
+ * `--accept-loss` gives up what the log no longer holds, and prints it; `--accept-clock` goes on with the clock as it
+ * is. The platform must not be running; the data folder's lock and the log's fence ensure that.
  */
 import { Console, Data, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -109,7 +109,7 @@ const work = Effect.fnUntraced(function* (partitions: number, flags: Flags) {
       )
     }
   }
-  // Once, and not for each of them.
+  // One line for all of them.
   const all = `${fitting.length === 1 ? "Partition" : "Partitions"} ${fitting.join(", ")}`
   if (fitting.length > 0) yield* Console.log(`${all}: everything fits the log; nothing is to be given up.`)
   if (changeable) yield* Console.log("Nothing was changed; --accept-loss does it.")

@@ -1,6 +1,6 @@
 /**
- * The key under which webhooks' signing secrets are stored: the configured one; with the embedded PostgreSQL one of the data folder, made at the
- * first start, since it stands and falls with the database beside it.
+ * The key under which webhooks' signing secrets are stored: the configured one, or, with the embedded PostgreSQL, one
+ * in the data folder, made at the first start beside the database that needs it.
  */
 import { Data, Effect, Redacted } from "effect"
 import type { Config } from "../config/settings.ts"
@@ -11,21 +11,23 @@ import { parseSecretsKeys, type SecretsKeys, secretsKeyBytes } from "../webhooks
 /** Its name among the data folder's secrets. */
 const secretsKeyFile = "secrets.key"
 
-/** Secrets would be stored in somebody else's database under a key that only this folder has. */
+/**
+ * No key is configured for an external database: its secrets would be encrypted under a key that only this folder has.
+ */
 export class SecretsKeyNotConfigured extends Data.TaggedError("SecretsKeyNotConfigured") {
   override get message(): string {
     return "Webhooks' signing secrets are stored encrypted, and with a PostgreSQL of your own the key has to be yours too: set SLUICE_SECRETS_KEY, for example to what `openssl rand -base64 32` prints, and keep it"
   }
 }
 
-/** The key's file does not hold what was written there. */
+/** The key's file is damaged. */
 export class SecretsKeyDamaged extends Data.TaggedError("SecretsKeyDamaged")<{ readonly file: string }> {
   override get message(): string {
     return `The key of webhooks' signing secrets in ${this.file} is damaged: put it back from a backup`
   }
 }
 
-/** Whether the configuration says enough, before anything is started. */
+/** Checks, before anything is started, that the configuration gives a key where one is needed. */
 export const requireSecretsKey = (config: Config): Effect.Effect<void, SecretsKeyNotConfigured> =>
   config.secretsKey === undefined && config.databaseUrl !== undefined
     ? Effect.fail(new SecretsKeyNotConfigured())

@@ -36,7 +36,7 @@ interface Address {
   readonly settings: { readonly host: string; readonly port: string }
 }
 
-/** What the system's code means, and which setting mends it. */
+/** What the system's error code means, and which setting to change. */
 const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
   EADDRINUSE: ["another program is listening there", "port"],
   EACCES: ["this user may not use that port", "port"],
@@ -44,7 +44,7 @@ const faults: Readonly<Record<string, readonly [reason: string, setting: "host" 
   ENOTFOUND: ["its name is not known", "host"]
 }
 
-/** The address a listener should have is taken, or is not this machine's. */
+/** A listener's address is taken, or does not belong to this machine. */
 export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
   override get message(): string {
     const [reason, setting] = faults[this.code] ?? [this.code, "port"]
@@ -63,7 +63,7 @@ const unavailable = (address: Address, cause: unknown) => {
   return new AddressUnavailable({ ...address, code: code ?? String(cause) })
 }
 
-/** Finds out before anything is started; the listener itself still decides. */
+/** Checks the address before anything is started. The listener itself still decides. */
 const requireAddress = (address: Address): Effect.Effect<void, AddressUnavailable> =>
   Effect.callback((resume) => {
     const probe = createServer()
@@ -77,7 +77,7 @@ const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
 
 const progress = (line: string) => Console.error(`  ${line}`)
 
-/** The servers that were named are looked at before any of our own is started, so that a mistake shows at once. */
+/** Checks the configured servers before any embedded one is started, so that a mistake shows at once. */
 const requireNamed = Effect.fnUntraced(function* (config: Config) {
   if (config.databaseUrl !== undefined) {
     const { version, target } = yield* checkServer({ url: config.databaseUrl })
@@ -119,7 +119,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     webhookTimeoutMillis: config.webhookTimeout
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
-  // First of all: where another platform runs on this database, this one is refused.
+  // This comes first: if another platform runs on this database, this one is refused.
   const decisions = yield* Layer.build(
     layerDecisions(engineSettings(config)).pipe(
       Layer.provideMerge(
@@ -130,7 +130,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
       Layer.provideMerge(stores)
     )
   )
-  // Before the directory is there, which would load an index after every file.
+  // Before the directory is built, because it would load an index after every file.
   yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   const platform = yield* Layer.build(
     Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerDiskHealth(folder.path)).pipe(
@@ -148,7 +148,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions
-    // Both stop at once: each may wait some seconds for requests under way.
+    // Both listeners stop in parallel, because each may wait some seconds for requests under way.
     const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
     const common = {
       maxBodyBytes: config.maxBodyBytes,
@@ -181,7 +181,8 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     })
 
     const publicUrl = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
-    // The key is stored once it has been shown, and the start is ready once it is stored: it can be neither lost nor too early.
+    // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
+    // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
     if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey)
@@ -202,7 +203,10 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   }).pipe(Effect.provide(platform))
 })
 
-/** How long a start waits for its partitions; what does not serve then is said with the address, and in `/readyz`. */
+/**
+ * How long a start waits for its partitions. Those that do not serve then are named beside the address and in
+ * `/readyz`.
+ */
 const partitionsTimeoutMillis = 10_000
 
 const awaitPartitions = Effect.gen(function* () {
@@ -210,7 +214,7 @@ const awaitPartitions = Effect.gen(function* () {
   yield* engine.ready.pipe(Effect.timeout(partitionsTimeoutMillis), Effect.ignore)
 })
 
-/** Loads what is bundled of what was never ingested. */
+/** Loads the bundled files of every kind that was never ingested. */
 const loadBundled = Effect.gen(function* () {
   const ingestions = yield* Ingestions
   yield* ingestions.runBundled.pipe(
@@ -250,7 +254,7 @@ export const serve = Command.make("serve", settingFlags, (flags) =>
     return explained(
       Effect.scoped(
         run(config, ready).pipe(
-          // Before the scope closes, which is what takes its time.
+          // Printed before the scope closes, because closing takes time.
           Effect.onInterrupt(() => progress("Stopping …"))
         )
       ),

@@ -18,7 +18,10 @@ import {
   requiredMarks
 } from "../simulation/index.ts"
 
-/** Scenarios between two progress lines, where the command can be interrupted. A campaign plays its first one and each fiftieth after it twice. */
+/**
+ * Scenarios between two progress lines, where the command can be interrupted. A campaign plays its first scenario, and
+ * every fiftieth after it, twice.
+ */
 const chunk = 50
 
 const failed = (message: string) => new CliError.UserError({ cause: new Error(message), userMessage: message })
@@ -91,7 +94,7 @@ export const simulate = Command.make(
       if (Option.isSome(flags.replay)) return yield* replay(flags.replay.value)
       const minutes = Option.getOrUndefined(flags.minutes)
       const seeds = Option.getOrElse(flags.seeds, () => (minutes === undefined ? 500 : Number.POSITIVE_INFINITY))
-      // a run that nobody gave a seed is about new ones
+      // without a given seed, the run tries new ones
       const drawn = (yield* Clock.currentTimeMillis) % 1_000_000_000
       if (seeds < 1 || Option.getOrElse(flags.seed, () => 0) < 0)
         return yield* failed("--seeds is at least 1, --seed at least 0")

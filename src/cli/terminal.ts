@@ -1,14 +1,16 @@
 /**
- * How the command line speaks where no command does it itself: help, usage errors and failures, and what is logged while
- * a command runs. Results are the only thing on stdout, so that they can be piped; a failure is `sluice: <sentence>` on
- * stderr.
+ * What the command line prints outside of a command's own output: help, usage errors, failures, and logs while a
+ * command runs. Only results go to stdout, so that they can be piped; a failure is `sluice: <sentence>` on stderr.
  */
 import { Cause, Console, Effect, Layer, Logger, References, Runtime } from "effect"
 import { CliConfig, type CliError, CliOutput, GlobalFlag } from "effect/cli"
 
 const standard = CliOutput.defaultFormatter({ colors: false, globalFlags: "none" })
 
-/** An error of the parser on one line: its suggestions come on lines of their own, and schemas name themselves. */
+/**
+ * Puts an error of the parser on one line. The parser writes suggestions on lines of their own, and schemas' names into
+ * the text.
+ */
 const oneLine = (error: CliError.CliError): string =>
   standard
     .formatCliError(error)
@@ -23,7 +25,7 @@ const formatter: CliOutput.Formatter = {
   formatVersion: (name, version) => `${name} ${version}`
 }
 
-/** Help is a result only where it was asked for. */
+/** Help is a result only when it was asked for. */
 const presenter: CliOutput.Presenter = {
   present: (event) => {
     switch (event._tag) {
@@ -39,20 +41,20 @@ const presenter: CliOutput.Presenter = {
   }
 }
 
-/** What a command has to warn of while it works; `serve` has loggers of its own. */
+/** Prints warnings while a command works; `serve` has loggers of its own. */
 const warnings = Logger.make<unknown, void>(({ message, cause }) => {
   const words = Array.isArray(message) ? message : [message]
   const told = [...words, ...(cause.reasons.length === 0 ? [] : [Cause.squash(cause)])]
   console.error(`sluice: ${told.map((part) => (part instanceof Error ? part.message : String(part))).join(": ")}`)
 })
 
-/** Says what was not foreseen, with its stack: a fault of this program, for whoever reports it. */
+/** Prints an unforeseen error with its stack: a fault of this program, to be reported. */
 export const reportDefect = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Cause.hasInterruptsOnly(cause) || !Runtime.getErrorReported(Cause.squash(cause))
     ? Effect.void
     : Console.error(`sluice: This should not have happened; please report it.\n${Cause.pretty(cause)}`)
 
-/** Help and errors as above, and no flags beside ours: `--log-level` is a setting like every other. */
+/** Help and errors as above, and no flags besides ours: `--log-level` is a setting like every other. */
 export const layerTerminal: Layer.Layer<never> = Layer.mergeAll(
   CliOutput.layer(formatter),
   CliOutput.layerPresenter(presenter),

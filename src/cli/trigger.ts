@@ -1,4 +1,4 @@
-/** `sluice trigger <type> [--org ID]`: emits the catalogue's example of a type as a test event. */
+/** `sluice trigger <type> [--org ID] [--endpoint ID]`: emits the catalogue's example of a type as a test event. */
 import { Console, Data, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
@@ -7,7 +7,7 @@ import { withAdmin } from "./admin.ts"
 import { json, settingFlags } from "./flags.ts"
 import { printJson } from "./output.ts"
 
-/** Nobody said whose event it is, and it is not plain. */
+/** The command names no organization, and there is not exactly one to choose. */
 export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organizations: number }> {
   override get message(): string {
     return this.organizations === 0
@@ -16,9 +16,9 @@ export class WhoseEvent extends Data.TaggedError("WhoseEvent")<{ readonly organi
   }
 }
 
-/** The type of a test goes to the endpoint that it names, and an example names none. */
+/** A test event goes only to the endpoint that it names, and the example names none. */
 const reachesNoEndpoint =
-  "It is in the event log and its streams, and goes to no webhook endpoint: POST /v1/webhooks/{id}/test sends one to the endpoint that is to be tested."
+  "It is in the event log and its streams, and goes to no webhook endpoint: POST /v1/webhooks/{id}/test sends one to the endpoint that is to be tested, and so does --endpoint."
 
 const onlyOrganization = Effect.gen(function* () {
   const { organizations } = yield* AdminClient
@@ -33,6 +33,9 @@ export const trigger = Command.make(
     org: Flag.optional(Flag.String("org")).pipe(
       Flag.withDescription("Id of the organization; not needed where there is only one")
     ),
+    endpoint: Flag.optional(Flag.String("endpoint")).pipe(
+      Flag.withDescription("Id of the only webhook endpoint that gets it, whatever its patterns")
+    ),
     json,
     dataDir: settingFlags.dataDir
   },
@@ -42,11 +45,15 @@ export const trigger = Command.make(
       Effect.gen(function* () {
         const client = yield* AdminClient
         const id = Option.isSome(flags.org) ? flags.org.value : yield* onlyOrganization
-        const event = yield* client.events.trigger({ params: { id }, payload: { type: flags.type } })
+        const event = yield* client.events.trigger({
+          params: { id },
+          payload: { type: flags.type, ...(Option.isSome(flags.endpoint) ? { endpoint: flags.endpoint.value } : {}) }
+        })
         yield* flags.json
           ? printJson(event)
           : Console.log(`Emitted ${event.type} as a test event:\n${JSON.stringify(event.data, null, 2)}`)
-        if (flags.type === "platform.test" && !flags.json) yield* Console.error(`  ${reachesNoEndpoint}`)
+        if (flags.type === "platform.test" && Option.isNone(flags.endpoint))
+          yield* Console.error(`  ${reachesNoEndpoint}`)
       })
     )
 ).pipe(Command.withDescription("Emit a test event, the catalogue's example of its type"))

@@ -1,7 +1,8 @@
 /**
- * A bounded map that keeps what is asked for again. It has two halves: what is asked for moves from the old to the young
- * one, and what was not goes with the old one. A reader pays one look-up, and a crawl over everything cannot drive out
- * what others ask for meanwhile. What is asked for in turn is kept whole while it fits into one half. Needs no service.
+ * A bounded map that keeps the entries that are asked for again. It has two halves: an entry that is asked for moves
+ * from the old half to the young one, and the others go when the old half is dropped. A reader pays one look-up, and a
+ * crawl over everything cannot drive out entries that others ask for meanwhile. A set that is read in turn stays whole
+ * while it fits into one half. Needs no service.
  */
 
 interface Entry<Value> {
@@ -37,7 +38,10 @@ export class RecentlyUsed<Value> {
     return aged.value
   }
 
-  /** Keeps a value under a key that `get` has just not found; what costs more than half of the bound is not kept. */
+  /**
+   * Keeps a value under a key that `get` has just not found. A value that costs more than half of the bound is not
+   * kept.
+   */
   set(key: string, value: Value, cost: number): void {
     if (cost <= this.halfCost) this.keep(key, { value, cost })
   }

@@ -1,15 +1,16 @@
 /**
- * Writes what many fibers want to write with few statements: what comes in while one batch is being written is the next one. A
- * single writer never waits for company, unless a linger is asked for, where nobody waits for the answer. For outcomes of a work queue and the like. Needs no service.
+ * Writes the items of many fibers with few statements: items that come in while one batch is being written form the
+ * next one. A single item is written at once, unless a linger is configured, for cases where nobody waits for the
+ * answer. For outcomes of a work queue and the like. Needs no service.
  */
 import { Duration, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
 
 export interface GroupCommitOptions<Item, Answer, E> {
-  /** Writes a batch and answers one value for each item, in order. What it fails with is what all items of the batch fail with. */
+  /** Writes a batch and answers one value for each item, in order. When it fails, all items of the batch fail with its error. */
   readonly write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Answer>, E>
   /** Items of one batch at most. */
   readonly maximumBatch: number
-  /** Items that wait at most; beyond, who submits is held up. */
+  /** Most items that wait. Beyond that, `submit` itself waits. */
   readonly maximumWaiting: number
   /** Batches written at the same time; default 1, which keeps them in order. */
   readonly writers?: number
@@ -18,9 +19,9 @@ export interface GroupCommitOptions<Item, Answer, E> {
 }
 
 export interface GroupCommit<Item, Answer, E> {
-  /** Waits until the item was written. An item that was taken in is written even if its fiber is interrupted. */
+  /** Waits until the item is written. An accepted item is written even if its fiber is interrupted. */
   readonly submit: (item: Item) => Effect.Effect<Answer, E>
-  /** Writes what waits at once, and lets nothing linger from now on: for a shutdown. */
+  /** Writes the waiting items at once and turns lingering off, for a shutdown. */
   readonly hurry: Effect.Effect<void>
 }
 
@@ -29,7 +30,7 @@ interface Waiting<Item, Answer, E> {
   readonly answer: (effect: Effect.Effect<Answer, E>) => void
 }
 
-/** Starts the writers; with the scope they end, and what is still waiting is interrupted. */
+/** Starts the writers. They end with the scope, and submitters that still wait are interrupted. */
 export const make = <Item, Answer, E>(
   options: GroupCommitOptions<Item, Answer, E>
 ): Effect.Effect<GroupCommit<Item, Answer, E>, never, Scope.Scope> =>
@@ -41,7 +42,7 @@ export const make = <Item, Answer, E>(
     let waiting: Array<Waiting<Item, Answer, E>> = []
     const writing = new Set<ReadonlyArray<Waiting<Item, Answer, E>>>()
     const something = Latch.makeUnsafe(false)
-    /** Open where a batch need not linger: it is full or is to hurry. */
+    /** Open when a batch need not linger, because it is full or must hurry. */
     const enough = Latch.makeUnsafe(isHurried)
     const room = Latch.makeUnsafe(true)
     let isClosed = false

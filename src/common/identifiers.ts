@@ -1,13 +1,13 @@
 /**
- * Random identifiers and keys: letters and digits from the system's secure source. Not through Effect's `Random`,
- * which is predictable by design; nothing that a simulation replays depends on these.
+ * Random identifiers and keys: letters and digits from the system's secure source. Effect's `Random` is predictable by
+ * design, so it is not used here. Nothing that a simulation replays depends on these.
  */
 import { hash, randomBytes } from "node:crypto"
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-/** 22 characters of 62 are 131 bits, above the 128 that the decisions ask of a key. */
+/** 22 characters of 62 hold 131 bits (docs/platform.md, 2.3); a key must have at least 128. */
 const identifierLength = 22
-/** Bytes below this are an even number of alphabets, so that every character is equally likely. */
+/** Bytes below this cover the alphabet a whole number of times, so that every character is equally likely. */
 const unbiased = 256 - (256 % alphabet.length)
 
 /** `length` characters of the alphabet, each equally likely. */

@@ -1,6 +1,7 @@
 /**
- * The kinds of settings: what the text of one must be, how it becomes a value, and what of a secret may be shown. Each is a function of the
- * variable's name, its description and its default; the flag's name follows from the variable's. The table of settings is in `settings.ts`.
+ * The kinds of settings: what a setting's text must be, how it becomes a value, and what part of a secret may be shown.
+ * Each is a function of the variable's name, its description and its default; the flag's name follows from the
+ * variable's. The table of settings is in `settings.ts`.
  */
 import { Redacted, Result } from "effect"
 
@@ -9,13 +10,13 @@ export interface Setting<A> {
   readonly env: string
   readonly flag: string
   readonly description: string
-  /** The text assumed when neither flag nor environment gives one; undefined where the setting may be absent. */
+  /** The default text when neither flag nor environment gives one; undefined when the setting may be absent. */
   readonly fallback: string | undefined
   readonly secret: boolean
   /** What the text must be, in words, for the fault's sentence. */
   readonly expected: string
   readonly parse: (text: string) => Result.Result<A, string>
-  /** What of a valid secret may be shown; nothing where there is no such function. */
+  /** The part of a valid secret that may be shown; without this function nothing is. */
   readonly show?: (text: string) => string
 }
 
@@ -71,10 +72,12 @@ export const url = (...protocols: ReadonlyArray<string>) =>
 
 const misplaced = /[@#]|\/.*\//
 
-/** An address is worth seeing without its user and password. */
+/** Shows an address without its user and password. */
 export const withoutCredentials = (address: string): string => address.replace(/^([a-z]+:\/\/)[^/]*@/, "$1<redacted>@")
 
-/** A `/`, `?`, `#` or `@` in a password that is not encoded moves part of it to where host and database stand. */
+/**
+ * An unencoded `/`, `?`, `#` or `@` in a password would move part of the password into the host or the database's name.
+ */
 export const postgresUrl = setting(
   "an address such as postgres://user:password@host:5432/database",
   (value) => {

@@ -1,6 +1,6 @@
 /**
  * Logs to stderr, readable on a terminal and as JSON elsewhere; traces, metrics and logs also to an OTLP collector when
- * one is configured. What is secret is `Redacted` before it can be logged, and the edge logs paths, never queries.
+ * one is configured. Secrets are `Redacted` before they could be logged, and the edge logs paths, never queries.
  */
 import { Layer, Logger, LogLevel, Redacted, References } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -40,12 +40,12 @@ export const layerObservability = (config: Config, isStarting: () => boolean = (
   const pretty = (config.logFormat ?? (process.stderr.isTTY ? "pretty" : "json")) === "pretty"
   const isQuiet = () => config.logFormat === undefined && config.logLevel === "info" && isStarting()
   const logs = Layer.mergeAll(
-    // The JSON logger knows nothing of `LogToStderr`.
+    // The JSON logger does not know `LogToStderr`.
     Logger.layer([pretty ? quietWhile(isQuiet, Logger.consolePretty()) : Logger.withConsoleError(Logger.formatJson)]),
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )
-  // spans that nobody collects would only cost
+  // without a collector, spans would only cost time
   if (config.otlpEndpoint === undefined) return Layer.merge(logs, Layer.succeed(References.TracerEnabled, false))
   return Otlp.layerJson({
     baseUrl: config.otlpEndpoint,

@@ -1,6 +1,6 @@
 /**
- * The kinds of settings whose meaning belongs to a room: NATS knows its addresses, webhooks their keys and their waits. The others, which know
- * no room, are in `kinds.ts`.
+ * The kinds of settings that a folder knows best: NATS its addresses, webhooks their keys and their waits. `kinds.ts`
+ * has the others.
  */
 import { Redacted, Result } from "effect"
 import { eventRetentionMillis } from "../events/event.ts"
@@ -25,7 +25,7 @@ export const natsUrl = setting(
   }
 )
 
-/** Keys of which the first encrypts; the ones behind it are those that were first before. */
+/** Keys: the first one encrypts, the others are earlier ones that only decrypt. */
 export const secretsKeys = setting(
   "32 bytes in base64 or hexadecimal, such as `openssl rand -base64 32` makes, earlier keys behind a comma",
   (value) => parseSecretsKeys(value)

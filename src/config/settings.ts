@@ -285,7 +285,7 @@ export interface ConfigLine {
 /** Every fault of the given configuration, one sentence each. */
 export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
   readonly faults: ReadonlyArray<string>
-  /** Variables that begin like ours and are not: most likely a typing error. */
+  /** Variables with our prefix that are no settings: most likely typing errors. */
   readonly unknown: ReadonlyArray<string>
 }> {
   override get message(): string {
@@ -298,13 +298,13 @@ export class InvalidConfig extends Data.TaggedError("InvalidConfig")<{
 export interface Resolved {
   readonly config: Config
   readonly lines: ReadonlyArray<ConfigLine>
-  /** Variables that begin like ours and are not: most likely a typing error. */
+  /** Variables with our prefix that are no settings: most likely typing errors. */
   readonly unknown: ReadonlyArray<string>
 }
 
 const settingEntries = Object.entries(settings) as ReadonlyArray<[keyof Settings, Setting<unknown>]>
 
-/** The text of a secret never leaves this module, but for what its setting allows to be seen. */
+/** The part of a secret that its setting allows to be seen; the rest never leaves this module. */
 const shown = (entry: Setting<unknown>, value: string): string =>
   entry.secret ? (entry.show?.(value) ?? "<redacted>") : value
 
@@ -346,7 +346,7 @@ export const resolveConfig = (
   const production = config.nodeEnv === "production"
   const embedded = config.databaseUrl === undefined && config.natsUrl === undefined
   assume("demo", production ? "off" : "on")
-  // What is meant for one's own machine does not follow the API to other ones.
+  // Defaults that are meant for one's own machine do not apply when the API listens on other addresses.
   const local = isLoopback(config.host)
   assume("webhookTargets", embedded && local && !production ? "any" : "public")
   assume("metrics", local ? "open" : "admin")
@@ -357,15 +357,15 @@ export const resolveConfig = (
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
   const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
-  // Every key of the table was set above, with the type its schema gave.
+  // Every key of the table was set above, with the type from its schema.
   return Result.succeed({ config: config as unknown as Config, lines, unknown })
 }
 
-/** Whether only this machine reaches what listens there. */
+/** Whether only this machine can reach a listener on this host. */
 const isLoopback = (host: unknown): boolean =>
   typeof host === "string" && /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 
-/** Whether a first start makes the demo organization (decisions: off by choice or in production). */
+/** Whether a first start makes the demo organization (docs/platform.md, 2.7: off by choice or in production). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
 /** A table of the effective values with their origin, aligned for a terminal. */

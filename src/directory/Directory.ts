@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Metric, Queue, Schedule, Schema, type Scope, Semaphore, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { backoff } from "../common/backoff.ts"
 import { connectionError } from "../postgres/errors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import type { DirectoryIndex } from "./DirectoryIndex.ts"
@@ -16,20 +17,20 @@ import * as rules from "./rules.ts"
 import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.ts"
 
 /**
- * The number directory (number-directory.md): carriers, area codes and statistics, answered from an index in memory
- * that is replaced as a whole whenever an ingestion has ended anywhere, and goes on answering while the database is
- * away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
+ * The number directory (docs/directory.md): carriers, area codes and statistics, answered from an index in memory. The
+ * index is replaced as a whole after every ingestion, on whichever node it ran, and goes on answering while the
+ * database is away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
  */
 
-/** One index with what belongs to it. A request that takes several answers takes them from one snapshot. */
+/** One index with its answers and its state. A request that needs several answers takes them from one snapshot. */
 export interface DirectorySnapshot {
   readonly index: DirectoryIndex
-  /** The answers as bytes of JSON, kept while they are asked for. */
+  /** The answers as bytes of JSON, cached while they are asked for. */
   readonly answers: EncodedAnswers.EncodedAnswers
   readonly state: DirectoryState
 }
 
-/** No index has been loaded yet: the database has not answered since the start. */
+/** No index is loaded yet, because the database has not answered since the start. */
 export class DirectoryUnavailable extends Schema.TaggedError<DirectoryUnavailable>()("DirectoryUnavailable", {
   message: Schema.String
 }) {}
@@ -46,28 +47,28 @@ export class Directory extends Context.Service<
   {
     /** The current index. Later calls may give a newer one. */
     readonly snapshot: Effect.Effect<DirectorySnapshot, DirectoryUnavailable>
-    /** The same at once; undefined where there is none yet. */
+    /** The current index, synchronously; undefined when there is none yet. */
     readonly current: () => DirectorySnapshot | undefined
     /** Whether there is an index. */
     readonly ready: Effect.Effect<boolean>
-    /** Carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
+    /** Carriers that pass every filter, by OCN (docs/directory.md, 3.2). */
     readonly carriers: (query?: rules.CarrierQuery) => Effect.Effect<CarrierPage, DirectoryUnavailable>
-    /** One carrier with its exchanges counted (number-directory.md, "GET /v1/carrier/:ocn"). */
+    /** One carrier with its exchanges counted (docs/directory.md, 3.3). */
     readonly carrier: (ocn: string) => Effect.Effect<CarrierDetail, rules.NotFound | DirectoryUnavailable>
-    /** An area code with a page of its exchanges, or one (number-directory.md, "GET /v1/npa/:npa"). */
+    /** An area code with a page of its exchanges, or one (docs/directory.md, 3.4). */
     readonly areaCode: (
       npa: string,
       query?: rules.AreaCodeQuery
     ) => Effect.Effect<AreaCode, rules.NotFound | DirectoryUnavailable>
-    /** Counts and times (number-directory.md, "GET /v1/stats"). */
+    /** Counts and times (docs/directory.md, 3.5). */
     readonly statistics: Effect.Effect<Statistics, DirectoryUnavailable>
     /** Time of the last successful ingestion of any kind, ISO 8601, null before the first. */
     readonly lastIngestion: Effect.Effect<string | null, DirectoryUnavailable>
-    /** Returns when the index is that of the records now stored. Ingestions bring it about by themselves, soon after. */
+    /** Completes when the index is that of the stored records. After an ingestion this happens by itself, soon. */
     readonly refresh: Effect.Effect<void, SqlError.SqlError>
   }
 >()("sluice/directory/Directory") {
-  /** On PostgreSQL. Is there at once; `ready` tells when the first index is loaded, which a background fiber sees to. */
+  /** On PostgreSQL. The service is there at once; a background fiber loads the first index, and `ready` tells when. */
   static readonly layer: Layer.Layer<Directory, never, SqlClient.SqlClient | Notifications> = Layer.effect(
     Directory,
     Effect.suspend(() => makeStored)
@@ -86,7 +87,7 @@ export class Directory extends Context.Service<
 /** Longest pause between two attempts to load. */
 const retryMaxMillis = 5_000
 
-/** Loading takes half a second; after this time it is given up and tried again. */
+/** How long a load may take before it is given up and tried again. It normally takes half a second. */
 const loadTimeoutMillis = 30_000
 
 /** First pause after a failed attempt to load. */
@@ -100,7 +101,7 @@ const loadDuration = Metric.gauge("sluice_directory_load_duration_seconds", {
   description: "How long the last load of the index from the database took"
 })
 
-/** The questions, over whatever the current snapshot is. */
+/** The service over the current snapshot. */
 const makeService = (
   current: () => DirectorySnapshot | undefined,
   refresh: Effect.Effect<void, SqlError.SqlError>
@@ -152,17 +153,17 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
       )
     })
 
-    // One at a time: what was asked for while an index is loaded is answered by the load after it.
+    // One load at a time. A refresh that is asked for during a load waits for the next one.
     const refresh = loading.withPermit(
       Effect.gen(function* () {
         if (current === undefined) return yield* load
         const state = yield* loadState
         if (state.generation !== current.state.generation) return yield* load
-        // The records are the same, so the kept answers are: only the times may have moved.
+        // The records are the same, so the cached answers stay; only the times may have changed.
         current = { ...current, state }
       }).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
-        // A database that has fallen silent must not keep the next attempt waiting.
+        // A silent database must not delay the next attempt.
         Effect.timeoutOrElse({
           duration: loadTimeoutMillis,
           orElse: () => Effect.fail(connectionError(`No answer within ${loadTimeoutMillis} ms`, "directory.load"))
@@ -173,12 +174,12 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
     const wanted = yield* Queue.make<void>({ capacity: 1, strategy: "sliding" })
     const want = () => Queue.offer(wanted, undefined)
     yield* want()
-    // A gap, after which something may have been missed, is looked into like any message.
+    // A gap, after which messages may have been missed, counts like a message.
     yield* notifications.listen(directoryChannel).pipe(Stream.runForEach(want), Effect.forkScoped)
     let failing = false
     const untilLoaded = refresh.pipe(
       Effect.tapError((error) => {
-        // Once per outage for people, every attempt for who searches.
+        // Warn once per outage; log every attempt for debugging.
         const log = failing ? Effect.logDebug : Effect.logWarning
         failing = true
         return log("Number directory could not be loaded; trying again").pipe(
@@ -190,13 +191,11 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
           failing = false
         })
       ),
-      Effect.retry(
-        Schedule.min([Schedule.exponential(retryMinMillis), Schedule.spaced(retryMaxMillis)]).pipe(Schedule.jittered)
-      )
+      Effect.retry(backoff(retryMinMillis, retryMaxMillis).pipe(Schedule.jittered))
     )
     yield* Queue.take(wanted).pipe(
       Effect.andThen(untilLoaded),
-      // A fault in what is stored must not end the fiber: the next ingestion may mend it.
+      // A fault in the stored records must not end the fiber, since the next ingestion may mend it.
       Effect.catchDefect((defect) => Effect.logError("Number directory cannot be loaded", defect)),
       Effect.forever,
       Effect.forkScoped
@@ -204,7 +203,7 @@ const makeStored: Effect.Effect<Directory["Service"], never, SqlClient.SqlClient
     return makeService(() => current, refresh)
   })
 
-/** The service over one index for good; what it holds counts as ingested now. */
+/** The service over one fixed index. Its records count as ingested now. */
 const fromBuilder = Effect.fnUntraced(function* (builder: IndexBuilder.IndexBuilder) {
   const index = yield* buildInTurns(builder)
   const now = new Date(yield* Clock.currentTimeMillis).toISOString()
@@ -224,7 +223,7 @@ const fromRecords = Effect.fnUntraced(function* (records: DirectoryRecords) {
     },
     catch: (cause) => {
       if (cause instanceof IndexBuilder.InvalidRecord) return cause
-      // An iterable of the caller's may throw whatever it likes; that is the caller's defect.
+      // The caller's iterable may throw anything; that is the caller's defect.
       throw cause
     }
   })

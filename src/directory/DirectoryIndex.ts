@@ -3,7 +3,7 @@ import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
 /**
  * The whole number directory in memory: immutable columns in typed arrays over one table of interned strings, with
  * everything that a request would otherwise count (a carrier's state and exchanges, an area code's state, the
- * statistics) worked out beforehand. Plain data: it can be moved between threads, and is replaced as a whole.
+ * statistics) computed beforehand. Plain data: it can be moved between threads, and is replaced as a whole.
  * `IndexBuilder` makes it, `rules.ts` answers from it. Needs no service.
  */
 export interface DirectoryIndex {
@@ -55,7 +55,7 @@ export interface CarrierColumns {
   readonly stateCounts: Uint32Array
 }
 
-/** Counts over all records (number-directory.md, "Statistics record"). */
+/** Counts over all records (docs/directory.md, 3.5). */
 export interface DirectoryCounts {
   readonly total: number
   /** By position in `countries`. */
@@ -125,7 +125,7 @@ export const columnsOf = (index: DirectoryIndex): ReadonlyArray<Uint8Array | Uin
 /** Fixed cost of a string on the heap: header, hash and length, and the pointer to it. */
 const stringOverheadBytes = 24
 
-/** Memory that an index occupies: its columns exactly, its strings by their length and a fixed cost each. */
+/** Memory of an index: exact for its columns, estimated for its strings by length and a fixed cost each. */
 export const indexBytes = (index: DirectoryIndex): number => {
   let bytes = 0
   for (const column of columnsOf(index)) bytes += column.byteLength
@@ -134,8 +134,8 @@ export const indexBytes = (index: DirectoryIndex): number => {
 }
 
 /**
- * Position of `value` in an ascending column, or -1. Area codes are few and looked up once a request, so a binary
- * search needs no table beside the column.
+ * Position of `value` in an ascending column, or -1. Area codes are few and a request looks one up once, so a binary
+ * search is enough.
  */
 export const searchColumn = (column: Uint16Array, value: number, from = 0, to = column.length): number => {
   let low = from

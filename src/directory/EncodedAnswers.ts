@@ -11,8 +11,8 @@ import {
 } from "./rules.ts"
 
 /**
- * The answers of `rules.ts` as the bytes of their JSON, kept while they are asked for often. The store belongs to one
- * index and goes with it, so an answer never outlives the records it came from. Must not be written to. Needs no service.
+ * The answers of `rules.ts` as bytes of JSON, cached while they are asked for often. The cache belongs to one index and
+ * goes with it, so an answer never outlives its records. Callers must not write to the buffers. Needs no service.
  */
 export interface EncodedAnswers {
   /** JSON of a `CarrierPage`. */
@@ -25,13 +25,15 @@ export interface EncodedAnswers {
   readonly heldBytes: () => number
 }
 
-/** Most memory that kept answers may take: half of it has room for the largest page of 700 area codes, or for every carrier. */
+/** Most memory for cached answers. Half of it holds the largest page of 700 area codes, or every carrier. */
 export const encodedAnswersMaxBytes = 24 * 1024 * 1024
 
 /** What an answer costs beside its bytes: the buffer's object and memory block, key and table entry. */
 const answerOverheadBytes = 384
 
-/** Longest key kept. Filters of a carrier list are text from outside; a longer one is answered, but not kept. */
+/**
+ * Longest key in the cache. Filters of a carrier list are text from outside; a longer one is answered but not cached.
+ */
 const keyMaxLength = 64
 
 /** A buffer with memory of its own: a slice of Node's pool would keep all of the pool alive. */
@@ -65,7 +67,7 @@ export const make = (index: DirectoryIndex, maxBytes: number = encodedAnswersMax
         : Result.succeed(found)
     },
     areaCode: (npa, query = {}) => {
-      // Only numbers that exist are kept, and they are digits: no text from outside can look like another key.
+      // Only codes that exist are cached, and they are digits, so no text from outside can look like another key.
       const key = `npa ${npa} ${query.nxx} ${query.limit} ${query.offset}`
       const found = kept.get(key)
       return found === undefined

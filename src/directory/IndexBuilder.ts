@@ -13,10 +13,9 @@ import {
 } from "./model.ts"
 
 /**
- * Builds a `DirectoryIndex` from records that pass by once, in any order, record by record or column by column.
- * Nothing of them is kept but numbers and interned strings, so a quarter of a million cost a few megabytes; all of it
- * is synchronous work in pieces of a few milliseconds, so that whoever builds can give way between them. Needs no
- * service.
+ * Builds a `DirectoryIndex` from records that pass by once, in any order, record by record or column by column. It
+ * keeps only numbers and interned strings of them, so a quarter of a million records cost a few megabytes. The work is
+ * synchronous, in steps of a few milliseconds, so that the caller can give way between them. Needs no service.
  */
 export interface IndexBuilder {
   /**
@@ -31,13 +30,13 @@ export interface IndexBuilder {
    */
   readonly addCodes: (country: Country, status: ExchangeStatus, codes: string) => void
   /**
-   * Gives codes that were added a value in one column.
+   * Sets a value in one column for codes that were added.
    * @throws InvalidRecord when `codes` is not as above, or names a code that was not added
    */
   readonly assign: (column: ValueColumn, value: string, codes: string) => void
   /** Adds a line of the carrier type list; one with the same OCN as an earlier one replaces it. */
   readonly addCarrierType: (record: CarrierTypeRecord) => void
-  /** Adds an area code of the NPA report, whose location counts only where no record names a state. */
+  /** Adds an area code of the NPA report. Its location counts only when no record names a state. */
   readonly addAreaCode: (record: AreaCodeRecord) => void
   /** The index of all that was added, built in steps of some milliseconds. The builder is used up. */
   readonly steps: () => Generator<void, DirectoryIndex>
@@ -48,7 +47,7 @@ export interface IndexBuilder {
 /** Columns that `assign` fills. */
 export type ValueColumn = "state" | "ocn" | "company" | "rateCenter"
 
-/** A record that neither a file nor the database can hold: its NPA-NXX is not digits, or unknown where it must be known. */
+/** A record that neither a file nor the database can hold: its NPA-NXX is not digits, or was not added before. */
 export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{ readonly message: string }> {}
 
 /** Keys are NPA * 1000 + NXX, so a table of all of them finds and sorts the codes. */
@@ -69,7 +68,7 @@ const keyAt = (codes: string, at: number): number => {
   let key = 0
   for (let place = at; place < at + keyLength; place++) {
     const digit = codes.charCodeAt(place) - 48
-    // Beyond the end it is NaN, which fails the comparison too.
+    // Beyond the end of the text this is NaN, which fails the comparison too.
     if (!(digit >= 0 && digit <= 9)) {
       throw new InvalidRecord({
         message: `Codes must be 6 digits each, not ${JSON.stringify(codes.slice(at, at + 6))}`
@@ -101,7 +100,7 @@ export const make = (): IndexBuilder => {
     if (text === null) return 0
     const known = numbers.get(text)
     if (known !== undefined) return known
-    // A piece of a larger string keeps the whole of it alive: a line, a file, an answer of the database.
+    // Copy, because a slice would keep the larger string (a line, a file, a database answer) alive.
     const copy = JSON.parse(JSON.stringify(text)) as string
     strings.push(copy)
     numbers.set(copy, strings.length - 1)

@@ -12,30 +12,29 @@ import { failureOf, ingestSources, waitingEventsLimit } from "./ingestSources.ts
 import type { DatasetKind } from "./model.ts"
 
 /**
- * Ingestion as a service (decisions, "Number directory"): brings published files into the database and remembers what
- * was ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on
- * answering; `layerInThread` works where it is called, for a command that has nothing else to do. Both need
- * `SqlClient`.
+ * Ingestion as a service (docs/directory.md, 6): brings published files into the database and remembers what was
+ * ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on answering;
+ * `layerInThread` works where it is called, for a command that has nothing else to do. Both need `SqlClient`.
  */
 export class Ingestions extends Context.Service<
   Ingestions,
   {
     /**
-     * Ingests paths and addresses, one after the other, while the stream is read. Never fails: what goes wrong with a
-     * file is an event, and the next one is tried. A few runs at a time, which fetch and read side by side and store one
-     * after the other; who waits is told why.
+     * Ingests paths and addresses, one after the other, while the stream is read. Never fails: a failure of a file is
+     * an event, and the next file is tried. A few runs work at a time; they fetch and read side by side and store one
+     * after the other. A run that waits says why in an event.
      */
     readonly run: (sources: ReadonlyArray<string>, options?: RunOptions) => Stream.Stream<IngestionEvent>
     /** Ingests the bundled file of every kind that was never ingested; nothing when there is none. */
     readonly runBundled: Stream.Stream<IngestionEvent, SqlError.SqlError>
-    /** What was ingested, newest first, a page of it. */
+    /** A page of the history, newest first. */
     readonly historyPage: (page?: {
       /** 1 to 100, default 100. */
       readonly limit?: number | undefined
       /** Only ingestions before the one with this id. */
       readonly before?: number | undefined
     }) => Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
-    /** The newest page of what was ingested. */
+    /** The newest page of the history. */
     readonly history: Effect.Effect<ReadonlyArray<IngestionRecord>, SqlError.SqlError>
   }
 >()("sluice/directory/Ingestions") {
@@ -46,7 +45,7 @@ export class Ingestions extends Context.Service<
       Effect.suspend(() => make((sources, of) => inWorker({ ...of, sources }, options)))
     )
 
-  /** In the calling thread, which it keeps busy. */
+  /** Works in the calling thread and keeps it busy. */
   static readonly layerInThread: Layer.Layer<Ingestions, never, SqlClient.SqlClient> = Layer.effect(
     Ingestions,
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -60,7 +59,7 @@ export class Ingestions extends Context.Service<
   )
 }
 
-/** Ingestions under way at once in this process: each may have a thread and the memory of one. */
+/** Most ingestions at once in this process. Each may need a thread and its memory. */
 export const runsAtOnce = 4
 
 /** Ingestions in one page of history, and the default. */
@@ -72,10 +71,10 @@ export interface WorkerOptions {
   readonly databaseUrl: Redacted.Redacted<string>
 }
 
-/** Memory that a worker's objects may take, beyond which it is stopped; a file needs a fraction of it. */
+/** Heap limit of a worker, beyond which it is stopped. A file needs a fraction of it. */
 const workerHeapMegabytes = 192
 
-/** Young objects of the worker: a batch of records and its text, a few times over. */
+/** Heap for the worker's young objects: a few batches of records with their text. */
 const workerYoungMegabytes = 16
 
 /** What a worker is started with. */
@@ -89,7 +88,7 @@ export interface IngestionOrder extends Admission {
   readonly dryRun: boolean
 }
 
-/** How an ingestion is run; what is left out is the usual. */
+/** Options of a run, with defaults for what is left out. */
 export type RunOptions = {
   readonly [K in "dryRun" | keyof Admission]?: Omit<IngestionOrder, "sources">[K] | undefined
 }
@@ -169,7 +168,7 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
   return Ingestions.of({ run, runBundled, historyPage, history: Effect.suspend(() => historyPage()) })
 })
 
-/** What a run is told that has to wait for one of the others to end. */
+/** The event of a run that must wait for another one to end. */
 const waiting = (source: string, underWay: ReadonlySet<string>): IngestionEvent =>
   IngestionProgress.make({
     source,
@@ -195,7 +194,7 @@ const spawn = (options: WorkerOptions) => () =>
     }
   })
 
-/** Starts a worker for one order and ends it with the stream, whichever way that ends. */
+/** Starts a worker for one order and ends it with the stream, however that ends. */
 const inWorker = (order: IngestionOrder, options: WorkerOptions): Stream.Stream<IngestionEvent> =>
   Stream.callback<IngestionEvent>(
     (events) => {

@@ -4,22 +4,25 @@ import type { Removals } from "./difference.ts"
 import { type DatasetKind, datasetKinds } from "./model.ts"
 
 /**
- * Which good files are taken without a word from the operator (decisions, "Number directory"): none that is older than
- * what is in force, and none that removes more than a small share. Whoever means it says so and how many. Needs
- * `SqlClient`.
+ * Decides which intact files are taken without a word from the operator (docs/directory.md, 6.4): none that is older
+ * than the publication in force, and none that removes more than a small share. An operator who wants that says so, and
+ * how many. Needs `SqlClient`.
  */
 export interface Admission {
   /** Takes a file although a newer publication is in force. */
   readonly allowOlder: boolean
   /** Takes a file that removes up to so many records, however large their share. */
   readonly allowRemovals: number
-  /** Area codes that files leave out and that are to go. */
+  /** Area codes to remove because the files leave them out. */
   readonly retire: ReadonlyArray<string>
 }
 
 export const admitUsual: Admission = { allowOlder: false, allowRemovals: 0, retire: [] }
 
-/** Share of the stored records, and of those of any area code that a file names, that it may remove unasked. */
+/**
+ * The share of the stored records that a file may remove without the operator's word: of all of them, and within each
+ * area code that it holds.
+ */
 export const removalShareLimit = 0.05
 
 /** Area codes that a refusal names. */
@@ -44,7 +47,7 @@ export class TooManyRemovals extends Schema.TaggedError<TooManyRemovals>()("TooM
   message: Schema.String
 }) {}
 
-/** An area code that is to be retired is one that the file names. */
+/** The file names an area code that the operator wants to retire. */
 export class StillNamed extends Schema.TaggedError<StillNamed>()("StillNamed", {
   source: Schema.String,
   kind: Schema.Literals(datasetKinds),
@@ -53,7 +56,7 @@ export class StillNamed extends Schema.TaggedError<StillNamed>()("StillNamed", {
   message: Schema.String
 }) {}
 
-/** Nothing is stored of an area code that was to be retired, in the data that the given files are about. */
+/** The kinds of the given files have no records of an area code that the operator wants to retire. */
 export class NothingToRetire extends Schema.TaggedError<NothingToRetire>()("NothingToRetire", {
   source: Schema.String,
   /** One sentence for a person. */
@@ -78,7 +81,7 @@ const publicationInForce = Effect.fnUntraced(function* (
   return rows[0]?.date ?? null
 })
 
-/** Why the file is not taken because of its age; null where it is. A file without a date cannot be judged. */
+/** Refuses a file because of its age; null when it is taken. A file without a date cannot be judged. */
 export const judgeAge = Effect.fnUntraced(function* (
   { kind, name, publicationDate }: Candidate,
   { allowOlder }: Admission
@@ -92,7 +95,7 @@ export const judgeAge = Effect.fnUntraced(function* (
 
 const percent = (part: number, whole: number): string => `${((part / whole) * 100).toFixed(1)} %`
 
-/** Why the file is not taken because of what it removes; null where it is. */
+/** Refuses a file because of what it removes; null when it is taken. */
 export const judgeRemovals = (
   { kind, name }: Candidate,
   { areaCodes, removed, stored }: Removals,
@@ -112,7 +115,7 @@ export const judgeRemovals = (
   return new TooManyRemovals({ source: name, kind, removed, message })
 }
 
-/** Why what is to be retired cannot be: the file names it. Null where it does not. */
+/** Refuses to retire an area code that the file names; null when it names none of them. */
 export const judgeRetired = (
   { kind, name }: Candidate,
   named: ReadonlyArray<string>,

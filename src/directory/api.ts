@@ -1,6 +1,6 @@
 /**
- * The number directory's endpoints as an HttpApi group (number-directory.md, "Endpoints"): paths, parameters, answers
- * and errors. Definitions only; `http.ts` implements them and the typed client shares them.
+ * The number directory's endpoints as an HttpApi group (docs/directory.md, 3): paths, parameters, answers and errors.
+ * Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

@@ -1,6 +1,6 @@
 /**
- * The directory by single NPA-NXX codes, for products that know numbers rather than carriers: one code with its carrier, and the codes that
- * pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
+ * The directory by NPA-NXX code, for products that know numbers rather than carriers: one code with its carrier, and
+ * the codes that pass some filters. Pure functions of an index, like `rules.ts`. Needs no service.
  */
 import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./DirectoryIndex.ts"
 import { type CarrierType, type Country, countries, type ExchangeStatus, exchangeStatuses } from "./model.ts"
@@ -14,7 +14,7 @@ export interface CodeCarrier {
   readonly carrierType: CarrierType | null
 }
 
-/** One code. Null is what the files do not say. */
+/** One code. Values that the files do not give are null. */
 export interface NumberingCode {
   readonly npa: string
   readonly nxx: string
@@ -85,7 +85,9 @@ export const findCode = (index: DirectoryIndex, npa: string, nxx: string): Numbe
   return code === -1 ? undefined : codeAt(index, code)
 }
 
-/** Strings that are not in capitals, by themselves in capitals; most are, and are found as they are. */
+/**
+ * The strings that are not in capitals, by their form in capitals. Most strings are in capitals and need no such entry.
+ */
 const otherCases = new WeakMap<DirectoryIndex, ReadonlyMap<string, ReadonlyArray<number>>>()
 
 const otherCasesOf = (index: DirectoryIndex): ReadonlyMap<string, ReadonlyArray<number>> => {
@@ -116,8 +118,8 @@ const rangeOf = (index: DirectoryIndex, npa: string | undefined): readonly [firs
 }
 
 /**
- * The rows of `codes` that pass the filters, ascending. A scan of one column a filter, the first over everything: a millisecond for the whole
- * directory, in which nothing else runs.
+ * The rows of `codes` that pass the filters, ascending. Scans one column per filter, the first one as a whole. That
+ * takes a millisecond for the whole directory, in which nothing else runs.
  */
 const rowsMatching = (index: DirectoryIndex, filters: CodeFilters): Uint32Array => {
   const [first, end] = rangeOf(index, filters.npa)

@@ -4,8 +4,8 @@ import type { Records } from "./files/reader.ts"
 import type { DatasetKind } from "./model.ts"
 
 /**
- * How the records of each kind of file lie in the database: their table, which columns tell two records apart, and how
- * a batch of them is sent. `ingest.ts` works from these alone, the same for every kind.
+ * How the records of each kind of file are stored: their table, which columns form the key, and how a batch of them is
+ * sent. `ingest.ts` works from these alone, the same for every kind.
  */
 export interface Dataset {
   readonly table: string
@@ -88,7 +88,7 @@ export const batchQuery = (
     }
     case "NPA_REPORT": {
       const types = { npa: text, inService: "bool" as const, use: text, country: text, locations: text }
-      // Arrays of arrays would come out as one row an element.
+      // unnest would turn an array of arrays into one row per element.
       const rows = batch.records.map((record) => ({ ...record, locations: record.locations.join(",") }))
       return sql`
         select npa, "inService", use, country, string_to_array(locations, ',') from ${unnest(rows, types)}`

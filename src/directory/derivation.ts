@@ -2,8 +2,8 @@ import type { AreaCodeColumns, CarrierColumns, CodeColumns, DirectoryCounts } fr
 import { countries, exchangeStatuses, multipleCarriersOcn } from "./model.ts"
 
 /**
- * What an index knows beyond the records themselves: carriers, the states of carriers and area codes by majority, and
- * counts (decisions, "Number directory"). Pure; strings are numbers of the index's table, 0 for null.
+ * Computes what an index knows beyond the records: carriers, the states of carriers and area codes by majority, and
+ * counts (docs/directory.md, 2). Pure; strings are numbers of the index's table, 0 for null.
  */
 
 /** A line of the carrier type list. */
@@ -14,7 +14,7 @@ export interface ListedCarrier {
   readonly type: number
 }
 
-/** Everything that derived values come from; the codes are sorted by NPA, then NXX. */
+/** The input of the derivation. The codes are sorted by NPA, then NXX. */
 export interface Given {
   readonly strings: ReadonlyArray<string>
   readonly codes: CodeColumns
@@ -27,17 +27,17 @@ export interface Given {
   readonly numberOf: (text: string) => number
 }
 
-/** Carriers that are worked out in one step. */
+/** Carriers that one step derives. */
 const carriersPerStep = 512
 
-/** Country of a carrier that only the type list knows (decisions, "Number directory"). */
+/** Country of a carrier that only the type list knows (docs/directory.md, 2). */
 const listOnlyCountry = countries.indexOf("US")
 
 const assignedStatus = exchangeStatuses.indexOf("ASSIGNED")
 
 /**
- * Counts votes for interned strings, 0 for none. Made once and emptied by `take`, because a quarter of a million votes in
- * three thousand elections would otherwise leave more garbage than the index has bytes.
+ * Counts votes for interned strings, 0 for none. One ballot is made and emptied by `take`: a quarter of a million votes
+ * in three thousand elections would otherwise leave more garbage than the index has bytes.
  */
 const makeBallot = (strings: ReadonlyArray<string>) => {
   const votes = new Uint32Array(strings.length)
@@ -48,7 +48,10 @@ const makeBallot = (strings: ReadonlyArray<string>) => {
       if (votes[candidate] === 0) candidates.push(candidate)
       votes[candidate]!++
     },
-    /** Ends the vote: candidates in alphabetical order with their votes, and the winner, the first of equals. */
+    /**
+     * Ends the vote. Answers the candidates in alphabetical order with their votes, and the winner: among equals the
+     * first.
+     */
     take: () => {
       if (candidates.length > 1) candidates.sort((a, b) => (strings[a]! < strings[b]! ? -1 : 1))
       const counts: Array<number> = []
@@ -79,7 +82,7 @@ const majorityCountry = (counts: ReadonlyArray<number>): number => {
   return winner
 }
 
-/** The area codes of the records. One that only the NPA report knows has no records and is none. */
+/** The area codes of the records. An area code that only the NPA report knows does not count. */
 export const deriveAreaCodes = ({ codes, locations, npas, strings }: Given): AreaCodeColumns => {
   const starts: Array<number> = []
   for (let code = 0; code < npas.length; code++) if (code === 0 || npas[code] !== npas[code - 1]) starts.push(code)
@@ -187,7 +190,7 @@ export function* deriveCarriers(given: Given): Generator<void, CarrierColumns> {
   return { ...columns, stateNames: Uint32Array.from(stateNames), stateCounts: Uint32Array.from(stateCounts) }
 }
 
-/** Counts over all records (number-directory.md, "Statistics record"). */
+/** Counts over all records (docs/directory.md, 3.5). */
 export const deriveCounts = ({ codes, strings }: Given, areaCodes: AreaCodeColumns): DirectoryCounts => {
   const byCountry = countries.map(() => 0)
   const byStatus = exchangeStatuses.map(() => 0)

@@ -4,8 +4,8 @@ import type { Dataset } from "./datasets.ts"
 import type { Unread } from "./files/reader.ts"
 
 /**
- * What a staged file changes in the stored records, worked out by the database: `compare` counts it, `apply` does it
- * and touches no row that stays as it is. Both run in the transaction of the staging table. Needs `SqlClient`.
+ * What a staged file changes in the stored records, computed by the database: `compare` counts the changes, `apply`
+ * makes them and touches no other row. Both run in the transaction of the staging table. Needs `SqlClient`.
  */
 export interface Difference {
   readonly added: number
@@ -15,11 +15,11 @@ export interface Difference {
 
 /** What a file may remove. */
 export interface Scope {
-  /** The area codes that it speaks for, null where it speaks for all records of its kind. */
+  /** The area codes that the file covers; null when it covers all records of its kind. */
   readonly areaCodes: ReadonlyArray<string> | null
-  /** What its malformed lines are about, which stays. */
+  /** The records that its malformed lines may be about; they stay. */
   readonly unread: Unread
-  /** Area codes that it leaves out and that are to go. */
+  /** Area codes to remove because the file leaves them out. */
   readonly retired: ReadonlyArray<string>
 }
 
@@ -81,21 +81,23 @@ export const compare = Effect.fnUntraced(function* (
   }
 })
 
-/** What the file would take away, for the rules to judge (see `removals.ts`). */
+/** What the file would remove, for the rules in `admission.ts` to judge. */
 export interface Removals {
   /** Records of the file's kind that are stored. */
   readonly stored: number
-  /** Records that the file speaks for and does not have; retired ones apart. */
+  /** Records that the file covers and does not have, without retired ones. */
   readonly removed: number
-  /** Records that it does not have and that stay, because malformed lines may be about them. */
+  /** Records that the file does not have and that stay, because malformed lines may be about them. */
   readonly kept: number
-  /** Of each area code that loses records: how many it has and loses. Empty where the file has no area codes. */
+  /**
+   * For each area code that loses records, how many it has and how many it loses. Empty for files without area codes.
+   */
   readonly areaCodes: ReadonlyArray<{ readonly npa: string; readonly stored: number; readonly removed: number }>
   /** Stored area codes that the file does not name, ascending. */
   readonly leftOut: ReadonlyArray<string>
 }
 
-/** Looks at what would go, before anything does. */
+/** Counts what would be removed, before anything is. */
 export const removals = Effect.fnUntraced(function* (
   dataset: Dataset,
   scope: Scope
@@ -123,7 +125,7 @@ export const removals = Effect.fnUntraced(function* (
   }
 })
 
-/** Makes the stored records those of the file, as far as it speaks for them. */
+/** Replaces the stored records that the file covers by the file's. */
 export const apply = Effect.fnUntraced(function* (
   dataset: Dataset,
   scope: Scope
@@ -148,7 +150,7 @@ export const apply = Effect.fnUntraced(function* (
   }
 })
 
-/** Codes of a staged file that are stored as another country's: how many, and some of them as NPA-NXX. */
+/** The codes of a staged file that are stored as another country's: their number, and some of them as NPA-NXX. */
 export const conflicts = Effect.fnUntraced(function* (
   dataset: Dataset,
   atMost: number

@@ -1,5 +1,5 @@
 /**
- * The health record (decisions, "Number directory"), and in words why it is not the best one. Needs `Directory` and
+ * The health record (docs/directory.md, 3.6), and sentences that say why it is not `healthy`. Needs `Directory` and
  * `Health`.
  */
 import { Clock, Effect } from "effect"
@@ -11,7 +11,7 @@ import type { Health as HealthRecord } from "./schema.ts"
 /** How long ingested data counts as fresh: 90 days. */
 export const freshDataMillis = 90 * 24 * 60 * 60 * 1000
 
-/** The kinds of file that must be there and fresh. */
+/** The kinds of file that must be present and fresh. */
 const neededKinds = ["NANPA", "CNAC"] as const
 
 /** When each needed kind was ingested last, ISO 8601; null before the first time. */
@@ -42,7 +42,7 @@ export const healthReport: Effect.Effect<HealthReport, never, Directory | Health
   const last = yield* Effect.orElseSucceed(directory.lastIngestion, () => null)
   const faults = [
     ...Object.values(checks).flatMap(({ detail, ok }) => (ok ? [] : [detail ?? "a part is not ready"])),
-    // Without an index that is what the check says.
+    // Without an index, the directory's own check says so.
     ...(snapshot === undefined ? [] : dataFaults(snapshot.state.lastUpdated, now))
   ]
   const status = database ? (faults.length === 0 ? "healthy" : "degraded") : "unhealthy"

@@ -1,6 +1,6 @@
 /**
- * Handlers of the number directory. Reads are answered with the bytes that the current index keeps, so a hot answer is
- * neither built nor encoded again. Needs `Directory` and `Health`.
+ * Handlers of the number directory. Reads answer with bytes that the current index caches, so a hot answer is neither
+ * built nor encoded again. Needs `Directory` and `Health`.
  */
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
@@ -21,7 +21,10 @@ import type { NotFound as NothingFound } from "./rules.ts"
 
 const tags = new WeakMap<DirectorySnapshot["state"], Tag>()
 
-/** Of the records and of the program that answers from them; the same on every node, and another after every ingestion. */
+/**
+ * The tag of the records and of the program's version (docs/directory.md, 3.7): the same on every node, and a new one
+ * after every ingestion.
+ */
 const tagOf = ({ state }: DirectorySnapshot): Tag => {
   const known = tags.get(state)
   if (known !== undefined) return known
@@ -50,7 +53,7 @@ export const layerDirectory = HttpApiBuilder.group(
       check: Effect.map(directory.ready, (ok) => (ok ? { ok } : { ok, detail: "The index is not loaded yet" }))
     })
 
-    /** Answers from the current index; without one there is nothing to answer from. */
+    /** Answers from the current index, or `unavailable` when there is none. */
     const read = <E>(
       use: (answers: EncodedAnswers) => Result.Result<Buffer, E>
     ): Result.Result<Answer, E | Unavailable> => {

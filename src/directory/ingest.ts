@@ -17,14 +17,14 @@ import {
 } from "./ingestionSchema.ts"
 
 /**
- * Puts one file into the database (decisions, "Number directory": ingestion): its records stream into a temporary
- * table, the database works out what they add, change and remove, and applies just that, with a line of history and a
- * notice to every node, in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
+ * Puts one file into the database (docs/directory.md, 6.2): its records stream into a temporary table, the database
+ * computes what they add, change and remove, and applies just that, with a line of history and a notice to every node,
+ * in one transaction. Whatever goes wrong, readers keep the old records. Needs `SqlClient`.
  */
 export interface IngestOptions extends Admission {
   /** Works out the difference and stores nothing. */
   readonly dryRun: boolean
-  /** Told about every phase, and within one at most every `progressIntervalMillis`. */
+  /** Called at every phase, and within a phase at most every `progressIntervalMillis`. */
   readonly onProgress: (progress: IngestionProgress) => Effect.Effect<void>
 }
 
@@ -37,7 +37,7 @@ export const progressIntervalMillis = 100
 /** How long an ingestion waits for another one to end. */
 export const lockTimeoutMillis = 60_000
 
-/** A statement of an ingestion compares or stores a whole file, and may have waited for another one. */
+/** The statement timeout: a statement compares or stores a whole file, and may wait for another ingestion. */
 const statementTimeoutMillis = 10 * 60 * 1000
 
 /** Columns of the key of those kinds that have area codes. */
@@ -67,7 +67,7 @@ export const ingestFile = Effect.fn("directory.ingestFile")(function* (
     yield* sql`set local jit = off`
     const summary = yield* stage(file, report)
     yield* report("comparing", summary.records)
-    // Only from here on: files are read side by side, and compared with what the one before has stored.
+    // The lock starts here: files are read side by side, but each is compared with what the one before has stored.
     yield* takeLock((holder) => report("waiting", summary.records, holder))
     yield* refuseConflicts(file)
     const named = dataset.keyLength === codeKeyLength ? summary.coverage.areaCodes : null
@@ -147,7 +147,7 @@ const stage = Effect.fnUntraced(function* (file: DirectoryFile, report: Reporter
   return summary
 })
 
-/** Takes the lock under which one ingestion at a time compares and stores; says first whom it waits for, if it has to. */
+/** Takes the lock under which one ingestion at a time compares and stores. If it must wait, it first says for whom. */
 const takeLock = Effect.fnUntraced(function* (onWait: (holder: string) => Effect.Effect<void>) {
   const sql = yield* SqlClient.SqlClient
   const key = sql.literal(ingestionLockKey)

@@ -28,7 +28,7 @@ export const failureOf = (error: IngestionError): IngestionFailure =>
     message: error.message
   })
 
-/** Runs while it is read; interrupting the reader stops the file at hand and leaves nothing of it behind. */
+/** Works while the stream is read. Interrupting the reader stops the current file and leaves nothing of it behind. */
 export const ingestSources = (
   sources: ReadonlyArray<string>,
   options: Admission & { readonly dryRun: boolean }
@@ -64,7 +64,7 @@ export const ingestSources = (
           }
         }).pipe(Effect.scoped, Effect.catch(onFailure))
       }
-      // Where a file was refused, that says why.
+      // If a file was refused, the refusal says why.
       const missed = refused > 0 ? [] : options.retire.filter((wanted) => !retired.has(wanted))
       for (const npa of missed) {
         const message = `Area code ${npa} was not retired: nothing of it is stored in the data that was taken`

@@ -4,9 +4,8 @@ import { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./file
 import { datasetKinds } from "./model.ts"
 
 /**
- * What an ingestion reports while it runs, how it ends, and what is remembered of it (number-directory.md, "Health
- * record" and "Statistics record"; decisions, "Number directory"). The command line, the admin API and the worker
- * thread speak in these shapes. Times are ISO 8601 in UTC.
+ * What an ingestion reports while it runs, how it ends, and what the history keeps of it (docs/directory.md, 6). The
+ * command line, the admin API and the worker thread speak in these shapes. Times are ISO 8601 in UTC.
  */
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -65,7 +64,7 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
 }).annotate({ identifier: "IngestionSummary" })
 export type IngestionSummary = typeof IngestionSummary.Type
 
-/** A file of one country has codes that the other country's file has: one of the two is not what it says. */
+/** A file of one country has codes that are stored as the other country's, so one of the two files is wrong. */
 export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("ConflictingCodes", {
   source: Schema.String,
   kind: DatasetKind,
@@ -88,7 +87,7 @@ export class IngestionStopped extends Schema.TaggedError<IngestionStopped>()("In
   message: Schema.String
 }) {}
 
-/** Every way in which a file is not taken; readers go on with what was stored before. */
+/** Every way in which a file is not taken. Readers keep the records stored before. */
 export const IngestionError = Schema.Union([
   SourceUnreadable,
   NotRecognized,

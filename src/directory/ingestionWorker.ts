@@ -1,7 +1,7 @@
 /**
  * The worker thread's side of `Ingestions.layer`: takes one order, ingests on a database connection of its own, sends
- * every event and at last `Done`. When the other side closes it, what it does is interrupted and rolled back. Started
- * only by `Ingestions.ts`, as a module of its own.
+ * every event and at last `Done`. When the other side closes it, its work is interrupted and rolled back. Started only
+ * by `Ingestions.ts`, as a module of its own.
  */
 import { workerData } from "node:worker_threads"
 import * as NodeWorkerRunner from "@effect/platform-node/NodeWorkerRunner"
@@ -29,7 +29,7 @@ const layers = Layer.mergeAll(
   NodeWorkerRunner.layer,
   readersLayer,
   PgClient.layer({ url: Redacted.make(databaseUrl), maxConnections: 1, applicationName: "sluice ingest" }),
-  // Everything worth knowing is an event; a line on standard output would end up in somebody's JSON.
+  // No logs: everything worth knowing is an event, and a line on stdout would end up in somebody's JSON.
   Logger.layer([])
 )
 

@@ -6,9 +6,9 @@ import * as IndexBuilder from "./IndexBuilder.ts"
 import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeStatus } from "./model.ts"
 
 /**
- * Reads the directory's tables into an index. Every column comes as its values with the codes that have them, one row a
- * value: the database does the grouping, and next to nothing is thrown away in this process, whose event loop is never
- * held for more than a few milliseconds. Needs `SqlClient`.
+ * Reads the directory's tables into an index. Each column comes as its values with the codes that have them, one row
+ * per value. The database does the grouping, so this process makes little garbage, and it never blocks its event loop
+ * for more than a few milliseconds. Needs `SqlClient`.
  */
 
 /** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. */
@@ -108,7 +108,7 @@ export const loadIndex: Effect.Effect<
     return yield* loadState
   }).pipe(
     (statements) => sql.withTransaction(withStatementTimeout(sql, statementTimeoutMillis, statements)),
-    // An ingestion that ends between two of these statements must not be seen by half.
+    // These statements must not see half of an ingestion that ends between them.
     Effect.provideService(SqlClient.BeginTransaction, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   )
   return { index: yield* buildInTurns(builder), state }

@@ -1,6 +1,5 @@
 /**
- * The records of the number directory as the files give them, after reading and before indexing
- * (number-directory.md, "Resources and their fields"; the decisions on status and pseudo values).
+ * The records of the number directory as the files give them, after reading and before indexing (docs/directory.md, 1).
  * Readers of files produce them, the store keeps them, the index answers from them.
  */
 
@@ -12,11 +11,11 @@ export type Country = (typeof countries)[number]
 export const exchangeStatuses = ["ASSIGNED", "UNASSIGNED", "RESERVED"] as const
 export type ExchangeStatus = (typeof exchangeStatuses)[number]
 
-/** Carrier types of the document; the bundled list knows ILEC, CLEC and WIRELESS. */
+/** Carrier types (docs/directory.md, 2.1). The bundled list has ILEC, CLEC and WIRELESS only. */
 export const carrierTypes = ["ILEC", "CLEC", "WIRELESS", "CAP", "IXC", "PCS"] as const
 export type CarrierType = (typeof carrierTypes)[number]
 
-/** The OCN that a US code shared by several carriers bears. Shown on exchanges, never a carrier of its own. */
+/** The OCN of a US code that several carriers share. Exchanges show it, but it is no carrier. */
 export const multipleCarriersOcn = "MULT"
 
 /** One NPA-NXX code. Empty cells of the files are null. */

@@ -13,9 +13,8 @@ import {
 } from "./schema.ts"
 
 /**
- * What the directory answers to each question, as pure functions of an index (number-directory.md, "Endpoints";
- * decisions, "Number directory"). They expect arguments that were validated: an impossible page is a defect of the
- * caller, an unknown carrier or code is a `NotFound`. Needs no service.
+ * The directory's answers as pure functions of an index (docs/directory.md, 3). They expect validated arguments: an
+ * impossible page is a defect of the caller, an unknown carrier or code is a `NotFound`. Needs no service.
  */
 
 /** Which part of a list is wanted. */
@@ -72,7 +71,7 @@ const carrierAt = (index: DirectoryIndex, carrier: number): Carrier => {
   }
 }
 
-/** `GET /v1/carriers`: carriers that pass every filter, by OCN (number-directory.md, "GET /v1/carriers"). */
+/** `GET /v1/carriers`: carriers that pass every filter, by OCN (docs/directory.md, 3.2). */
 export const listCarriers = (index: DirectoryIndex, query: CarrierQuery = {}): CarrierPage => {
   const { limit, offset } = checkedPage(query)
   const country = query.country?.toUpperCase()
@@ -104,7 +103,7 @@ export const findCarrier = (index: DirectoryIndex, ocn: string): number => {
   return -1
 }
 
-/** `GET /v1/carrier/:ocn`, ignoring the OCN's case (number-directory.md, "Carrier (detail)"). */
+/** `GET /v1/carrier/:ocn`, ignoring the OCN's case (docs/directory.md, 3.3). */
 export const carrierByOcn = (index: DirectoryIndex, ocn: string): Result.Result<CarrierDetail, NotFound> => {
   const carrier = findCarrier(index, ocn.toUpperCase())
   if (carrier === -1) {
@@ -133,7 +132,7 @@ const digits = /^[0-9]{3}$/
 
 /**
  * `GET /v1/npa/:npa` and `/v1/npa/:npa/nxx/:nxx`: the area code and a page of its exchanges, or the one exchange asked
- * for (number-directory.md, "Area-code record").
+ * for (docs/directory.md, 3.4).
  */
 export const areaCodeByNpa = (
   index: DirectoryIndex,
@@ -173,7 +172,7 @@ export const areaCodeByNpa = (
 const position = <A>(values: ReadonlyArray<A>, counts: ReadonlyArray<number>, value: A): number =>
   counts[values.indexOf(value)] ?? 0
 
-/** `GET /v1/stats` (number-directory.md, "Statistics record"); every key is there, also when its count is 0. */
+/** `GET /v1/stats` (docs/directory.md, 3.5); every key is there, also when its count is 0. */
 export const statistics = (index: DirectoryIndex, lastUpdated: IngestionTimes): Statistics => {
   const { areaCodes, byCountry, byStatus, statesProvinces, total } = index.counts
   return {
@@ -189,7 +188,7 @@ export const statistics = (index: DirectoryIndex, lastUpdated: IngestionTimes): 
   }
 }
 
-/** Time of the latest of all ingestions, null before the first (number-directory.md, "Health record"). */
+/** Time of the latest of all ingestions, null before the first (docs/directory.md, 3.6). */
 export const lastIngestion = (times: Readonly<Record<string, string | null>>): string | null =>
-  // Times in this form sort as text.
+  // Times in this format sort as text.
   Object.values(times).reduce((latest, time) => (latest === null || (time ?? "") > latest ? time : latest), null)

@@ -2,16 +2,15 @@ import { Schema } from "effect"
 import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
 
 /**
- * What the number directory answers, field by field (number-directory.md, "Resources and their fields"), as schemas
- * that the HTTP group, its documentation and the typed client share. Field names are those of the document. A field
- * is null where the published files have nothing; the document shows plain strings there (decisions, "Number
- * directory", which lists each case).
+ * What the number directory answers, field by field (docs/directory.md, 3), as schemas that the HTTP group, its
+ * documentation and the typed client share. A field is null when the published files have no value for it
+ * (docs/directory.md, 1.2 and 2).
  */
 
-/** Page size when a request names none (number-directory.md, "Limits"). */
+/** Page size when a request names none (docs/directory.md, 5). */
 export const pageLimitDefault = 50
 
-/** Largest page size; more is an error, not clamped (number-directory.md, "Limits"). */
+/** Largest page size; more is an error, not clamped (docs/directory.md, 5). */
 export const pageLimitMaximum = 100
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -56,11 +55,11 @@ const carrierFields = {
   country: Country
 }
 
-/** One carrier of a list (number-directory.md, "Carrier (list item)"). */
+/** One carrier of a list (docs/directory.md, 3.2). */
 export const Carrier = Schema.Struct(carrierFields).annotate({ identifier: "Carrier" })
 export type Carrier = typeof Carrier.Type
 
-/** One carrier with its exchanges counted (number-directory.md, "Carrier (detail)"). */
+/** One carrier with its exchanges counted (docs/directory.md, 3.3). */
 export const CarrierDetail = Schema.Struct({
   ...carrierFields,
   exchanges: Schema.Struct({
@@ -80,7 +79,7 @@ export const CarrierPage = Schema.Struct({
 }).annotate({ identifier: "CarrierPage" })
 export type CarrierPage = typeof CarrierPage.Type
 
-/** One exchange code of an area code (number-directory.md, "Area-code record"). */
+/** One exchange code of an area code (docs/directory.md, 3.4). */
 export const Exchange = Schema.Struct({
   nxx: described("Exchange code, 3 digits", "226"),
   ocn: nullable("Operating Company Number; `MULT` where several carriers share the code", "9104"),
@@ -90,7 +89,7 @@ export const Exchange = Schema.Struct({
 }).annotate({ identifier: "Exchange" })
 export type Exchange = typeof Exchange.Type
 
-/** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (number-directory.md, "Area-code record"). */
+/** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (docs/directory.md, 3.4). */
 export const AreaCode = Schema.Struct({
   npa: described("Area code, 3 digits", "212"),
   state: nullable("State or province of most of its exchanges", "NY"),
@@ -106,7 +105,7 @@ const Timestamp = Schema.NullOr(Schema.String).annotate({
   examples: ["2026-07-06T12:00:00.000Z"]
 })
 
-/** Answer of `/v1/stats` and `/stats` (number-directory.md, "Statistics record"). */
+/** Answer of `/v1/stats` and `/stats` (docs/directory.md, 3.5). */
 export const Statistics = Schema.Struct({
   total_records: Count.annotate({ description: "Total NPA-NXX records", examples: [236982] }),
   by_country: Schema.Struct({ US: Count, CA: Count }).annotate({ description: "Records by country" }),
@@ -126,7 +125,7 @@ export const Statistics = Schema.Struct({
 }).annotate({ identifier: "Statistics" })
 export type Statistics = typeof Statistics.Type
 
-/** Answer of `/v1/health` and `/health` (number-directory.md, "Health record"). */
+/** Answer of `/v1/health` and `/health` (docs/directory.md, 3.6). */
 export const Health = Schema.Struct({
   status: Schema.Literals(["healthy", "degraded", "unhealthy"]).annotate({
     description: "healthy: all systems operational; degraded: some features may be impacted; unhealthy: critical issues"

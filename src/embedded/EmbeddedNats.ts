@@ -1,6 +1,7 @@
 /**
- * The embedded nats-server: runs with the top level's `nats.conf` on loopback, with an account and a generated password
- * of its own, is kept running and found again. Needs no service; the caller holds the data folder.
+ * The embedded nats-server: it runs on loopback with the repository's `nats.conf`, an account and a generated password
+ * of its own. It is kept running, and the next start finds it again. Needs no service; the caller holds the data
+ * folder.
  */
 import { mkdir, readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
@@ -26,12 +27,12 @@ export interface EmbeddedNats {
 export interface EmbeddedNatsOptions extends Omit<NatsBinaryOptions, "override"> {
   /** `SLUICE_NATS_SERVER`. */
   readonly binary?: string | undefined
-  /** For tests: the ports to try, and children that outlive their parent. */
+  /** For tests: which ports to try, and whether children outlive their parent. */
   readonly pickPort?: Effect.Effect<number, string>
   readonly endWithParent?: boolean
 }
 
-/** The account, for ever: its name is part of the streams' place on the disk. */
+/** The account's name. It must never change, because it is part of the streams' path on the disk. */
 const natsAccount = "SLUICE"
 const natsUser = "sluice"
 
@@ -41,7 +42,7 @@ const natsUser = "sluice"
  */
 export const natsMemoryLimit = "256MiB"
 
-/** It syncs and ends in well under a second; everything acknowledged is on disk anyway. */
+/** The server syncs and ends in well under a second. Everything acknowledged is on disk anyway. */
 const stopSignals = [{ signal: "SIGTERM", waitMillis: 5_000 }] as const
 
 /** `nats.conf` lies at the package's top level, next to `src` and to the published `dist`. */
@@ -68,7 +69,7 @@ export const startNats = Effect.fnUntraced(function* (
   return { url: Redacted.make(url, { label: "nats-url" }), port, version: binary.version, state: server.state }
 })
 
-/** A copy and not an include: nats-server reads an include's path relative to the including file only. */
+/** Copies the configuration, because nats-server reads an include's path relative to the including file only. */
 const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, password: Redacted.Redacted<string>) {
   const base = yield* Effect.tryPromise({
     try: () => readFile(natsConfiguration, "utf8"),
@@ -131,7 +132,7 @@ const explain: ServerPlan["explain"] = (log) => {
   return { reason: lines.at(-1), portTaken: /address already in use/.test(log) }
 }
 
-/** JetStream answers, on a server that carries our name: another might listen on the port before ours. */
+/** Checks that JetStream answers on a server with our name, since another server may already listen on the port. */
 const ready = (token: string, port: number, password: Redacted.Redacted<string>) =>
   Effect.tryPromise({
     try: async () => {
@@ -153,7 +154,10 @@ const ready = (token: string, port: number, password: Redacted.Redacted<string>)
     catch: (cause) => ({ reason: `JetStream did not answer (${reasonOf(cause)})`, retry: true })
   })
 
-/** Two servers must never work on one store: nats-server itself does not lock it. */
+/**
+ * Ends servers that a killed platform left, because two servers must never work on one store and nats-server does not
+ * lock it.
+ */
 const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (line: string) => Effect.Effect<void>) {
   const servers = yield* findMarked(natsMark(folder.token))
   if (servers.length > 0) yield* progress("Stopping a nats-server that an earlier run left behind …")

@@ -99,7 +99,10 @@ const urlOf = (password: Redacted.Redacted<string>, port: number, database: stri
 const clusterOf = (folder: DataFolder) => folder.file("postgres", "cluster")
 const initdbLog = (folder: DataFolder) => folder.file("logs", "initdb.log")
 
-/** Root runs it as the cluster's owner; everybody else as themselves. Only while no server works on the cluster. */
+/**
+ * Chooses the user to run as: root uses the cluster's owner, everybody else themselves. Call it only while no server
+ * works on the cluster.
+ */
 const chooseUser = Effect.fnUntraced(function* (folder: DataFolder) {
   if (process.getuid?.() !== 0) return undefined
   if (process.platform !== "linux") {
@@ -127,9 +130,9 @@ const onFolder = <A>(folder: DataFolder, promise: () => Promise<A>) =>
   })
 
 /**
- * How PostgreSQL names its own folder. Another user than ours may not be able to reach it by its path, as every folder
- * above would have to be open to them. But a process keeps the working folder it was started in, and Linux lets it name
- * that: so the server runs inside the cluster and calls it by this name.
+ * The path by which PostgreSQL names its own folder. Another user may not be able to reach the folder by its path,
+ * because every folder above would have to be open to them. But a process keeps the working folder that it was started
+ * in, and Linux has a name for that. So the server runs inside the cluster and uses this name.
  */
 const dataArgument = (cluster: string, user: Cluster["user"]) => (user === undefined ? cluster : "/proc/self/cwd")
 
@@ -154,15 +157,16 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
     )
   }
   yield* progress(`Making a database cluster for PostgreSQL ${binaries.version} …`)
-  // Made beside and moved: a first start that is killed half-way leaves no half a cluster. Each time under another name:
-  // an initdb that outlived such a start must not write into the next one's.
+  // The cluster is made beside its place and then moved, so that a start that is killed half-way leaves no half
+  // cluster. It gets a new name each time, because an initdb that outlived such a start must not write into the next
+  // one's.
   const parent = folder.file("postgres")
   const beside = join(parent, `cluster-${randomBytes(6).toString("hex")}.new`)
   const passwordFile = join(parent, "password.tmp")
   const forget = () => rm(passwordFile, { force: true })
   const naming = yield* namingOf(user)
   if (naming._tag === "Nameless" && user === undefined) return yield* failed(naming.reason)
-  // Where its own user can have no name it is nobody for this while, and what it makes is handed over.
+  // When its own user cannot have a name, initdb runs as nobody, and its files are handed over afterwards.
   const maker = naming._tag === "Nameless" ? nobody : user
   const wrapped = naming._tag === "Wrapped" ? [naming.program, ...naming.args, binaries.initdb] : [binaries.initdb]
   yield* onFolder(folder, async () => {
@@ -190,7 +194,7 @@ const makeCluster = Effect.fnUntraced(function* (cluster: Cluster, progress: (li
   })
 })
 
-/** Fails with the reason, in initdb's own words where it said one. */
+/** Runs initdb. Fails with the reason, in initdb's own words if it gave one. */
 const runInitdb = Effect.fnUntraced(function* (of: {
   readonly cluster: Cluster
   readonly beside: string
@@ -209,7 +213,7 @@ const runInitdb = Effect.fnUntraced(function* (of: {
       ["-A", "scram-sha-256"],
       ["--pwfile", "../password.tmp"],
       ["-E", "UTF8"],
-      // The same order of texts on every machine, whatever its own locales.
+      // Sorts texts in the same order on every machine, whatever its own locales.
       ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"]
     ].flat(),
     folder: beside,
@@ -230,13 +234,13 @@ const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions):
   const logFile = folder.file("logs", "postgres.log")
   const settings = [
     "listen_addresses=127.0.0.1",
-    // Sockets would need a folder with a short path; loopback with a password serves everybody alike.
+    // No sockets: they would need a folder with a short path, and loopback with a password is enough.
     "unix_socket_directories=",
     "password_encryption=scram-sha-256",
     "timezone=UTC",
     "log_timezone=UTC",
     "log_checkpoints=off",
-    // Values of statements are customers' data and secrets.
+    // Not logged, because statements' values are customers' data and secrets.
     "log_parameter_max_length=0",
     "log_parameter_max_length_on_error=0"
   ].flatMap((setting) => ["-c", setting])
@@ -259,7 +263,7 @@ const plan = (cluster: Cluster, port: number, options: EmbeddedPostgresOptions):
   }
 }
 
-/** The end of a failed start in PostgreSQL's own words, without what clients that came too early were told. */
+/** The reason of a failed start in PostgreSQL's own words, without messages to clients that came too early. */
 const explain: ServerPlan["explain"] = (log) => {
   const lines = log.split("\n").flatMap((line) => {
     const told = /(?:FATAL|PANIC): {2}(.*)/.exec(line)?.[1] ?? /(?:postgres|setpriv): (.*)/.exec(line)?.[1]
@@ -268,7 +272,9 @@ const explain: ServerPlan["explain"] = (log) => {
   return { reason: lines.at(-1), portTaken: /could not bind .*Address already in use/.test(log) }
 }
 
-/** A query works. The pid file must name our process, as another server might listen on the port before ours. */
+/**
+ * Checks that a query works. The pid file must name our process, since another server may already listen on the port.
+ */
 const ready = (data: string, pid: number, port: number, password: Redacted.Redacted<string>) =>
   Effect.gen(function* () {
     const lines = yield* Effect.tryPromise({
@@ -320,7 +326,7 @@ const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (l
   const servers = yield* findMarked(postgresMark(folder.token))
   if (servers.length > 0) yield* progress("Stopping a PostgreSQL that an earlier run left behind …")
   yield* endProcesses(servers, [...stopSignals, { signal: "SIGKILL", waitMillis: 2_000 }])
-  // They notice by themselves that their server is gone, unless one is stuck.
+  // These helpers notice by themselves that their server is gone, unless one is stuck.
   yield* endProcesses(yield* findPostgresWorkers(folder.token), [
     { signal: undefined, waitMillis: 2_000 },
     { signal: "SIGQUIT", waitMillis: 1_000 },
@@ -332,9 +338,10 @@ const endOrphans = Effect.fnUntraced(function* (folder: DataFolder, progress: (l
 const pidFileToleranceSeconds = 120
 
 /**
- * After a kill, PostgreSQL's pid file stays. It removes a stale one itself, except where another program of the same
- * user has got that number since, or has it still as a zombie: then it refuses to start. So the file goes if the process
- * it names is provably another one, or none that lives. A PostgreSQL that may be working on this folder, started by hand, is left alone.
+ * Removes a stale pid file. PostgreSQL leaves its pid file after a kill and removes a stale one itself, except when
+ * another program of the same user has got that number since, or a zombie still has it: then it refuses to start. So
+ * the file goes if the process that it names is provably another one, or not alive. A PostgreSQL that somebody started
+ * by hand on this folder is left alone.
  */
 const clearStalePid = (folder: DataFolder, logFile: string) =>
   Effect.gen(function* () {
@@ -344,7 +351,7 @@ const clearStalePid = (folder: DataFolder, logFile: string) =>
     if (!Number.isSafeInteger(pid) || pid <= 0) return
     const found = yield* lookAt(pid)
     if (found === undefined && !isTaken(pid)) return
-    // A killed server whose end nobody has asked for, which in a container may be for ever, still has its number.
+    // A killed server keeps its number until its parent asks for its exit, which in a container may be never.
     const isPostgres = /(^|\/)postgres( |:|$)/.test(found?.command[0] ?? "")
     const startedSeconds = Number(lines[2])
     const sameStart =

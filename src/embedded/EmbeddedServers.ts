@@ -13,11 +13,11 @@ import { requireRoom } from "./room.ts"
 import type { ServerState } from "./supervisor.ts"
 
 export interface EmbeddedOptions {
-  /** Undefined where DATABASE_URL names a server, so that none is started. `bin` is `SLUICE_POSTGRES_BIN`. */
+  /** Undefined when DATABASE_URL names a server, and none is started. `bin` is `SLUICE_POSTGRES_BIN`. */
   readonly postgres: { readonly bin?: string | undefined } | undefined
-  /** Undefined where NATS_URL names a server, so that none is started. `program` is `SLUICE_NATS_SERVER`. */
+  /** Undefined when NATS_URL names a server, and none is started. `program` is `SLUICE_NATS_SERVER`. */
   readonly nats: { readonly program?: string | undefined } | undefined
-  /** Told what is being done now, one line at a time; default: the log. */
+  /** Called with progress, one line at a time; default: the log. */
   readonly progress?: (line: string) => Effect.Effect<void>
   /** PATH, HOME, XDG_CACHE_HOME and npm's own variables; default: those of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -35,7 +35,7 @@ export interface EmbeddedOptions {
 export class EmbeddedServers extends Context.Service<
   EmbeddedServers,
   {
-    /** Undefined where it was not wanted, as are the next three. */
+    /** Undefined when the server was not wanted, like the next three. */
     readonly postgresUrl: Redacted.Redacted<string> | undefined
     readonly natsUrl: Redacted.Redacted<string> | undefined
     readonly postgres: EmbeddedPostgres | undefined
@@ -48,7 +48,7 @@ export class EmbeddedServers extends Context.Service<
     Layer.effect(EmbeddedServers, startEmbedded(folder, options))
 }
 
-/** Starts what is wanted, both at once, and returns when each takes connections. */
+/** Starts the wanted servers in parallel, and completes when each takes connections. */
 export const startEmbedded = Effect.fnUntraced(function* (
   folder: DataFolder,
   options: EmbeddedOptions
@@ -61,7 +61,7 @@ export const startEmbedded = Effect.fnUntraced(function* (
     progress,
     ...(testing.endWithParent === undefined ? {} : { endWithParent: testing.endWithParent })
   }
-  // Both stop at once: each may need some seconds, and together they have less than ten.
+  // Both stop in parallel: each may need some seconds, and together they have less than ten.
   const scope = yield* Scope.fork(yield* Effect.scope, "parallel")
   const within = <A>(start: Effect.Effect<A, EmbeddedError, Scope.Scope>) =>
     Effect.flatMap(Scope.fork(scope), (own) => Scope.provide(start, own))

@@ -1,7 +1,7 @@
 /**
- * Keeps a file that a child process writes to within bounds, as the child itself does not: what it has is copied to
- * `<file>.1` and the file emptied. The child opened it for appending, so it goes on at the new end; lines written
- * between the two steps are lost. Needs no service.
+ * Bounds a file that a child process writes to, because the child does not: the content is copied to `<file>.1` and the
+ * file emptied. The child has opened it for appending, so it goes on at the new end; lines that it writes between the
+ * two steps are lost. Needs no service.
  */
 import { copyFile, open, stat, truncate } from "node:fs/promises"
 import { Effect, Schedule } from "effect"
@@ -17,7 +17,7 @@ export const boundLog = (file: string, maxBytes = logMaxBytes): Effect.Effect<vo
     size <= maxBytes
       ? Effect.void
       : Effect.promise(async () => {
-          // Where there is no room for the copy, emptying the log is the more important half.
+          // Without room for the copy, emptying the log is still the more important half.
           await copyFile(file, `${file}.1`).catch(() => {})
           await truncate(file, 0).catch(() => {})
         })
@@ -39,7 +39,7 @@ export const logSize = (file: string): Effect.Effect<number> =>
 /** Most bytes of a log that are read to explain a failure. */
 const logExcerptBytes = 64 * 1024
 
-/** What was written since the log had that size, its end if that is long. */
+/** What was written since the log had that size; only its end if it is long. */
 export const logSince = (file: string, size: number): Effect.Effect<string> =>
   Effect.promise(async () => {
     try {

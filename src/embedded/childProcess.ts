@@ -18,7 +18,7 @@ export interface ServerCommand {
   /** The user to run as; undefined: the one of this process. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   readonly logFile: string
-  /** Signals in order, each with the time its effect is waited for before the next. SIGKILL follows by itself. */
+  /** Signals in order, each with the time to wait before the next one. SIGKILL follows by itself. */
   readonly stopSignals: ReadonlyArray<{ readonly signal: NodeJS.Signals; readonly waitMillis: number }>
   /** Off only in tests of what happens where a child cannot be tied to its parent. */
   readonly endWithParent?: boolean
@@ -26,16 +26,16 @@ export interface ServerCommand {
 
 export interface RunningChild {
   readonly pid: number
-  /** Completes when the process has ended, with how it did: `exit code 1` or `signal SIGKILL`. */
+  /** Completes when the process has ended, and tells how: `exit code 1` or `signal SIGKILL`. */
   readonly ended: Effect.Effect<string>
 }
 
-/** How long SIGKILL may take to be effective: the kernel's work only. */
+/** How long SIGKILL may take; only the kernel is involved. */
 const killWaitMillis = 2_000
 
 /**
- * `setpriv` of util-linux asks the kernel to signal the child when its parent dies. Where there is none, a child
- * outlives a killed parent until the next start finds it.
+ * `setpriv` of util-linux asks the kernel to signal the child when its parent dies. Without it, a child outlives a
+ * killed parent until the next start finds it.
  */
 const findSetpriv = Effect.promise(async () => {
   if (process.platform !== "linux") return undefined

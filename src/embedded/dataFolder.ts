@@ -24,7 +24,7 @@ export const folderFormat = 1
 /** Random bytes of a secret, unless more are asked for: 192 bits, 32 characters of base64url. */
 const secretBytes = 24
 
-/** Files that may lie in a folder that is otherwise empty: those of file systems and of version control. */
+/** Files that an otherwise empty folder may have, from file systems and version control. */
 const harmlessFiles = new Set(["lost+found", ".gitkeep", ".gitignore", ".DS_Store"])
 
 const firstFiles = /^(secrets|logs|folder\.json\.[0-9a-f]{12}\.tmp)$/
@@ -36,7 +36,7 @@ const HolderFile = Schema.Struct({ pid: Schema.Int, purpose: Schema.String })
 /** Where a running platform is found, written by it for the commands (`run.json`, mode 0600). */
 export const RunningPlatform = Schema.Struct({
   pid: Schema.Int,
-  /** With the pid the identity of the process: a later process with that number has another one. */
+  /** Identifies the process together with the pid, since a later process may get the same number. */
   processStartedAt: Schema.String,
   /** Unix milliseconds. */
   startedAtMillis: Schema.Int,
@@ -53,8 +53,9 @@ export interface DataFolder {
   /** Absolute, with links resolved. */
   readonly path: string
   /**
-   * Stands in the command line of each server started for this folder, so that one that outlived its parent is found
-   * and no other is taken for it. Made of the folder's id and its place on the disk: a copy of the folder has another.
+   * A text in the command line of each server of this folder, by which a server that outlived its parent is found and
+   * not mistaken for another. It is made of the folder's id and its place on the disk, so a copy of the folder has
+   * another token.
    */
   readonly token: string
   readonly file: (...segments: ReadonlyArray<string>) => string
@@ -64,14 +65,14 @@ export interface DataFolder {
   readonly publish: (
     run: Omit<RunningPlatform, "pid" | "processStartedAt" | "startedAtMillis">
   ) => Effect.Effect<void, DataFolderUnusable, Scope.Scope>
-  /** The platform that runs on this folder now; what a killed one left behind does not count. */
+  /** The platform that runs on this folder now. Leftovers of a killed one do not count. */
   readonly running: Effect.Effect<Option.Option<RunningPlatform>, DataFolderUnusable>
   /**
    * Takes the folder for this process until the scope closes. `purpose` is what others are told, such as
    * `sluice serve`; a command may wait for another to end, `waitMillis` at most (default: not at all).
    *
-   * The lock is the kernel's, on an open file (see `fileLock.ts`): it ends with its process however that ends, so there
-   * is no stale lock to judge, and of two processes that start at the same moment exactly one gets it.
+   * The kernel holds the lock on an open file (see `fileLock.ts`). It ends with its process, however that ends, so
+   * there is no stale lock to judge; and of two processes that start at the same moment exactly one gets it.
    */
   readonly hold: (options: {
     readonly purpose: string
@@ -143,7 +144,7 @@ export const openDataFolder = Effect.fnUntraced(function* (
         })
       )
       yield* attempt(() => writeWhole(file("holder.json"), `${JSON.stringify({ pid: process.pid, purpose })}\n`))
-      // Registered after the lock's own release, so it runs before: a later holder's introduction is never removed.
+      // Registered after the lock's release, so it runs before it and never removes a later holder's introduction.
       yield* Effect.addFinalizer(() => Effect.promise(() => rm(file("holder.json"), { force: true })))
     })
 
@@ -196,7 +197,7 @@ export const findRunning = (
     )
   )
 
-/** A wrong setting must not scatter files over somebody's home folder. */
+/** Checks that the folder is ours, so that a wrong setting does not scatter files over somebody's home folder. */
 const requireOurs = async (folder: string): Promise<void> => {
   const names = await readdir(folder)
   // Another process may be making the folder at this moment: `firstFiles` are what it makes before folder.json.

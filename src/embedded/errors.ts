@@ -51,7 +51,7 @@ export class DataFolderFull extends Data.TaggedError("DataFolderFull")<{
 
 export type DataFolderError = DataFolderInUse | DataFolderUnusable | DataFolderTooNew | DataFolderFull
 
-/** A server's program is not there, too old, or cannot be provided. */
+/** A server's program is missing, too old, or cannot be provided. */
 export class BinaryUnavailable extends Data.TaggedError("BinaryUnavailable")<{
   readonly server: ServerName
   readonly reason: string
@@ -66,7 +66,7 @@ export class ServerStartFailed extends Data.TaggedError("ServerStartFailed")<{
   readonly server: ServerName
   readonly reason: string
   readonly logFile: string
-  /** Whether another process listens on the port; then another port may help. */
+  /** Whether another process listens on the port, so that another port may help. */
   readonly portTaken: boolean
 }> {
   override get message(): string {

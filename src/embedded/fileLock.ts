@@ -1,9 +1,9 @@
 /**
- * An exclusive lock between processes that the kernel holds and drops with the process, however that ends. Node offers
- * no such lock itself, but its SQLite takes one (`fcntl` on Unix, `LockFileEx` on Windows) for an exclusive
- * transaction, which is all that is used of it: the file stays empty. Compared with a file that names a pid there is
- * nothing stale to judge after a kill, no race between two who both judge it stale, and it also holds between
- * containers on one volume, where the other's pids cannot be seen. Needs no service.
+ * An exclusive lock between processes. The kernel holds it and drops it with the process, however that ends. Node
+ * offers no such lock itself, but its SQLite takes one (`fcntl` on Unix, `LockFileEx` on Windows) for an exclusive
+ * transaction. Nothing else of SQLite is used, and the file stays empty. Unlike a file that names a pid, the lock
+ * leaves nothing stale to judge after a kill, has no race between two judges, and also works between containers on one
+ * volume, which cannot see each other's pids. Needs no service.
  *
  * The lock is lost when this process opens and closes the file in any other way: nobody else may touch it.
  */
@@ -22,7 +22,7 @@ export class FileNotLockable extends Data.TaggedError("FileNotLockable")<{
 const sqliteBusy = 5
 
 const loadSqlite = (): typeof import("node:sqlite") | undefined => {
-  // Older releases announce at the first load that the module may change, which is of no use to who runs the platform.
+  // Older Node releases warn at the first load that the module may change, which does not concern operators.
   const announce = process.emitWarning
   process.emitWarning = () => {}
   try {
@@ -38,7 +38,7 @@ const lock = (file: string): Disposable => {
     throw new FileNotLockable({ file, reason: "this build of Node has no SQLite, which holds the folder's lock" })
   const database = new sqlite.DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written; a journal file would only be left behind by a kill.
+    // Nothing is ever written, and a kill would leave a journal file behind.
     database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
   } catch (cause) {
     database.close()

@@ -39,7 +39,7 @@ export interface NatsBinaryOptions {
 
 const unavailable = (reason: string) => new BinaryUnavailable({ server: "NATS", reason })
 
-/** What a program says of itself; undefined if it does not run or is no nats-server. */
+/** A program's own version; undefined if it does not run or is no nats-server. */
 const versionOf = (program: string): Effect.Effect<string | undefined> =>
   Effect.callback((resume) => {
     const child = execFile(program, ["--version"], { timeout: 20_000 }, (error, stdout) =>

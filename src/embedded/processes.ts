@@ -1,6 +1,6 @@
 /**
- * Looks at the processes of this machine: enough to tell a process from a later one that got the same number, and to
- * find servers that outlived their parent. Linux is read from /proc, other systems through `ps`. Needs no service.
+ * Inspects the processes of this machine: tells a process from a later one with the same number, and finds servers that
+ * outlived their parent. Linux is read from /proc, other systems through `ps`. Needs no service.
  */
 import { execFile } from "node:child_process"
 import { readdir, readFile, readlink } from "node:fs/promises"
@@ -50,7 +50,7 @@ const lookLinux = async (pid: number): Promise<ProcessInfo | undefined> => {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const state = fields[0]
     const ticks = fields[19]
-    // A zombie has ended; only its parent has not asked yet, which in a container may never happen.
+    // A zombie has ended, but its parent has not asked for its exit yet, which in a container may never happen.
     if (ticks === undefined || state === "Z" || state === "X") return undefined
     return {
       pid,
@@ -94,7 +94,7 @@ export const listWithPs = async (pid?: number): Promise<ReadonlyArray<ProcessInf
 export const lookAt = (pid: number): Effect.Effect<ProcessInfo | undefined> =>
   Effect.promise(async () => (linux ? lookLinux(pid) : (await listWithPs(pid))[0]))
 
-/** Whether a number is taken, be it by a process that has ended and was not asked for yet (a zombie). */
+/** Whether a number is taken, even by a zombie. */
 export const isTaken = (pid: number): boolean => {
   try {
     process.kill(pid, 0)

@@ -1,6 +1,6 @@
 /**
- * Room on the disk of the data folder. Servers that run out of it in the middle of a start say so in many words, none of
- * them helpful; so it is looked at before, and again when something has failed. Needs no service.
+ * Room on the disk of the data folder. Servers that run out of room in the middle of a start give long and unhelpful
+ * messages, so the room is checked before, and again when something has failed. Needs no service.
  */
 import { stat, statfs } from "node:fs/promises"
 import { join } from "node:path"
@@ -24,7 +24,7 @@ const freeBytes = (folder: string): Effect.Effect<number | undefined> =>
     )
   )
 
-/** Fails where servers cannot be started for want of room. `postgres` and `nats`: whether they are to be. */
+/** Fails when there is too little room to start the servers. `postgres` and `nats` say whether each will be started. */
 export const requireRoom = Effect.fnUntraced(function* (
   folder: string,
   wanted: { readonly postgres: boolean; readonly nats: boolean }
@@ -42,7 +42,7 @@ export const requireRoom = Effect.fnUntraced(function* (
     return yield* new DataFolderFull({ folder, freeBytes: free, neededBytes })
 })
 
-/** Why something has failed, where the reason is that the disk is full; undefined where it is not. */
+/** The error to show when something has failed because the disk is full; undefined when the disk has room. */
 export const explainFull = (folder: string): Effect.Effect<DataFolderFull | undefined> =>
   Effect.map(freeBytes(folder), (free) =>
     free === undefined || free >= laterStartBytes

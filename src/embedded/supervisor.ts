@@ -1,7 +1,6 @@
 /**
- * Keeps one server running: waits until it is ready, sees an unexpected end and starts it again on the same port with
- * growing pauses, stops it with its scope. The state can be read and watched, for /readyz and for people. Needs no
- * service.
+ * Keeps one server running: waits until it is ready, restarts it on the same port after an unexpected end, with growing
+ * pauses, and stops it with its scope. The state can be read and watched, for /readyz and for people. Needs no service.
  */
 import { Clock, Deferred, Effect, Schedule, type Scope, SubscriptionRef } from "effect"
 import { keepBounded, logSince, logSize } from "./boundedLog.ts"
@@ -36,13 +35,13 @@ export interface SupervisedServer {
   readonly state: SubscriptionRef.SubscriptionRef<ServerState>
 }
 
-/** Between two attempts to use a server that is starting. */
+/** The pause between two attempts to use a server that is starting. */
 const readyPollMillis = 15
 
-/** After this long a start is reported as slow, again and again: recovery of much data takes its time. */
+/** How often a slow start is reported; recovering much data takes time. */
 const slowStartMillis = 5_000
 
-/** Longest start. A server that recovers for longer than this is in trouble that a person should see. */
+/** The longest start. A server that recovers for longer has a problem that a person should look at. */
 const readyTimeoutMillis = 300_000
 
 const restartFirstPauseMillis = 100
@@ -91,7 +90,7 @@ export const supervise = Effect.fnUntraced(function* (
           if (lastedMillis >= restartForgivenMillis) pauseMillis = restartFirstPauseMillis
           return `it ended unexpectedly with ${how}`
         }),
-        // The first start is the caller's to judge; a later one is tried again.
+        // The caller judges a failed first start; a later one is tried again.
         Effect.catch((error) =>
           Effect.flatMap(Deferred.isDone(started), (running) =>
             running ? Effect.succeed(error.reason) : Effect.fail(error)
@@ -109,7 +108,7 @@ export const supervise = Effect.fnUntraced(function* (
     Effect.ensuring(SubscriptionRef.set(state, { _tag: "Stopped" }))
   )
 
-  // Interrupted when the scope closes, which closes the scope of the life in progress: the process is stopped there.
+  // The scope's end interrupts this fiber, which closes the scope of the current life and so stops the process.
   yield* Effect.forkScoped(keepRunning)
   yield* Effect.forkScoped(keepBounded(command.logFile))
   yield* Deferred.await(started).pipe(

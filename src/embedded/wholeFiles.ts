@@ -33,13 +33,16 @@ export const writeWhole = async (file: string, text: string): Promise<void> => {
   await rename(beside, file)
 }
 
-/** Makes the file unless it is there and returns what it holds; of several at once, one makes it and all read that. */
+/**
+ * Makes the file unless it exists, and answers its content. Of several concurrent callers one makes it and all read
+ * that.
+ */
 export const writeOnce = async (file: string, text: string): Promise<string> => {
   const existing = await readIfThere(file)
   if (existing !== undefined) return existing
   const beside = await writeBeside(file, text)
   try {
-    // A link fails where the name is taken, which a rename does not.
+    // Unlike a rename, a link fails when the name is taken.
     await link(beside, file)
     await syncFolder(file)
   } catch (cause) {

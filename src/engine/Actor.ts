@@ -1,19 +1,20 @@
 /**
- * Definition of actors: pure rules with schemas around them (architecture, "Rules are pure"). No Effect, no clock, no randomness inside:
- * the same functions run in production, in the library and in the simulator. Needs no service.
+ * Definition of actors: pure rules with schemas around them (docs/architecture.md, "The way of a command"). No Effect,
+ * no clock and no randomness inside, so that a program that embeds them and the simulator run what the platform runs.
+ * Needs no service.
  */
 import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"
 
-/** A public event as part of a decision (platform-api.md, "Event"); its id and time come from the frame. */
+/** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. */
 export interface PublicEvent {
   /** Dotted type, such as `telco.lookup.completed`. */
   readonly type: string
   /** Originating service, such as `telco`. */
   readonly service: string
-  /** False for what a test key caused. */
+  /** False when a test key caused the event. */
   readonly livemode: boolean
-  /** JSON. */
+  /** The payload, any JSON value. */
   readonly data: unknown
 }
 
@@ -23,11 +24,11 @@ export interface DecideContext {
   readonly now: number
   readonly self: ActorAddress
   /**
-   * A UUIDv8 derived from (partition, epoch, frame, command, index): the same index gives the same id within one decision, no
-   * other decision gets it. `index` is an integer from 0 to 65,535.
+   * Derives a UUIDv8 from (partition, epoch, frame, command, index). Within one decision the same `index` (an integer
+   * from 0 to 65,535) gives the same id; no other decision gets that id.
    */
   readonly id: (index: number) => string
-  /** The state of another actor of the organization; one of those the command `touches`, or it throws. */
+  /** Reads the state of another actor of the organization. Throws unless the command `touches` that actor. */
   readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
 }
 
@@ -109,9 +110,9 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly command: JsonCodec<Command>
   readonly fact: JsonCodec<Fact>
   readonly state: JsonCodec<State>
-  /** Needed where asks may cross processes. */
+  /** The schema of replies or rejections that may cross processes. */
   readonly reply?: JsonCodec<Reply>
-  /** Needed where asks may cross processes. */
+  /** The schema of replies or rejections that may cross processes. */
   readonly rejection?: JsonCodec<Rejection>
   readonly initial: (key: string) => State
   /** Pure. Must not change `state`. */
@@ -123,11 +124,14 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
    * actor on its first write in a drain; parts that `evolve` only appends to or replaces may be shared.
    */
   readonly copy?: (state: State) => State
-  /** When the actor wants to be woken (milliseconds since the Unix epoch); undefined for never. Looked at after each change. */
+  /**
+   * When the actor wants to be woken (milliseconds since the Unix epoch); undefined for never. The engine looks at it
+   * after each change.
+   */
   readonly wakeAt?: (state: State) => number | undefined
   /**
-   * What happens when that time has come; its facts should move `wakeAt`. After a rejection, without facts, or when it threw, the
-   * actor is not woken again until its state changes.
+   * What happens when that time has come; its facts should move `wakeAt`. When it rejects, makes no facts or throws,
+   * the engine does not wake the actor again until its state changes.
    */
   readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown>
   /** The other actors that deciding this command reads or gives facts to. */
@@ -182,7 +186,7 @@ const upcast = (kind: string, what: string, upcasts: Upcasts | undefined, curren
   }
 }
 
-/** Whether a schema's values are their own JSON form, or nearly: then to look at one is enough to know that it can be written. */
+/** Whether a schema's values are (nearly) their own JSON form. Checking such a value is enough to know that it can be written. */
 const isPlain = (ast: SchemaAST.AST): boolean => {
   if (ast.encoding !== undefined) return false
   if (SchemaAST.isObjects(ast))
@@ -201,7 +205,7 @@ const isPlain = (ast: SchemaAST.AST): boolean => {
   )
 }
 
-/** Why a value of a schema cannot be written; undefined when it can. To look at a plain one is ten times cheaper than to encode it. */
+/** Why a value of a schema cannot be written; undefined when it can. Checking a plain value is ten times cheaper than encoding it. */
 const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
   const isIt = isPlain(schema.ast) ? Schema.is(schema) : undefined
   return (value: unknown): string | undefined => {

@@ -1,7 +1,7 @@
 /**
- * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle actors
- * can leave memory (architecture, rules 9 and 10). Holds nothing that the log up to the checkpoint did not decide.
- * Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
+ * The port of checkpoints: actors' states at frame boundaries, so that a start replays only the log's tail and idle
+ * actors can leave memory (docs/architecture.md, rules 9 and 10). A checkpoint holds only what the log up to it has
+ * decided. Implementations: `CheckpointsMemory.ts` here, PostgreSQL under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
 import type { ActorAddress } from "./address.ts"
@@ -45,13 +45,13 @@ export interface TimerRow extends ActorAddress {
   readonly wakeAt: number
 }
 
-/** The store cannot be reached, or gave up on a conflict of its own. Nothing of the operation was done, or it is safe to do it again. */
+/** The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is safe. */
 export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
-/** Another checkpoint than the expected one is the newest: a zombie's write, or ours after an operator's recovery. Nothing was written. */
+/** The newest checkpoint is not the expected one: a replaced owner wrote one, or an operator has run a recovery. Nothing was written. */
 export class CheckpointConflict extends Data.TaggedError("CheckpointConflict")<{
   readonly partition: number
   readonly expected: Sequence
@@ -68,9 +68,9 @@ export interface CheckpointWrite {
   readonly rows: Iterable<ActorRow>
 }
 
-/** A deployment: one database and the logs that belong to it (architecture, rule 18). */
+/** A deployment: one database and the logs that belong to it (docs/architecture.md, rule 18). */
 export interface Deployment {
-  /** Made once, with the database, and written to every log of the deployment. */
+  /** Made once, together with the database, and written into every log of the deployment. */
   readonly id: string
   /** Where this is stored, for people: `the database sluice at 10.0.0.5:5432`. */
   readonly home: string
@@ -90,16 +90,17 @@ export class Checkpoints extends Context.Service<
      */
     readonly fixPartitions: (count: number) => Effect.Effect<number, CheckpointsUnavailable>
 
-    /** The deployment whose checkpoints these are; undefined until its number of partitions was fixed. Never another one afterwards. */
+    /** The deployment whose checkpoints these are; undefined until its number of partitions is fixed. It never changes afterwards. */
     readonly deployment: Effect.Effect<Deployment | undefined, CheckpointsUnavailable>
 
     /** The partition's completed checkpoints, newest first. At most three (two kept, one being superseded). */
     readonly list: (partition: number) => Effect.Effect<ReadonlyArray<CheckpointRecord>, CheckpointsUnavailable>
 
     /**
-     * Writes actor rows and the checkpoint's record in one transaction, insert-only: rows that are there are never updated.
-     * Fails with `CheckpointConflict`, and writes nothing, unless `previous` is the newest checkpoint's sequence.
-     * `record.sequence` must be above `previous`. A half-written checkpoint is never visible, whatever dies meanwhile.
+     * Writes actor rows and the checkpoint's record in one transaction, insert-only: rows that are there are never
+     * updated. Fails with `CheckpointConflict`, and writes nothing, unless `previous` is the newest checkpoint's
+     * sequence. `record.sequence` must be above `previous`. Readers never see a half-written checkpoint, whatever dies
+     * meanwhile.
      */
     readonly save: (write: CheckpointWrite) => Effect.Effect<void, CheckpointsUnavailable | CheckpointConflict>
 

@@ -1,7 +1,7 @@
 /**
- * The port of reactors: durable cursors, the transaction in which the SQL effects of a batch and the cursor's move are one,
- * and the records that were parked (architecture, rule 11). Implementations: `CursorsMemory.ts` here, PostgreSQL (over
- * `SqlClient` of `effect/sql`) under `src/postgres`.
+ * The port of reactors: durable cursors, the transaction that holds what a batch does in SQL together with the step of
+ * its cursor, and the records that were parked (docs/architecture.md, rule 11). Implementations: `CursorsMemory.ts` here,
+ * PostgreSQL (over `SqlClient` of `effect/sql`) under `src/postgres`.
  */
 import { Context, Data, type Effect } from "effect"
 import type { LogPosition } from "./Checkpoints.ts"
@@ -21,7 +21,7 @@ export interface CursorMove {
   readonly to: LogPosition
 }
 
-/** The store cannot be reached or gave the transaction up (connection, deadlock, serialization). Nothing was done; worth trying again. */
+/** The store cannot be reached, or rolled the transaction back (connection, deadlock, serialization). Nothing was done; try again. */
 export class CursorsUnavailable extends Data.TaggedError("CursorsUnavailable")<{
   readonly message: string
   readonly cause?: unknown
@@ -35,7 +35,7 @@ export class CursorMoved extends Data.TaggedError("CursorMoved")<{
   readonly found: LogPosition
 }> {}
 
-/** A record that a reactor could not process, or that stands behind such a one of its organization. */
+/** A record that a reactor could not process, or a later record of the same organization, which waits behind it. */
 export interface ParkedRecord {
   readonly partition: number
   readonly reactor: string
@@ -55,15 +55,22 @@ export interface ParkedOrganization {
   readonly count: number
 }
 
-/** Service inside a transaction: what should happen in memory once it has been committed (wake a dispatcher, count). */
+/**
+ * The service inside a transaction. It registers what should happen in memory once the transaction is committed (wake a
+ * dispatcher, count).
+ */
 export class ReactorTransaction extends Context.Service<
   ReactorTransaction,
   {
-    /** Runs after a commit, in order, and not at all after a roll-back. Must not throw. */
+    /**
+     * Registers an action. Actions run in order after the commit, and not at all after a roll-back. They must not
+     * throw.
+     */
     readonly onCommit: (action: () => void) => void
     /**
-     * The move of the whole transaction. What was known at the end of the last one still holds where this one begins there, because nobody else
-     * can have committed in between. Undefined where there is none: in an `attempt`, and where parked records are worked on.
+     * The cursor move that this transaction makes. When it begins where the last one ended, nobody else can have
+     * committed in between, so what was known then still holds. Undefined inside an `attempt` and while parked records
+     * are retried: those move no cursor.
      */
     readonly move?: CursorMove | undefined
   }
@@ -75,7 +82,7 @@ export class Cursors extends Context.Service<
     /** All cursors of a partition. */
     readonly list: (partition: number) => Effect.Effect<ReadonlyArray<Cursor>, CursorsUnavailable>
 
-    /** One cursor; at sequence 0 with `emptyLogHash` when it was never moved. */
+    /** Reads one cursor; it is at sequence 0 with `emptyLogHash` when it was never moved. */
     readonly read: (partition: number, reactor: string) => Effect.Effect<Cursor, CursorsUnavailable>
 
     /**
@@ -106,8 +113,8 @@ export class Cursors extends Context.Service<
     readonly park: (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, CursorsUnavailable, ReactorTransaction>
 
     /**
-     * The organizations with parked records at a reactor of a partition, in one order, all or `limit` of them behind `after`. Costs what it answers:
-     * the records themselves are not looked at, however many there are.
+     * Lists the organizations with parked records at a reactor of a partition, in a fixed order: all of them, or
+     * `limit` of them behind `after`. It does not look at the records, so its cost does not depend on their number.
      */
     readonly parkedOrganizations: (
       partition: number,
@@ -115,7 +122,10 @@ export class Cursors extends Context.Service<
       page?: { readonly after?: string | undefined; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<ParkedOrganization>, CursorsUnavailable>
 
-    /** How many records are parked at a reactor of a partition, or of one organization there; counted when they are parked, not when it is asked. */
+    /**
+     * How many records are parked at a reactor of a partition, or of one organization there. The count is kept as
+     * records are parked, not made when somebody asks.
+     */
     readonly parkedCount: (
       partition: number,
       reactor: string,

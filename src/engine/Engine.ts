@@ -24,7 +24,7 @@ import { Cursors, type ReactorTransaction } from "./Cursors.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
 import { Registry } from "./core/actors.ts"
 import { ProcessBounds } from "./core/bounds.ts"
-import { type AskError, CommandInvalid, PartitionStopped, Unavailable } from "./errors.ts"
+import { type AskError, CommandInvalid, PartitionStopped, PartitionUnavailable } from "./errors.ts"
 import { Journal } from "./Journal.ts"
 import type { AnyLane, Lane } from "./Lane.ts"
 import { maximumFrameBytes } from "./limits.ts"
@@ -69,8 +69,8 @@ export class Engine extends Context.Service<
   Engine,
   {
     /**
-     * Decides a command. Succeeds with the rule's reply once its facts are durable; fails with the rule's rejection or an `AskError`.
-     * A caller that is interrupted does not take the command back.
+     * Decides a command. Succeeds with the rule's reply once its facts are durable; fails with the rule's rejection or
+     * an `AskError`. Interrupting the caller does not take the command back.
      */
     readonly ask: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -78,7 +78,7 @@ export class Engine extends Context.Service<
       command: Command
     ) => Effect.Effect<Reply, Rejection | AskError>
 
-    /** Asks a lane actor: no fact, no append; answered at once in the normal case. */
+    /** Asks a lane actor. It makes no fact and appends nothing; normally it answers at once. */
     readonly askLane: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,
       target: Target,
@@ -86,8 +86,8 @@ export class Engine extends Context.Service<
     ) => Effect.Effect<Reply, AskError>
 
     /**
-     * Like `askLane`, for hot paths: answers at once where possible, without an Effect; otherwise undefined, and `later` is called when there is an
-     * answer. An actor of another process is `Unavailable` here.
+     * Like `askLane`, for hot paths. Answers at once, without an Effect, where it can; otherwise it answers undefined
+     * and calls `later` with the answer. An actor of another process is `PartitionUnavailable` here.
      */
     readonly askLaneNow: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,
@@ -96,7 +96,10 @@ export class Engine extends Context.Service<
       later: (exit: Exit.Exit<Reply, AskError>) => void
     ) => Exit.Exit<Reply, AskError> | undefined
 
-    /** The durable state of an actor of this process, without anything that is not yet stored. Must not be changed. */
+    /**
+     * Reads the durable state of an actor of this process: nothing in it is still waiting to be stored. The caller must
+     * not change it.
+     */
     readonly state: <Command, Fact, State, Reply, Rejection>(
       actor: Actor<Command, Fact, State, Reply, Rejection>,
       target: Target
@@ -126,7 +129,7 @@ const maximumPartitions = 4_096
 const fixAttempts = 10
 const fixPauseMillis = 500
 
-/** Makes an engine and starts its partitions; they end with the scope, after what they accepted is done. */
+/** Makes an engine and starts its partitions. When the scope ends, they finish what they accepted, then stop. */
 export const make = Effect.fnUntraced(function* <R = never>(
   options: EngineOptions<R>
 ): Effect.fn.Return<
@@ -245,7 +248,7 @@ const makeService = (
   const { partitions } = parts.config
   const { registry } = parts
   const unplaced = (partition: number): AskError =>
-    new Unavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
+    new PartitionUnavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
   const epochs = new Map<number, number>()
   const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
   const localOf = (id: number): Effect.Effect<Partition, EngineRefused> => {
@@ -310,7 +313,7 @@ const makeService = (
   })
 }
 
-/** One may have ceased to serve while another was waited for. */
+/** A partition may have stopped serving while we waited for another. */
 const awaitAllServing = (local: ReadonlyMap<number, Partition>): Effect.Effect<void, PartitionStopped> =>
   Effect.suspend(() => {
     const partitions = [...local.values()]
@@ -327,7 +330,7 @@ const awaitServing = (partition: Partition): Effect.Effect<void, PartitionStoppe
     return Effect.fail(new PartitionStopped({ partition: partition.id, reason }))
   })
 
-/** Waits for a status; `judge` answers how the wait ends with one, if it does. */
+/** Waits for a status. `judge` says whether the wait ends with this one, and how. */
 const awaitStatus = <E>(
   partition: Partition,
   judge: (status: Status) => Effect.Effect<void, E> | undefined
@@ -372,7 +375,9 @@ export const layer = <R = never>(
   Journal | Checkpoints | Cursors | Placement | Exclude<R, ReactorTransaction>
 > => Layer.effect(Engine, make(options))
 
-/** The engine in memory, without any server: everything is gone with the process. Serves when the layer is there. */
+/**
+ * The engine in memory, without any server: its data goes with the process. It serves as soon as the layer is built.
+ */
 export const layerMemory = <R = never>(
   options: EngineOptions<R>
 ): Layer.Layer<Engine, EngineRefused, Exclude<R, ReactorTransaction>> =>

@@ -1,8 +1,9 @@
 /**
- * The port of the log: one append-only, fenced, fsynced log per partition, the only truth (architecture, rules 1, 2, 9, 14).
- * The port is low: a single publish attempt and what the server said to it, reads from the leader, the log's ends. What an
- * answer means (committed, fenced, send again) is decided by the engine (`append.ts`), so that a simulated log can give
- * every answer and the real rule is exercised. Implementations: `JournalMemory.ts` here, JetStream under `src/nats`.
+ * The port of the log: one append-only, fenced, fsynced log per partition, the only truth (docs/architecture.md, rules
+ * 1, 2, 9, 14). The port is low-level: it makes one publish attempt and reports what the server said, reads from the
+ * leader, and tells the log's ends. The engine (`append.ts`) decides what an answer means (committed, fenced, send
+ * again), so that a simulated log can give every answer to the real rule. Implementations: `JournalMemory.ts` here,
+ * JetStream under `src/nats`.
  */
 import { Context, Data, type Effect, type Scope, type Stream } from "effect"
 
@@ -17,7 +18,10 @@ export interface StoredFrame {
   readonly sequence: Sequence
   /** The `Sluice-Frame` header: `<partition>/<epoch>/<number>`; empty where a foreign message carries none. */
   readonly identity: string
-  /** Exactly the bytes that were published. The receiver must not change them; the implementation must not reuse them. */
+  /**
+   * Exactly the bytes that were published. The receiver must not change them, and the implementation must not reuse
+   * their buffer.
+   */
   readonly bytes: Uint8Array
 }
 
@@ -32,7 +36,7 @@ export interface PublishRequest {
   readonly identity: string
   /** The log's last sequence must equal this, or nothing is stored. */
   readonly expectedLast: Sequence
-  /** The implementation answers `NoAnswer` when no reply has come after so many milliseconds. */
+  /** Milliseconds without a reply after which the implementation answers `NoAnswer`. */
   readonly timeoutMillis: number
 }
 
@@ -60,7 +64,7 @@ export type PublishAnswer =
   | { readonly _tag: "TooLarge"; readonly maximumBytes: number | undefined }
   | { readonly _tag: "Refused"; readonly message: string }
 
-/** The ends and the fill of a log, as its leader tells them. */
+/** Where a log begins and ends and how full it is, as its leader tells. */
 export interface LogState {
   /** Sequence of the oldest frame that is still there; `lastSequence + 1` when the log holds none (so 1 for a new one). */
   readonly firstSequence: Sequence
@@ -88,8 +92,9 @@ export class JournalGap extends Data.TaggedError("JournalGap")<{
 }> {}
 
 /**
- * The log does not offer what the engine's promises need (rule 14: the server's version, `sync_interval: always`, the
- * stream's settings, the number of partitions). Terminal: an operator has to act; the message says how.
+ * The log does not offer what the engine's promises need (docs/architecture.md, rule 14: the server's version,
+ * `sync_interval: always`, the stream's settings, the number of partitions). Terminal: an operator has to act; the
+ * message says how.
  */
 export class JournalRefused extends Data.TaggedError("JournalRefused")<{ readonly message: string }> {}
 
@@ -104,8 +109,8 @@ export interface Log {
   readonly partition: number
 
   /**
-   * Whether who answers reads may be a leader that was deposed and does not know it yet: true with several replicas. What was acknowledged is never
-   * from such a one.
+   * Whether a deposed leader that does not know it yet may answer reads. True with several replicas. Such a leader
+   * never acknowledges an append.
    */
   readonly leaderMayBeDeposed: boolean
 
@@ -116,8 +121,8 @@ export interface Log {
   readonly deployment: string | undefined
 
   /**
-   * Makes a log without an id this deployment's, for good. Only after `belonging.ts` has found that it may be. Fails with `JournalRefused` when the
-   * log has got another id meanwhile.
+   * Gives a log without an id to this deployment, for good. Call it only after `belonging.ts` has allowed it. Fails
+   * with `JournalRefused` when the log has got another id meanwhile.
    */
   readonly adopt: (deployment: string) => Effect.Effect<void, JournalUnavailable | JournalRefused>
 
@@ -144,8 +149,8 @@ export interface Log {
 
   /**
    * Removes all frames below `sequence`; that frame and the later ones stay. Only called by the engine's wrapper (`purge.ts`), which has
-   * looked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with a defect (on the server, `seq` 0 or 1
-   * empties the stream, and one past the end moves its last sequence).
+   * looked that `2 <= sequence <= lastSequence`. An implementation refuses anything else with a defect (the server would
+   * empty the stream for a `seq` of 0 or 1, and let it end later for one behind its end).
    */
   readonly purgeBelow: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 
@@ -156,7 +161,7 @@ export interface Log {
   readonly restartAfter: (sequence: Sequence) => Effect.Effect<void, JournalUnavailable>
 }
 
-/** A log as it is before it is opened. */
+/** What is known of a log before it is opened. */
 export interface LogFound {
   readonly partition: number
   readonly home: string
@@ -178,10 +183,11 @@ export class Journal extends Context.Service<
     readonly survey: (partitions: number) => Effect.Effect<ReadonlyArray<LogFound>, JournalUnavailable | JournalRefused>
 
     /**
-     * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Changes nothing of a log that belongs to another deployment
-     * or to none; whoever opened it looks at `Log.deployment` before anything is written. One of `deployment` is open once a leader takes its frames;
-     * where none does within a bounded time it fails with `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not
-     * disturbed. Opening does not fence anybody: that is what the claim frame is for.
+     * Opens a partition's log; makes it, as one of `deployment`, when it is not there. Leaves a log unchanged that
+     * belongs to another deployment or to none: the caller checks `Log.deployment` before it writes anything. One of
+     * `deployment` is open once a leader takes its frames; where none does within a bounded time it fails with
+     * `JournalUnavailable`. The log is closed with the scope; the other processes that have it open are not disturbed.
+     * Opening does not fence anybody: that is what the claim frame is for.
      */
     readonly open: (
       partition: number,

@@ -1,6 +1,7 @@
 /**
- * Definition of lane actors: actors without facts, such as request limiters. They are decided synchronously on arrival, outside
- * mailbox and append; their state is in memory only and kept until it is over (architecture, rule 15). Needs no service.
+ * Definition of lane actors: actors without facts, such as request limiters (docs/architecture.md, rule 15). An ask is
+ * decided where it arrives, without mailbox and frame; the state is in memory only and kept until it is over. Needs no
+ * service.
  */
 
 import type { ActorOfState, Touched } from "./Actor.ts"

@@ -1,15 +1,19 @@
 /**
- * The port of placement: which partitions this process runs (architecture, "Placement", rule 4). Placement keeps two owners apart
- * in the normal case; it is no mutual exclusion in time, the journal's fence is what protects the log.
- * Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a deployment-wide advisory
- * lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton whose `run` is `serve`).
+ * The port of placement: which partitions this process runs (docs/architecture.md, "Placement" and rule 4). Placement
+ * keeps two owners apart in the normal case. It does not exclude them at every instant; the journal's fence protects
+ * the log. Implementations: `layerLocal` here (one process owns everything, no lock), the one-machine one with a
+ * deployment-wide advisory lock under `src/postgres`; a clustered one fits the same shape (each partition a singleton
+ * whose `run` is `serve`).
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 
-/** This process may not run partitions: another one does. The message says who and what an operator can do. Terminal. */
+/**
+ * Another process runs the partitions, so this one may not. The message says who it is and what an operator can do.
+ * Terminal.
+ */
 export class PlacementRefused extends Data.TaggedError("PlacementRefused")<{ readonly message: string }> {}
 
-/** Whether a partition is owned cannot be said now. */
+/** Placement cannot say now whether a partition is ours. */
 export class PlacementUnavailable extends Data.TaggedError("PlacementUnavailable")<{
   readonly message: string
   readonly cause?: unknown

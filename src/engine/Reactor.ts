@@ -1,7 +1,8 @@
 /**
- * Definition of reactors: what follows the log of each partition with a durable cursor (architecture, rule 11). Everything a batch does in
- * SQL and the cursor's move are one transaction; other effects (SMTP, POST) belong into a work queue that is filled there. A
- * reactor judges only by the log up to its cursor, so what it needs to know it keeps in the same store.
+ * Definition of reactors: what follows the log of each partition with a durable cursor (docs/architecture.md, rule 11).
+ * One transaction takes in all that a batch does in SQL and moves the cursor; other effects (SMTP, POST) belong into a
+ * work queue that is filled there. A reactor judges only by the log up to its cursor, so what it needs to know it keeps
+ * in the same store.
  */
 import { Effect } from "effect"
 import type { ReactorTransaction } from "./Cursors.ts"
@@ -15,12 +16,13 @@ export interface Reactor<R = never> {
   /** Unique in the engine, stored with the cursors: never rename it. */
   readonly name: string
   /**
-   * Deals with records in log order, inside the transaction (`SqlClient` statements join it). May run again for the same records when the
-   * transaction is not committed. When it fails, the records are tried again, and after some attempts one organization at a time; the record that still fails
-   * is parked with its error, and the later ones of its organization behind it.
+   * Processes records in log order, inside the transaction (`SqlClient` statements join it). It runs again for the same
+   * records when the transaction was not committed. When it fails, the records are tried again, and after some attempts
+   * one organization at a time; the record that still fails is parked with its error, and the later ones of its
+   * organization behind it.
    */
   readonly handle: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R | ReactorTransaction>
-  /** Leaves out records that it has no use for. */
+  /** Whether the reactor has a use for a record; the others are left out. */
   readonly wants?: (record: LogRecord) => boolean
 }
 

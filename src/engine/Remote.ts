@@ -1,10 +1,13 @@
 /**
- * The port of asks between processes: a request to the owner of a partition (architecture, "Placement"). Bytes in, bytes out; what
- * they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to `ask.<partition>` under `src/nats`.
+ * The port of asks between processes: a request to the owner of a partition (docs/architecture.md, "Placement"). Bytes
+ * in, bytes out; what they mean is the engine's. Implementations: `layerNone` here (one process), NATS request to
+ * `ask.<partition>` under `src/nats`.
  */
 import { Context, Data, Effect, Layer, type Scope } from "effect"
 
-/** Nobody answered. `sent` says whether the request may have reached an owner: if so, the outcome is not known. */
+/**
+ * Nobody answered. `sent` says whether the request may have reached an owner; if it may have, the outcome is not known.
+ */
 export class RemoteUnavailable extends Data.TaggedError("RemoteUnavailable")<{
   readonly message: string
   readonly sent: boolean
@@ -16,7 +19,7 @@ export class Remote extends Context.Service<
   {
     /**
      * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes; other replies are
-     * ignored (an old owner may still be subscribed for a moment). No responders: fails at once with `sent: false`. No accepted
+     * ignored (the owner before may answer for a moment longer). No responders: fails at once with `sent: false`. No accepted
      * reply within `timeoutMillis`, or disconnected while waiting: `sent: true`.
      */
     readonly request: (

@@ -1,7 +1,8 @@
 /**
- * The port of external signals: bounces, deliveries, usage from outside, stored per partition before the engine sees them
- * (architecture, "External signals"). The highest signal sequence processed is part of the partition's frames, which makes each
- * signal count once. Implementations: `SignalsMemory.ts` here, JetStream with `subject_transform` under `src/nats`.
+ * The port of external signals: bounces, deliveries, usage from outside, stored per partition before the engine sees
+ * them (docs/architecture.md, "External signals"). Each frame says up to which signal its partition has
+ * come, which makes each signal count once. Implementations: `SignalsMemory.ts` here, JetStream with
+ * `subject_transform` under `src/nats`.
  */
 import { Context, Data, type Effect, type Stream } from "effect"
 

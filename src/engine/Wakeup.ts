@@ -5,7 +5,7 @@ export class Wakeup {
   private resume: ((effect: Effect.Effect<void>) => void) | undefined = undefined
   private pending = false
 
-  /** Wakes the waiting fiber, or lets its next wait return at once. It continues in a later turn, so that whoever else has news can add it first. */
+  /** Wakes the waiting fiber, or lets its next wait return at once. The fiber continues in a later turn, so that others can add their news first. */
   notify(): void {
     const resume = this.resume
     if (resume === undefined) {
@@ -30,7 +30,7 @@ export class Wakeup {
     }
     this.resume = resume
     return Effect.sync(() => {
-      // another wait may have begun before this one was told to end
+      // another wait may have begun before this one learned that it should end
       if (this.resume === resume) this.resume = undefined
     })
   })

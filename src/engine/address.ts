@@ -1,6 +1,6 @@
 /**
- * Names of actors and where they live: an actor is a key of a kind in an organization; an organization lives in one partition
- * (architecture, "One picture"). Pure, needs no service.
+ * Names of actors and where they live: an actor is a key of a kind in an organization; an organization lives in one
+ * partition (docs/architecture.md, "The way of a command"). Pure, needs no service.
  */
 
 /** Names one actor. `key` is empty for a kind of which an organization has one. */

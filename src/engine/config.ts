@@ -4,13 +4,13 @@ import { mailboxCapacity } from "./limits.ts"
 export interface EngineConfig {
   /** Number of partitions, 1 to 4,096; fixed at a deployment's first start. */
   readonly partitions: number
-  /** Commands a partition's mailbox holds; as many again may wait for an actor to be loaded, half of them. */
+  /** Commands a partition's mailbox holds. Half as many more may wait for an actor to be loaded. */
   readonly mailboxCapacity: number
-  /** Bytes of commands, estimated, that the process holds waiting; a quarter of them one organization. */
+  /** Estimated bytes of commands that wait in the process; one organization may hold a quarter of them. */
   readonly mailboxBytes: number
   /**
-   * Actors the process keeps in memory, over all partitions. Idle ones leave when others need their place; when all have changed since their last
-   * checkpoint, new ones are answered `Overloaded`.
+   * Actors the process keeps in memory, over all partitions. Idle ones leave when others need their place. While every
+   * one of them has changed since its last checkpoint, commands for new actors are answered `Overloaded`.
    */
   readonly maximumActors: number
   /** Lane actors the process keeps in memory, over all partitions. */

@@ -1,6 +1,7 @@
 /**
- * What an ask can fail with besides the rule's own rejection. Retryable and terminal errors are different types, so that a caller
- * cannot confuse them: `RetryableError` may succeed when the same command is asked again, `TerminalError` will not.
+ * What an ask can fail with besides the rule's own rejection. Retryable and terminal errors are different types, so
+ * that a caller cannot confuse them: after a `RetryableError` the same command may succeed, after a `TerminalError` it
+ * will not.
  */
 import { Schema } from "effect"
 
@@ -26,8 +27,8 @@ export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("Partit
 }
 
 /**
- * The facts may or may not be stored, now or a moment later. To ask again is safe only where the rule recognizes a repeat (the same Idempotency-Key).
- * HTTP: 503.
+ * The facts may or may not be stored, now or a moment later. Asking again is safe only if the rule recognizes a repeat
+ * (the same Idempotency-Key). HTTP: 503.
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   partition: Schema.Number
@@ -39,7 +40,7 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
 }
 
 /** The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503. */
-export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
+export class PartitionUnavailable extends Schema.TaggedError<PartitionUnavailable>()("PartitionUnavailable", {
   partition: Schema.Number,
   reason: Schema.String,
   retryAfterMillis: Schema.Number
@@ -50,7 +51,10 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
   }
 }
 
-/** The rule threw on this command (rule 12). Nothing was stored; the same command will throw again. */
+/**
+ * The rule threw on this command (docs/architecture.md, rule 12). Nothing was stored; the same command will throw
+ * again.
+ */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   kind: Schema.String,
   reason: Schema.String
@@ -84,7 +88,7 @@ export class DecisionTooLarge extends Schema.TaggedError<DecisionTooLarge>()("De
   }
 }
 
-/** The actor's state would be larger than an actor may be (rule 10). Nothing was stored. */
+/** The actor's state would be larger than an actor may be (docs/architecture.md, rule 10). Nothing was stored. */
 export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -97,8 +101,8 @@ export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateToo
 }
 
 /**
- * Something stored of the organization cannot be read by this program (rule 17). Nothing of it is decided until a program runs that can; others are not
- * affected. Nothing was stored.
+ * This program cannot read something that is stored of the organization (docs/architecture.md, rule 17). The
+ * organization is out of service until a program runs that can read it; others are not affected. Nothing was stored.
  */
 export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined", {
   organization: Schema.String,
@@ -122,7 +126,7 @@ export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("Pa
 }
 
 /** Nothing was stored, and the same command may succeed when it is asked again. */
-export type RetryableError = Overloaded | PartitionMoved | Unavailable
+export type RetryableError = Overloaded | PartitionMoved | PartitionUnavailable
 /** Nothing was stored, and the same command will fail again. */
 export type TerminalError =
   | CommandFailed
@@ -139,7 +143,7 @@ export const AskError = Schema.Union([
   Overloaded,
   PartitionMoved,
   OutcomeUnknown,
-  Unavailable,
+  PartitionUnavailable,
   CommandFailed,
   CommandInvalid,
   DecisionTooLarge,
@@ -151,8 +155,9 @@ export const AskError = Schema.Union([
 const isAnAskError = Schema.is(AskError)
 
 /**
- * Whether an error of an ask is the engine's and worth asking again. A command that its rule recognizes when it is repeated (`isIdempotent`: by an
- * idempotency key) may also be repeated when its outcome is not known; another one may not, or it could happen twice.
+ * Whether an error is the engine's and the ask is worth repeating. With `isIdempotent` (the rule recognizes a repeat,
+ * by an idempotency key) a command whose outcome is not known may be repeated too; any other command could then happen
+ * twice.
  */
 export const isRetryable = (
   error: unknown,

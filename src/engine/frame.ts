@@ -1,5 +1,6 @@
 /**
- * The codec of frames: what one drain decided, as one message of the log (architecture, rule 8). JSON, readable with the `nats` tool:
+ * The codec of frames: what one drain decided, as one message of the log (docs/architecture.md, rule 8). JSON, readable
+ * with the `nats` tool:
  *
  *     {"v":1,"e":epoch,"n":number,"t":now,"p":"sha256 of the previous frame's bytes","s":highest signal sequence,
  *      "k":[["kind",version],…],"a":[[kind index,"organization","key"],…],"r":[[actor index,fact] or [actor index,null,event],…]}
@@ -12,7 +13,7 @@ import { Data } from "effect"
 import type { PublicEvent } from "./Actor.ts"
 import { emptyLogHash } from "./Checkpoints.ts"
 
-/** The version that is written. */
+/** The version of frames that this program writes. */
 export const frameVersion = 1
 
 /** What precedes a frame in its chain: the head of the log. */
@@ -53,9 +54,9 @@ export interface Frame {
   readonly now: number
   readonly previousHash: string
   readonly signalSequence: number
-  /** Of a claim: who claimed, different for every claim ever made. */
+  /** For a claim, who claimed: a text different from that of every other claim. Undefined for other frames. */
   readonly claim: string | undefined
-  /** An operator accepted the clock as it is: `now` may be below the previous frame's. */
+  /** Whether an operator accepted the clock as it is, so that `now` may be below the previous frame's. */
   readonly acceptsClock: boolean
   readonly records: ReadonlyArray<FrameRecord>
 }
@@ -70,7 +71,7 @@ export const hashOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex"
 export const identityOf = (partition: number, epoch: number, number: number): string =>
   `${partition}/${epoch}/${number}`
 
-/** Whether two frames are byte for byte the same. */
+/** Whether two frames are the same, byte for byte. */
 export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
   left.length === right.length && Buffer.compare(left, right) === 0
 
@@ -96,7 +97,7 @@ export interface FrameHeader {
 const encodeHeader = (header: FrameHeader): string =>
   `{"v":${frameVersion},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}`
 
-/** A claim frame (rule 4). `owner` makes its bytes different from every other claim's. */
+/** A claim frame (docs/architecture.md, rule 4). `owner` makes its bytes different from every other claim's. */
 export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = false): Uint8Array =>
   Buffer.from(`${encodeHeader(header)},"c":${JSON.stringify(owner)}${acceptsClock ? ',"b":1' : ""}}`)
 
@@ -106,7 +107,7 @@ export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = f
 export class FrameBuilder {
   /** UTF-8 bytes of all that was added. */
   bytes = 0
-  /** Records so far; the next one's index. */
+  /** Records so far, which is the next record's index. */
   count = 0
   private kinds: Array<string> = []
   private kindIndexes = new Map<string, number>()

@@ -1,9 +1,12 @@
-/** The engine's bounds, each a named constant (architecture, rules 2, 3, 6 to 10 and 13). Those that an embedder may change are in `EngineConfig`. */
+/**
+ * The engine's bounds, each a named constant (docs/architecture.md, rules 2, 3, 6 to 10 and 13). Those that an embedder
+ * may change are in `EngineConfig`.
+ */
 
 /** Commands a partition's mailbox holds. */
 export const mailboxCapacity = 8192
 
-/** The part of the mailbox one organization may fill: one over this (a quarter). */
+/** One organization may fill one part in this many of the mailbox: a quarter. */
 export const organizationShare = 4
 
 /** Commands one drain takes. */
@@ -25,10 +28,10 @@ export const maximumFrameBytes = 512 * 1024
 /** Room in a frame for what is not facts or events: header fields, the table of actors of one command. */
 export const frameOverheadBytes = 16 * 1024
 
-/** What a log takes for a stored frame besides its bytes, at most: subject, header, its own record. */
+/** The most bytes that a log takes for a stored frame besides the frame's own: subject, header, its record. */
 export const storedOverheadBytes = 160
 
-/** The part of a log, one over this, that only claims and marks may use, and the most and the least bytes of it. */
+/** One part in this many of a log is kept for claims and marks; below are its most and least bytes. */
 export const logReservePart = 16
 export const maximumLogReserveBytes = 64 * 1024
 export const minimumLogReserveBytes = 1_024
@@ -56,45 +59,53 @@ export const maximumConcurrentLoads = 4
 /** Lane asks of a partition that wait for an actor or for a confirmation. */
 export const maximumWaitingLaneAsks = 8_192
 
-/** After so long without knowing whether a frame is stored, callers get `OutcomeUnknown` and the partition restarts. */
+/**
+ * How long it may stay unknown whether a frame is stored. Then callers get `OutcomeUnknown` and the partition restarts.
+ */
 export const outcomeDeadlineMillis = 10_000
 
 /**
- * After so long without a connection to send it on a frame is given up: nothing of it is stored, callers get `Unavailable`, and the partition serves
- * again when its log answers. Longer than a reconnection takes.
+ * How long a frame waits for a connection on which it can be sent. Then it is given up: nothing of it is stored,
+ * callers get `PartitionUnavailable`, and the partition serves again when its log answers. Longer than a reconnection takes.
  */
 export const awayDeadlineMillis = 1_500
 
 /** How long one publish attempt waits for its answer. */
 export const publishTimeoutMillis = 1_000
 
-/** Fact-free replies rest on a confirmation of ownership that is younger than this, by both clocks. */
+/** How old a confirmation of ownership may be, by both clocks, for a reply without facts to rest on it. */
 export const freshnessMillis = 5_000
 
-/** An owner that nobody asks looks at its log after so long, so that one that was replaced finds out. */
+/** How often an owner that nobody asks looks at its log, so that a replaced owner finds out. */
 export const idleConfirmMillis = 10_000
 
 /** How far the clock may be behind the last frame before the partition stops serving. */
 export const clockBehindMillis = 60_000
 
-/** So many fences within `fenceWindowMillis` stop the partition for good. */
+/** The number of fences within `fenceWindowMillis` that stops the partition for good. */
 export const maximumFences = 3
 export const fenceWindowMillis = 60_000
 
-/** Deadlines of calls to the database (architecture, rule 16): small reads, a batch of rows, a whole checkpoint, a reactor's transaction. */
+/**
+ * Deadlines of calls to the database (docs/architecture.md, rule 16): small reads, a batch of rows, a whole checkpoint,
+ * a reactor's transaction.
+ */
 export const lookupDeadlineMillis = 5_000
 export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000
 export const transactionDeadlineMillis = 30_000
 
-/** A page of timers that is not there after so long does not hold back the timers in memory any more. */
+/** How long a page of timers under way holds back the timers in memory. */
 export const pageHoldMillis = 1_000
 
-/** Organizations with parked records whose names a reactor remembers; with more of them it asks about every organization of a batch. */
+/** How many organizations with parked records a reactor remembers by name. With more, it asks about every organization of a batch. */
 export const maximumParkedNames = 10_000
 
-/** After a failed load, timers and signals ask for actors again so much later. */
+/** How long timers and signals wait after a failed load before they ask for actors again. */
 export const loadHoldMillis = 1_000
 
-/** After the log took no frame, facts are refused unsent for so long. */
+/** How long facts are refused without being sent after the log refused a frame. */
 export const fullHoldMillis = 1_000
+
+/** How soon a partition that is overloaded, away for a moment, or whose log is full, is worth asking again. */
+export const retryAfterMillis = 1_000

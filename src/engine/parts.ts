@@ -29,7 +29,7 @@ export interface EngineParts {
   readonly bounds: ProcessBounds
   /** Checkpoints that are written at once, over all partitions. */
   readonly checkpointTurns: Semaphore.Semaphore
-  /** Whether drains have spans: making one that nobody sees costs as much as a small frame. */
+  /** Whether drains have spans. A span that nobody sees costs as much as a small frame. */
   readonly isTraced: boolean
   /** Different for every engine ever started. */
   readonly instance: string

@@ -1,6 +1,6 @@
 /**
- * What followers of the log see: the records of committed frames, facts decoded by their actors' schemas. Made by the drain from what it
- * just decided, or from stored frames; both give the same.
+ * What followers of the log see: the records of committed frames, facts decoded by their actors' schemas. They are made
+ * by the drain from what it just decided, or from stored frames, with the same result.
  */
 
 import type { PublicEvent } from "./Actor.ts"

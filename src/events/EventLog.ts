@@ -1,11 +1,11 @@
 /**
- * The event log (platform-api.md, "Delivery"; decisions, "Events and webhooks"): every event of an organization for 30 days, as it was delivered,
- * byte for byte. It is a projection, so eventually consistent, normally under a second. Needs `SqlClient`, `Cursors` and `EventWakeups`; appending
- * needs `DayPartitions` too.
+ * The event log (docs/platform.md, 5.4): every event of an organization for 30 days, as it was delivered, byte for
+ * byte. It is a projection and follows the decisions, as a rule within a second. Needs `SqlClient`, `PageCursors` and
+ * `EventWakeups`; appending needs `DayPartitions` too.
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { DayPartitions } from "../postgres/dayPartitions.ts"
 import { deferred } from "../postgres/deferred.ts"
 import { unnest } from "../postgres/unnest.ts"
@@ -17,22 +17,27 @@ import { eventsTable } from "./table.ts"
 /** Events that a follower reads at once. */
 const followPage = 100
 
-/** Events that one page of a filtered list looks through; so that a rare type in a busy organization cannot keep the database busy. */
+/**
+ * How many events one page of a filtered list looks through, so that a rare type in a busy organization cannot keep the
+ * database busy.
+ */
 export const maximumScanned = 10_000
 
-/** After a failure of the database a follower waits this long. */
+/** How long a follower waits after a failure of the database. */
 const followRetryMillis = 1_000
 
 /** An event with its place in the log. */
 export interface LoggedEvent {
   readonly organizationId: string
-  /** Of its frame. */
+  /** The sequence of its frame. */
   readonly sequence: number
   /** Its record's place in the frame. */
   readonly index: number
   readonly event: Event
   /** `encodeEvent(event)`. */
   readonly body: string
+  /** Whether it is for endpoints of both modes; otherwise for those of its own. */
+  readonly forBothModes?: boolean
 }
 
 /** Place of an event among those of its organization. */
@@ -51,12 +56,17 @@ export type Followed =
       /** The event, as in `LoggedEvent`. */
       readonly body: string
     }
-  /** Nothing has happened for a while; shows a reader that somebody is there. */
+  /** Nothing has happened for a while; it shows the reader that the stream lives. */
   | { readonly _tag: "Idle" }
 
-export interface ListOptions {
+/** Who reads: a live key sees every event, a test key those that are not live. */
+export interface EventReader {
   readonly organizationId: string
-  /** Types that are wanted; all without one. */
+  readonly mode: "live" | "test"
+}
+
+export interface ListOptions extends EventReader {
+  /** The wanted types; all when left out. */
   readonly pattern?: EventPattern | undefined
   /** Inclusive, milliseconds since the Unix epoch. */
   readonly since?: number | undefined
@@ -66,8 +76,7 @@ export interface ListOptions {
   readonly cursor?: string | undefined
 }
 
-export interface FollowOptions {
-  readonly organizationId: string
+export interface FollowOptions extends EventReader {
   readonly patterns: ReadonlyArray<EventPattern>
   /** Begins behind this place. */
   readonly after: EventPosition
@@ -79,8 +88,9 @@ export class EventLog extends Context.Service<
   EventLog,
   {
     /**
-     * Newest first; the events' texts. A page with a pattern may be shorter than its limit, even empty, and still have more behind it: it
-     * looks through `maximumScanned` events. A cursor that was not made for this list, or whose place is no longer kept, is refused.
+     * Lists the events' texts, newest first (docs/platform.md, 5.4). A page with a pattern, or for a test key, may be
+     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScanned` events. A
+     * cursor that was not made for this list, or whose place is no longer kept, is refused.
      */
     readonly list: (options: ListOptions) => Effect.Effect<
       {
@@ -89,31 +99,32 @@ export class EventLog extends Context.Service<
       },
       InvalidCursor | SqlError.SqlError
     >
-    /** The event's text; undefined where the organization has none of this id. */
-    readonly get: (organizationId: string, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
-    /** The place of an event; undefined where the organization has none of this id. */
+    /** The event's text; undefined when the reader has no event with this id. */
+    readonly get: (reader: EventReader, eventId: string) => Effect.Effect<string | undefined, SqlError.SqlError>
+    /** The place of an event; undefined when the reader has no event with this id. */
     readonly positionOf: (
-      organizationId: string,
+      reader: EventReader,
       eventId: string
     ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
-    /** The place behind which all events to come are. */
+    /** The log's end: later events stand behind this place. */
     readonly end: (organizationId: string) => Effect.Effect<EventPosition, SqlError.SqlError>
     /**
-     * The organization's events behind a place, in order, and those to come as they come. Reads on only as its reader takes what was
-     * read. While the database is away nothing comes; it never fails.
+     * Streams the organization's events behind a place, in order, then new ones as they come. It reads on only when the
+     * reader has taken what was read. While the database is away it emits nothing; it never fails.
      */
     readonly follow: (options: FollowOptions) => Stream.Stream<Followed>
   }
 >()("sluice/events/EventLog") {
-  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | Cursors | EventWakeups> = Layer.effect(
+  static readonly layer: Layer.Layer<EventLog, never, SqlClient.SqlClient | PageCursors | EventWakeups> = Layer.effect(
     EventLog,
     Effect.suspend(() => make)
   )
 }
 
 /**
- * Appends events with one statement, inside the caller's transaction: exactly once, because that moves a cursor. The statement goes with the
- * transaction's next one. Readers who wait are woken after the commit.
+ * Appends events with one statement, inside the caller's transaction. They are appended exactly once, because that
+ * transaction moves a cursor. The statement is sent with the transaction's next one. Waiting readers are woken after
+ * the commit.
  */
 export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<LoggedEvent>) {
   if (events.length === 0) return
@@ -124,11 +135,11 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
     eventsTable,
     events.map(({ event }) => event.createdAt)
   )
-  // A log restored from an older copy than this database may bring an event a second time.
+  // A log that was restored from an older copy than this database may bring an event a second time.
   const insert = sql`
-    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body)
+    insert into events (organization_id, event_id, type, service, livemode, created_at, sequence, idx, body, for_both_modes)
     select * from ${unnest(
-      events.map(({ body, event, index, organizationId, sequence }) => ({
+      events.map(({ body, event, forBothModes = false, index, organizationId, sequence }) => ({
         organization_id: organizationId,
         event_id: event.eventId,
         type: event.type,
@@ -137,7 +148,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         created_at: event.createdAt,
         sequence,
         idx: index,
-        body
+        body,
+        for_both_modes: forBothModes
       })),
       {
         organization_id: "text",
@@ -148,7 +160,8 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
         created_at: "int8",
         sequence: "int8",
         idx: "int4",
-        body: "text"
+        body: "text",
+        for_both_modes: "bool"
       }
     )}
     on conflict do nothing`
@@ -157,28 +170,33 @@ export const appendEvents = Effect.fnUntraced(function* (events: ReadonlyArray<L
   yield* sql.afterCommit(Effect.sync(() => wakeups.announce(organizations)))
 })
 
-/** Ids of another form are nobody's, and may hold what PostgreSQL cannot. */
+/** Ids of another form belong to no event, and may hold characters that PostgreSQL cannot store. */
 const isEventId = Schema.is(EventId)
 
 interface Row extends EventPosition {
   readonly eventId: string
   readonly type: string
   readonly service: string
+  readonly livemode: boolean
   readonly body: string
 }
 
-/** Name of the list in its cursors; another organization's are none of it. */
+/** Whether the reader may see an event. */
+const sees = ({ mode }: EventReader, { livemode }: { readonly livemode: boolean }): boolean =>
+  mode === "live" || !livemode
+
+/** The list's name in its cursors, so that another organization's cursors do not fit. */
 const listOf = (organizationId: string): string => `events of ${organizationId}`
 
 const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}.${index}`
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const wakeups = yield* EventWakeups
 
   const columns = sql.literal(
-    `event_id as "eventId", type, service, created_at as "createdAt", sequence, idx as "index", body`
+    `event_id as "eventId", type, service, livemode, created_at as "createdAt", sequence, idx as "index", body`
   )
 
   /** The earliest time that is still kept; a day's partition may live a little longer. */
@@ -215,13 +233,13 @@ const make = Effect.gen(function* () {
     if (position !== undefined) {
       const [sequence, index] = position.id.split(".").map(Number)
       conditions.push(
-        // The first one alone tells PostgreSQL which days it need not read.
+        // The first condition alone tells PostgreSQL which days it need not read.
         sql`created_at <= ${position.atMillis}`,
         sql`(created_at, sequence, idx) < (${position.atMillis}, ${sequence}, ${index}::int4)`
       )
     }
     const cursorOf = (last: EventPosition) => cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
-    const filter = matching(pattern)
+    const filter = [...matching(pattern), ...(options.mode === "live" ? [] : [sql`not livemode`])]
     const [end] =
       filter.length === 0
         ? []
@@ -244,12 +262,12 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const find = Effect.fnUntraced(function* (organizationId: string, eventId: string) {
+  const find = Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
     if (!isEventId(eventId)) return undefined
     const [row] = yield* sql<Row>`
       select ${columns} from events
-      where event_id = ${eventId} and organization_id = ${organizationId} and created_at >= ${yield* keptSince}`
-    return row
+      where event_id = ${eventId} and organization_id = ${reader.organizationId} and created_at >= ${yield* keptSince}`
+    return row !== undefined && sees(reader, row) ? row : undefined
   })
 
   const end = (organizationId: string) =>
@@ -267,8 +285,9 @@ const make = Effect.gen(function* () {
       and (created_at, sequence, idx) > (${createdAt}, ${sequence}, ${index}::int4)
     order by created_at, sequence, idx limit ${followPage}`
 
-  const follow = ({ after, idleMillis, organizationId, patterns }: FollowOptions): Stream.Stream<Followed> =>
-    Stream.unwrap(
+  const follow = (options: FollowOptions): Stream.Stream<Followed> => {
+    const { after, idleMillis, organizationId, patterns } = options
+    return Stream.unwrap(
       Effect.map(wakeups.listen(organizationId), (waiter) => {
         const idle: ReadonlyArray<Followed> = [{ _tag: "Idle" }]
         const step = Effect.fnUntraced(function* (position: EventPosition) {
@@ -285,18 +304,19 @@ const make = Effect.gen(function* () {
             return [woken ? [] : idle, Option.some(position)] as const
           }
           const wanted = rows
-            .filter((row) => matchesAny(patterns, row))
+            .filter((row) => sees(options, row) && matchesAny(patterns, row))
             .map(({ body, eventId, type }): Followed => ({ _tag: "Event", eventId, type, body }))
-          // A long way without a wanted one must not look like silence.
+          // A long stretch without a wanted event must not look like silence.
           return [wanted.length === 0 ? idle : wanted, Option.some<EventPosition>(last)] as const
         })
         return Stream.paginate(after, step)
       })
     )
+  }
 
   return EventLog.of({
     list,
-    get: (organizationId, eventId) => Effect.map(find(organizationId, eventId), (row) => row?.body),
+    get: (reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body),
     positionOf: find,
     end,
     follow

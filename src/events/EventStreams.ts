@@ -1,6 +1,6 @@
 /**
- * The open event streams of this node: how many there may be, and their end when the listener stops, which would otherwise wait for readers that
- * never go. Needs no service.
+ * The open event streams of this node. Bounds their number, and ends them when the listener stops, which would
+ * otherwise wait for readers that never leave. Needs no service.
  */
 import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"
 
@@ -10,7 +10,7 @@ export const maximumStreamsPerOrganization = 20
 /** Streams of one node at once; each reads from the database when something happens. */
 export const maximumStreams = 2_000
 
-/** There are as many as there may be. */
+/** The bound of open streams is reached. */
 export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
   /** Whose bound is reached. */
   readonly of: "organization" | "node"
@@ -19,9 +19,9 @@ export class TooManyStreams extends Data.TaggedError("TooManyStreams")<{
 export class EventStreams extends Context.Service<
   EventStreams,
   {
-    /** Takes a place, given back with the scope. */
+    /** Takes a place for a stream and gives it back with the scope. */
     readonly open: (organization: string) => Effect.Effect<void, TooManyStreams, Scope.Scope>
-    /** Returns when all streams are to end. */
+    /** Completes when all streams must end. */
     readonly stopping: Effect.Effect<void>
     /** Ends all streams, for good. */
     readonly stop: Effect.Effect<void>

@@ -1,7 +1,8 @@
 /**
- * Tells who waits for an organization's events that some were appended: on this node at once, on the others by a notification of PostgreSQL. It is
- * sent after the commit and by a fiber of its own, not inside the transaction, because commits that notify wait for each other; what
- * gets lost that way is found by the waiters' own look after a while. Needs `Notifications`.
+ * Tells the waiters of an organization that events were appended: on this node at once, on other nodes by a
+ * notification of PostgreSQL. A fiber sends it after the commit, not inside the transaction, because commits that
+ * notify wait for each other. Waiters also look by themselves now and then, so a lost notification only delays them.
+ * Needs `Notifications`.
  */
 import { Context, Duration, Effect, Latch, Layer, type Scope, Stream } from "effect"
 import { Notifications } from "../postgres/Notifications.ts"
@@ -12,7 +13,7 @@ const channel = "events"
 /** Longest payload that is sent, in bytes; PostgreSQL carries 7,999. */
 const maximumPayloadBytes = 7_500
 
-/** Organizations that are named; beyond it every waiter is woken. */
+/** Most organizations that are named; with more, every waiter is woken. */
 const maximumNamed = 1_000
 
 /** Pause between two notifications, in which further organizations gather. */
@@ -20,14 +21,14 @@ const pauseMillis = 20
 
 /** Who waits for the events of one organization. */
 export interface EventWaiter {
-  /** Returns true once events may have been appended since the last call, at the latest after the time with false. */
+  /** Answers true once events may have been appended since the last call, or false after the timeout. */
   readonly wait: (timeoutMillis: number) => Effect.Effect<boolean>
 }
 
 export class EventWakeups extends Context.Service<
   EventWakeups,
   {
-    /** To be called after the commit; costs next to nothing. */
+    /** Announces appended events. Call it after the commit; it costs next to nothing. */
     readonly announce: (organizations: Iterable<string>) => void
     /** A waiter that lives as long as the scope. */
     readonly listen: (organization: string) => Effect.Effect<EventWaiter, never, Scope.Scope>
@@ -75,7 +76,7 @@ const make = Effect.gen(function* () {
     pending.clear()
     for (const payload of payloads) yield* notifications.notify(channel, payload)
   }).pipe(
-    // The waiters of other nodes look by themselves after a while.
+    // Waiters on other nodes look by themselves after a while.
     Effect.catch((error) => Effect.logDebug("Other nodes were not told of new events", error)),
     Effect.andThen(Effect.sleep(Duration.millis(pauseMillis))),
     Effect.forever

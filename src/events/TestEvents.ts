@@ -1,6 +1,7 @@
 /**
- * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. A decision like any other, so that it takes
- * the way of every event to the log and the endpoints. Needs `Engine`.
+ * Test events: the example of a catalogued type, emitted as an event that is not live, for `sluice trigger`. It is a
+ * decision like any other, so the event reaches the log and the endpoints like every event (docs/platform.md, 5.6).
+ * Needs `Engine`.
  */
 import { Context, Data, Effect, Layer, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -8,13 +9,20 @@ import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isRetryable } from "../engine/errors.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { type CataloguedType, catalogue, publicEvent } from "./catalogue.ts"
+import { testEventsKind } from "./event.ts"
 
 /** The types of which there are examples, in the catalogue's order. */
 export const exampleTypes = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
 
-/** One per organization; its decisions carry an event and no fact. */
+/** The payload of an event for an endpoint, or for all that subscribe to it where none is named: a test says which it is for. */
+const exampleOf = (type: CataloguedType, endpointId: string): object =>
+  type === "platform.test" && endpointId !== ""
+    ? { ...catalogue[type].example, endpoint_id: endpointId }
+    : catalogue[type].example
+
+/** One per organization, and one per endpoint that an event is for alone, by its id; its decisions carry an event and no fact. */
 export const TestEventsActor = Actor.make({
-  kind: "test-events",
+  kind: testEventsKind,
   command: Schema.Struct({ type: Schema.Literals(exampleTypes) }),
   fact: Schema.Null,
   state: Schema.Null,
@@ -22,21 +30,23 @@ export const TestEventsActor = Actor.make({
   initial: () => null,
   evolve: () => null,
   isOver: () => true,
-  decide: (_state, { type }) => {
+  decide: (_state, { type }, { self }) =>
     // Each example is of its own type.
-    const example = catalogue[type].example as never
-    return Actor.decided({ events: [publicEvent(type, example, false)], reply: null })
-  }
+    Actor.decided({ events: [publicEvent(type, exampleOf(type, self.key) as never, false)], reply: null })
 })
 
-/** The event could not be stored now; safe to repeat, which may emit it twice. */
+/** The event could not be stored now. Repeating is allowed, but may emit the event twice. */
 export class TestEventNotStored extends Data.TaggedError("TestEventNotStored")<{ readonly message: string }> {}
 
 export class TestEvents extends Context.Service<
   TestEvents,
   {
-    /** Emits the example of a type; answers its payload once it is stored. */
-    readonly trigger: (organizationId: string, type: CataloguedType) => Effect.Effect<object, TestEventNotStored>
+    /** Emits the example of a type, for one endpoint alone where one is named; answers its payload once it is stored. */
+    readonly trigger: (
+      organizationId: string,
+      type: CataloguedType,
+      endpointId?: string
+    ) => Effect.Effect<object, TestEventNotStored>
   }
 >()("sluice/events/TestEvents") {
   /** On an engine that may have to be started first. */
@@ -44,17 +54,19 @@ export class TestEvents extends Context.Service<
     TestEvents,
     Effect.map(EngineWhenNeeded, (started) =>
       TestEvents.of({
-        trigger: (organization, type) =>
+        trigger: (organization, type, endpointId = "") =>
           Effect.mapError(started, ({ message }) => new TestEventNotStored({ message })).pipe(
             Effect.flatMap((engine) =>
-              Effect.catch(engine.ask(TestEventsActor, { organization }, { type }), (error: AskError) =>
-                // Any other one is a fault of this program: examples are small and of their type.
-                isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
-                  ? Effect.fail(new TestEventNotStored({ message: error.message }))
-                  : Effect.die(error)
+              Effect.catch(
+                engine.ask(TestEventsActor, { organization, key: endpointId }, { type }),
+                (error: AskError) =>
+                  // Any other error is a fault of this program: examples are small and fit their type.
+                  isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
+                    ? Effect.fail(new TestEventNotStored({ message: error.message }))
+                    : Effect.die(error)
               )
             ),
-            Effect.as(catalogue[type].example)
+            Effect.as(exampleOf(type, endpointId))
           )
       })
     )

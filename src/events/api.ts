@@ -1,5 +1,5 @@
 /**
- * The event log's endpoints as an HttpApi group (platform-api.md, "Delivery"; decisions, "Events and webhooks"): paths, parameters, answers and errors.
+ * The event log's endpoints as an HttpApi group (docs/platform.md, 5.4 and 5.5): paths, parameters, answers and errors.
  * Definitions only; `http.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
@@ -15,7 +15,7 @@ import { EventsAccess, RequiredScopes } from "../platform/access.ts"
 import { catalogueText } from "./catalogueText.ts"
 import { Event } from "./event.ts"
 
-/** Any of them is enough (decisions, "Tenancy, keys, scopes"). */
+/** A key needs one of these (docs/platform.md, 2.5). */
 const readScopes = ["platform:events:read", "platform:webhooks:read"] as const
 
 const time = (description: string) => Schema.optional(integerParameter(0)).annotate({ description })

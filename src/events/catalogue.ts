@@ -1,7 +1,7 @@
 /**
- * The event catalogue: every type with its service, payload and an example (platform-api.md, "Event types"; decisions, "Senders and
- * tiers", "Events and webhooks"). Rules emit through `publicEvent`, which validates the payload. Types that the documents name without
- * a payload stand in `namedTypes`: they can be subscribed to, and move into the catalogue with what emits them. Pure.
+ * The event catalogue: every type with its service, payload and an example (docs/platform.md, 5.2). Rules emit through
+ * `publicEvent`, which validates the payload. Types whose payload is not defined yet stand in `namedTypes`: endpoints
+ * can subscribe to them, and they move into the catalogue together with the code that emits them. Pure.
  */
 import { Schema } from "effect"
 import type { PublicEvent } from "../engine/Actor.ts"
@@ -9,11 +9,11 @@ import type { EventService } from "./event.ts"
 
 interface CatalogueEntry<Data> {
   readonly service: EventService
-  /** What makes it happen. */
+  /** What causes the event. */
   readonly description: string
   /** The payload; all of it is JSON. */
   readonly data: Schema.ConstraintCodec<Data, unknown>
-  /** A payload as it could be, for the docs and for test events. */
+  /** An example of the payload, for the docs and for test events. */
   readonly example: Data
 }
 
@@ -154,7 +154,7 @@ export const catalogue = {
 export type CataloguedType = keyof typeof catalogue
 export type DataOf<Type extends CataloguedType> = (typeof catalogue)[Type]["example"]
 
-/** Types that the documents name without saying their payload, with their service. Nothing emits them yet. */
+/** Types without a defined payload, with their service (docs/platform.md, 5.2). Nothing emits them yet. */
 export const namedTypes: Readonly<Record<string, EventService>> = {
   "subscription.created": "platform",
   "subscription.updated": "platform",
@@ -168,7 +168,7 @@ export const namedTypes: Readonly<Record<string, EventService>> = {
 /** Whether the catalogue has a payload for this type. */
 export const isCatalogued = (type: string): type is CataloguedType => Object.hasOwn(catalogue, type)
 
-/** Every type of the documents, catalogued or named, with its service. */
+/** Every known type, catalogued or named, with its service. */
 export const knownTypes: ReadonlyMap<string, EventService> = new Map([
   ...Object.entries(catalogue).map(([type, { service }]) => [type, service] as const),
   ...Object.entries(namedTypes)
@@ -186,8 +186,9 @@ export const checkData = <Type extends CataloguedType>(type: Type, data: unknown
   checks.get(type)!(data) as DataOf<Type>
 
 /**
- * An event for a decision (`Actor.decided({ events })`). Throws when the payload is not what the catalogue says: that is a fault of the
- * rule, and fails its command alone (architecture, rule 12). `livemode` is false for what a test key caused.
+ * An event for a decision (`Actor.decided({ events })`). Throws when the payload does not fit the catalogue: that is a
+ * fault of the rule and fails its command alone (docs/architecture.md, rule 12). `livemode` is false for what a test
+ * key caused.
  */
 export const publicEvent = <Type extends CataloguedType>(
   type: Type,

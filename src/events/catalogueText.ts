@@ -19,7 +19,7 @@ const typeOf = (field: Description): string => {
   return field.type ?? "any"
 }
 
-/** Of the field itself or of what it is checked with. */
+/** The description of the field itself, or of the schema that checks it. */
 const descriptionOf = (field: Description): string =>
   field.description ?? field.allOf?.map(({ description }) => description ?? "").find((text) => text !== "") ?? ""
 

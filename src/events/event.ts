@@ -1,18 +1,21 @@
 /**
- * An event as it is recorded, listed and delivered (platform-api.md, "Event (as delivered)"). It is part of the decision that
- * caused it: the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
+ * An event as it is recorded, listed and delivered (docs/platform.md, 5.1). It is part of the decision that caused it:
+ * the engine stores type, service, data and mode, the frame gives id and time. Pure, needs no service.
  */
 import { Schema } from "effect"
 import type { EventRecord } from "../engine/records.ts"
 
-/** The services that events originate from (platform-api.md, "Event (as delivered)"). */
+/** The services that events originate from (docs/platform.md, 5.1). */
 export const eventServices = ["send", "telco", "talk", "voip", "transcribe", "platform"] as const
 export type EventService = (typeof eventServices)[number]
+
+/** The kind of the actor that emits an operator's test events: they go to endpoints of both modes, or to the one that is the actor's key. */
+export const testEventsKind = "test-events"
 
 /** What `eventId` begins with; a UUID follows. */
 export const eventIdPrefix = "evt_"
 
-/** How long events are kept in the event log, and how far back a replay reaches (platform-api.md, "Other"). */
+/** How long events are kept in the event log, and how far back a replay reaches (docs/platform.md, 5.4). */
 export const eventRetentionMillis = 30 * 24 * 60 * 60 * 1000
 
 /** The longest event type and the longest pattern, in characters. */
@@ -44,13 +47,15 @@ export type Event = typeof Event.Type
 
 const decode = Schema.decodeUnknownSync(Event)
 
-/** The event of a record of the log. Throws a `SchemaError` on a record that no catalogued emission makes. */
+/**
+ * The event of a record of the log. Throws a `SchemaError` on a record that no rule of the catalogue can have emitted.
+ */
 export const eventOf = (record: Pick<EventRecord, "id" | "now" | "event">): Event =>
   decode({ ...record.event, eventId: `${eventIdPrefix}${record.id}`, createdAt: record.now })
 
 /**
- * The JSON text of an event: its fields in the document's order, so that the event log and every delivery of it show the same
- * bytes (decisions, "Events and webhooks").
+ * The JSON text of an event, with its fields in the order of docs/platform.md, 5.1, so that the event log and every
+ * delivery show the same bytes.
  */
 export const encodeEvent = (event: Event): string =>
   JSON.stringify({
@@ -71,7 +76,10 @@ export interface ReadEvent {
 
 const read = new WeakMap<object, ReadEvent>()
 
-/** The event of a record with its text, made once however many parts of a reactor ask for it. Throws as `eventOf` does. */
+/**
+ * The event of a record with its text. It is made once, however many parts of a reactor ask for it. Throws like
+ * `eventOf`.
+ */
 export const readEvent = (record: Pick<EventRecord, "id" | "now" | "event">): ReadEvent => {
   const known = read.get(record)
   if (known !== undefined) return known

@@ -1,19 +1,20 @@
 /**
- * Writes the log's events to the event log, as part of the SQL reactor's batch: exactly once, in the transaction that moves the cursor. Needs
- * what `appendEvents` needs.
+ * Writes the events of decisions to the event log, as part of the SQL reactor's batch: exactly once, in the transaction
+ * that moves the cursor. Needs what `appendEvents` needs.
  */
 import { Effect } from "effect"
 import type { EventRecord, LogRecord } from "../engine/records.ts"
 import { appendEvents, type LoggedEvent } from "./EventLog.ts"
-import { readEvent } from "./event.ts"
+import { readEvent, testEventsKind } from "./event.ts"
 
 const isOurs = (record: LogRecord): record is EventRecord => record._tag === "Event"
 
-/** The entry of a record. Throws on a record that no catalogued emission makes, which is then parked. */
+/** The event log's entry for a record. Throws on a record that does not fit the catalogue, which is then parked. */
 export const loggedEventOf = (record: EventRecord): LoggedEvent => ({
   organizationId: record.organization,
   sequence: record.sequence,
   index: record.index,
+  forBothModes: record.kind === testEventsKind && record.key === "",
   ...readEvent(record)
 })
 

@@ -1,12 +1,14 @@
 /**
- * Handlers of the event log. Answers are put together from the stored texts, so that an event has the same bytes here and in every delivery.
- * Needs `EventLog`, `EventStreams` and `Authentication`.
+ * Handlers of the event log. Answers are made of the stored texts, so that an event has the same bytes here and in
+ * every delivery. Needs `EventLog`, `EventStreams` and `Authentication`.
  */
+
 import { Clock, Effect, Result, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
@@ -19,7 +21,6 @@ import {
 import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
-import { isStoreFailure } from "../postgres/transactions.ts"
 import { EventsApi } from "./api.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
@@ -28,11 +29,10 @@ import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
 /** How often a stream shows that it lives while nothing happens. */
 export const heartbeatMillis = 15_000
 
-/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
 const unavailable = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
+  databaseFailed(
+    error,
+    Effect.fail(EnvelopeUnavailable.of("The event log cannot be read right now; the request is safe to repeat"))
   )
 
 const invalid = (parameter: string, expected: string) =>
@@ -51,7 +51,7 @@ const tooMany = ({ of }: TooManyStreams) =>
 
 const everything: ReadonlyArray<EventPattern> = [{ _tag: "All" }]
 
-/** As server-sent events are written (HTML, "Server-sent events"); a stored body is one line. */
+/** The format of server-sent events (HTML, "Server-sent events"). A stored body is one line. */
 const written = (item: Followed): string =>
   item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
 
@@ -64,8 +64,8 @@ export const layerEvents = HttpApiBuilder.group(
     const authentication = yield* Authentication
 
     /**
-     * Whether a key may still have this: streams outlive what was checked when they began. An event goes only to a key that was checked; that
-     * somebody is there may be shown while the database is away.
+     * Whether a key may still get this item, because a stream outlives the check at its beginning. An event goes only
+     * to a key that is known to be valid; a heartbeat may also go while the database is away.
      */
     const stillValid = (key: string, item: Followed) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -81,11 +81,12 @@ export const layerEvents = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ query }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
+          const { mode, organizationId } = yield* CurrentPrincipal
           const pattern = query.type === undefined ? undefined : parsePattern(query.type)
           if (pattern !== undefined && Result.isFailure(pattern)) return yield* invalid("type", pattern.failure.message)
           const { data, pagination } = yield* log.list({
             organizationId,
+            mode,
             pattern: pattern?.success,
             since: query.since,
             until: query.until,
@@ -102,25 +103,25 @@ export const layerEvents = HttpApiBuilder.group(
 
       get: ({ params }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
-          const body = yield* log.get(organizationId, params.id)
+          const body = yield* log.get(yield* CurrentPrincipal, params.id)
           if (body === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
           return json(body)
         }).pipe(Effect.catchTag("SqlError", unavailable)),
 
       stream: ({ headers, query }) =>
         Effect.gen(function* () {
-          const { organizationId } = yield* CurrentPrincipal
+          const reader = yield* CurrentPrincipal
+          const { mode, organizationId } = reader
           const request = yield* HttpServerRequest.HttpServerRequest
           const given = [...(query.type ?? []), ...(query.types?.split(",") ?? [])]
           const patterns = given.length === 0 ? undefined : parsePatterns(given)
           if (patterns !== undefined && Result.isFailure(patterns)) {
             return yield* invalid(query.type === undefined ? "types" : "type", patterns.failure.message)
           }
-          // Given back when the answer has been written, or nobody reads it any more.
+          // The place is given back when the answer ends or nobody reads it any more.
           yield* streams.open(organizationId)
           const last = headers["last-event-id"]
-          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(organizationId, last)
+          const after = yield* last === undefined ? log.end(organizationId) : log.positionOf(reader, last)
           if (after === undefined) {
             return yield* Effect.fail(
               EnvelopeInvalidRequest.of(`Invalid header 'Last-Event-ID': ${quote(last ?? "")}. No event has this id.`)
@@ -130,6 +131,7 @@ export const layerEvents = HttpApiBuilder.group(
           const events = log
             .follow({
               organizationId,
+              mode,
               patterns: patterns?.success ?? everything,
               after: { createdAt: after.createdAt, sequence: after.sequence, index: after.index },
               idleMillis: heartbeatMillis
@@ -137,7 +139,7 @@ export const layerEvents = HttpApiBuilder.group(
             .pipe(
               Stream.takeWhileEffect((item) => stillValid(key, item)),
               Stream.map(written),
-              // At once, so that the reader knows that it is connected.
+              // Sent at once, so that the reader knows that it is connected.
               (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),
               Stream.interruptWhen(streams.stopping),
               Stream.encodeText

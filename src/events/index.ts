@@ -20,7 +20,8 @@ export {
   eventServices,
   isEventType,
   maximumTypeLength,
-  readEvent
+  readEvent,
+  testEventsKind
 } from "./event.ts"
 export {
   type EventPattern,

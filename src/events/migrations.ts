@@ -1,7 +1,7 @@
 /**
- * The event log's table (platform-api.md, "Delivery"): what the log of decisions holds for as long as it is kept, projected by day. `body` is
- * the event as it is shown and delivered (`encodeEvent`). Within one organization the order of events is (created_at, sequence, idx):
- * time never goes back in a partition of the engine, and an organization lives in one.
+ * The event log's table (docs/platform.md, 5.4): a projection of the decisions' events, partitioned by day. `body` is
+ * the event as it is shown and delivered (`encodeEvent`). Within one organization the order of events is (created_at,
+ * sequence, idx): time never goes back in a partition of the engine, and an organization lives in one.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -25,4 +25,10 @@ export const createEventTables = Effect.gen(function* () {
       primary key (organization_id, created_at, sequence, idx)`
   })
   yield* sql`create index events_by_id on events (event_id)`
+})
+
+/** Tells an operator's test events from those that a test key caused: replays need it. */
+export const addReachOfEvents = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table ${sql(eventsTable)} add for_both_modes bool not null default false`
 })

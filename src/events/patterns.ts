@@ -1,8 +1,8 @@
 /**
- * Patterns of event types (platform-api.md, "Patterns in enabled_events"; decisions, "Events and webhooks"). Pure, needs no service.
+ * Patterns of event types (docs/platform.md, 5.3). Pure, needs no service.
  *
  * - `*` matches every event.
- * - `x.*` matches every type that begins with `x.` and, where `x` is a service, every event of that service: `platform.*` covers
+ * - `x.*` matches every type that begins with `x.`, and all events of the service `x` if there is one: `platform.*` covers
  *   `subscription.created`, which the platform emits.
  * - `x.y.*`, or longer, matches every type that begins with `x.y.`, whatever its service.
  * - Anything else is an exact type. `*` stands alone or is the last segment; the first segment is a service or that of a known type.
@@ -19,7 +19,7 @@ export const maximumPatterns = 50
 /** The longest part of a refused pattern that its message quotes, in characters. */
 const maximumQuotedLength = 64
 
-/** A pattern that is none, or a list without any. The message quotes it. Terminal. */
+/** A text that is no pattern, or a list without patterns. The message quotes it. Terminal. */
 export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("InvalidPattern", {
   reason: Schema.Literals([
     /** Not an array of texts, or one without an element. */
@@ -45,7 +45,7 @@ export type EventPattern =
   | { readonly _tag: "Prefix"; readonly prefix: string; readonly service: string | undefined }
   | { readonly _tag: "Exact"; readonly type: string }
 
-/** Of patterns of an endpoint those that match no type of the catalogue, as they were given: nothing emits what they wait for. */
+/** The given patterns that match no type of the catalogue, so that nothing emits what they wait for. */
 export const unmatchedPatterns = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.filter((text) => {
     const patterns = parsePatterns([text])
@@ -55,7 +55,7 @@ export const unmatchedPatterns = (given: ReadonlyArray<string>): ReadonlyArray<s
     )
   })
 
-/** What matching looks at. */
+/** The parts of an event that matching looks at. */
 export interface Matchable {
   readonly type: string
   readonly service: string
@@ -74,10 +74,10 @@ const quote = (pattern: string): string =>
 const refuse = (reason: InvalidPattern["reason"], message: string): Result.Result<never, InvalidPattern> =>
   Result.fail(new InvalidPattern({ reason, message }))
 
-/** The first segments that are allowed: a list of them, or every one, where types are of one's own. */
+/** The allowed first segments: a list, or `any` for an embedder with event types of its own. */
 export type FirstSegments = ReadonlyArray<string> | "any"
 
-/** Reads one pattern. `firstSegments` are the platform's unless told otherwise. */
+/** Parses one pattern. `firstSegments` default to the platform's. Fails with `InvalidPattern`. */
 export const parsePattern = (
   pattern: string,
   firstSegments: FirstSegments = knownFirstSegments
@@ -90,7 +90,7 @@ export const parsePattern = (
   const named = isPrefix ? pattern.slice(0, -2) : pattern
   if (named.includes("*"))
     return refuse("wildcard", `In the event pattern ${quoted} the * is neither alone nor the whole last segment`)
-  // a type has two segments at least; before `.*` one is enough
+  // a type has at least two segments; before `.*` one is enough
   if (!isEventType(isPrefix ? `${named}.x` : named)) {
     const hint = services.has(named) ? `; did you mean "${named}.*"?` : ""
     return refuse("malformed", `${quoted} is neither an event type nor a pattern of types${hint}`)
@@ -104,7 +104,10 @@ export const parsePattern = (
   return Result.succeed({ _tag: "Prefix", prefix: `${named}.`, service })
 }
 
-/** Reads what a caller gave as `enabled_events`: an array of 1 to `maximumPatterns` patterns. The first bad one is the error. */
+/**
+ * Parses what a caller gave as `enabled_events`: an array of 1 to `maximumPatterns` patterns. Fails with
+ * `InvalidPattern` on the first bad one.
+ */
 export const parsePatterns = (
   given: unknown,
   firstSegments: FirstSegments = knownFirstSegments

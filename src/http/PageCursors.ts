@@ -1,7 +1,7 @@
 /**
- * Cursors of lists: opaque, signed with a secret of the database, good on every node and for the list they were made
- * for. A forged, foreign or damaged one is refused (decisions: 400), so a handler can trust the position it decodes.
- * Needs `SqlClient` once, at start.
+ * Cursors of lists (docs/platform.md, 3.4). They are opaque, signed with a secret of the database, and valid on every
+ * node for the list they were made for. A forged, foreign or damaged cursor is refused with 400, so a handler can trust
+ * the position it decodes. Needs `SqlClient` once, at start.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Context, Data, Effect, Layer, Option } from "effect"
@@ -13,36 +13,36 @@ export interface Position {
   readonly id: string
 }
 
-/** The cursor was not made here for this list. */
+/** This database did not make the cursor for this list. */
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<{ readonly cursor: string }> {}
 
-/** Page size of cursor lists where the request gives none (decisions, "Status codes and bodies"). */
+/** Page size of cursor lists where the request gives none (docs/platform.md, 3.4). */
 export const defaultCursorPageSize = 25
 
-/** Longest cursor that is looked at, in characters. */
+/** Longest cursor that is examined, in characters. */
 const maximumCursorLength = 512
 
-export class Cursors extends Context.Service<
-  Cursors,
+export class PageCursors extends Context.Service<
+  PageCursors,
   {
     /** The cursor for the page after `position` of the named list. */
     readonly encode: (list: string, position: Position) => string
-    /** The position in a cursor, `none` where there is no cursor; fails on any that `encode` did not make. */
+    /** The position in a cursor; `none` without a cursor. Fails on a cursor that `encode` did not make. */
     readonly decode: (list: string, cursor: string | undefined) => Effect.Effect<Option.Option<Position>, InvalidCursor>
   }
->()("sluice/platform/Cursors") {
-  static readonly layer: Layer.Layer<Cursors, SqlError.SqlError, SqlClient.SqlClient> = Layer.effect(
-    Cursors,
+>()("sluice/http/PageCursors") {
+  static readonly layer: Layer.Layer<PageCursors, SqlError.SqlError, SqlClient.SqlClient> = Layer.effect(
+    PageCursors,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* sql<{ value: string }>`select value from platform_secrets where name = 'cursors'`
-      return makeCursors(rows[0]!.value)
+      return makePageCursors(rows[0]!.value)
     })
   )
 }
 
 /** Cursors under a given secret. */
-export const makeCursors = (secret: string): Cursors["Service"] => {
+export const makePageCursors = (secret: string): PageCursors["Service"] => {
   const sign = (list: string, payload: string) =>
     createHmac("sha256", secret).update(`${list}\n${payload}`).digest("base64url").slice(0, 22)
   return {
@@ -61,14 +61,17 @@ export const makeCursors = (secret: string): Cursors["Service"] => {
       if (expected.length !== given.length || !timingSafeEqual(expected, given)) {
         return Effect.fail(new InvalidCursor({ cursor }))
       }
-      // Signed by us, so it holds what `encode` put there.
+      // We signed it, so it holds what `encode` put there.
       const [atMillis, id] = JSON.parse(Buffer.from(payload, "base64url").toString()) as [number, string]
       return Effect.succeed(Option.some({ atMillis, id }))
     }
   }
 }
 
-/** One page of a list read with one row more than asked for, which tells whether there is a next page. */
+/**
+ * One page of a list. `rows` must hold one row more than asked for, if there is one: it tells whether there is a next
+ * page.
+ */
 export const pageOf = <A>(
   rows: ReadonlyArray<A>,
   limit: number,

@@ -1,11 +1,11 @@
 /**
- * Counts and times answered requests. The figures lie in plain numbers here and the metric registry reads them when someone
- * asks for metrics, so that a request pays for an addition and no look-up, and what is shown is never behind. Servers
- * with one registry share one meter, because a series can be registered once only.
+ * Counts and times answered requests. The figures are plain numbers here, and the metric registry reads them when
+ * someone asks for metrics. So a request pays for an addition and no look-up, and the figures shown are current.
+ * Servers with one registry share one meter, because a series can be registered once only.
  */
 import { Context, Metric } from "effect"
 
-/** Seconds; from a fast in-memory read to the longest request that is served. */
+/** In seconds, from a fast read in memory to the longest request that is served. */
 const durationBoundaries: ReadonlyArray<number> = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 ]
@@ -45,7 +45,7 @@ class Durations {
     if (seconds > this.max) this.max = seconds
   }
 
-  /** A route that nobody has asked for is not shown. */
+  /** Registers the series at the first request, so that unused routes do not show. */
   private register(): void {
     const metric = Metric.histogram("sluice_http_request_duration_seconds", {
       description: "Time from the first byte handled to the answer, by route",
@@ -65,7 +65,7 @@ class Durations {
   }
 }
 
-/** What is counted of one method on one route. Statuses of a route are few, so the map is bounded by the API itself. */
+/** The counts of one method on one route. A route has few statuses, so the API itself bounds the map. */
 export class RouteSeries {
   private readonly method: string
   private readonly route: string
@@ -87,7 +87,7 @@ export class RouteSeries {
   }
 
   private total(status: number): { count: number } {
-    // A series of its own each: `Metric.withAttributes` would merge the attributes anew.
+    // A metric of its own for each series: `Metric.withAttributes` would merge the attributes at each update.
     const metric = Metric.counter("sluice_http_requests_total", {
       description: "Requests answered, by route, method and status",
       incremental: true,

@@ -1,7 +1,7 @@
 /**
- * What is known of the request being handled, from the edge to the handler: its id, and the headers that its answer
- * must carry whatever it turns out to be (request limits, Retry-After). One mutable object a request, owned by its
- * fiber, because a middleware that has failed can no longer add a header to the error's response.
+ * The state of the request being handled, from the edge to the handler: its id, and the headers that its answer must
+ * carry whatever the answer is (request limits, Retry-After). One mutable object per request, owned by its fiber,
+ * because a middleware that has failed can no longer add a header to the error's response.
  */
 import { randomUUID } from "node:crypto"
 import { Context, Effect, type Exit } from "effect"
@@ -11,18 +11,18 @@ export interface Counted {
   readonly allowed: boolean
 }
 
-/** What counting a request came to: a decision, undefined where it passes uncounted, or an Effect that waits for it. */
+/** The result of counting a request: a decision, undefined when it passes uncounted, or an Effect that waits for it. */
 export type Taken<Decision extends Counted = Counted> = Decision | undefined | Effect.Effect<Decision | undefined>
 
 /**
- * What the fast lane has done for a request that it could not answer after all. The ordinary way goes on from there, so
+ * What the fast lane has done for a request that it could not answer after all. The general path goes on from there, so
  * that nothing is counted or done twice.
  */
 export interface Begun<Principal = unknown, Decision extends Counted = Counted> {
   readonly startedNanos: bigint
   readonly principal: Principal
   readonly taken: Taken<Decision>
-  /** What the handler came to, where it has run. */
+  /** The handler's outcome, if it has run. */
   readonly outcome: Exit.Exit<unknown, unknown> | undefined
 }
 
@@ -31,7 +31,7 @@ export interface RequestStateShape {
   readonly requestId: string
   /** Headers every answer to this request carries, their names in lower case; undefined while there are none. */
   responseHeaders: Record<string, string> | undefined
-  /** Undefined for a request that is the ordinary way's from its beginning. */
+  /** Undefined for a request that took the general path from its beginning. */
   begun: Begun | undefined
 }
 
@@ -39,14 +39,17 @@ export class RequestState extends Context.Service<RequestState, RequestStateShap
 
 const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 
-/** The state of a request that has just come, with the id that its caller gave it where that is well-formed. */
+/** Makes the state of a new request, with the caller's id if that is well-formed. */
 export const makeRequestState = (given: string | ReadonlyArray<string> | undefined): RequestStateShape => ({
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
   begun: undefined
 })
 
-/** Says with the answer to this request, whatever it turns out to be, when to come back: whole seconds, at least 1. */
+/** The default for `Retry-After`. */
+export const retryAfterMillis = 1_000
+
+/** Adds `Retry-After` to the answer of this request, whatever the answer is: whole seconds, at least 1. */
 export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {
     const state = Context.getUnsafe(fiber.context, RequestState)
@@ -57,8 +60,8 @@ export const retryAfter = (afterMillis: number): Effect.Effect<void> =>
 
 const handedOver = new WeakMap<object, RequestStateShape>()
 
-/** Leaves what the fast lane knows of a request of Node's for the ordinary way. */
+/** Leaves what the fast lane knows of one of Node's requests to the general path. */
 export const handOver = (request: object, state: RequestStateShape): void => void handedOver.set(request, state)
 
-/** What the fast lane left for a request, if it was there. */
+/** Takes what the fast lane left for a request, if anything. */
 export const takeOver = (request: object): RequestStateShape | undefined => handedOver.get(request)

@@ -1,9 +1,9 @@
 /**
- * What the public API is before it has any group: its name and how strictly it reads. A product's handlers add their own group to it and
- * nothing else, so that no handler needs to know the whole API; the whole is put together from the same beginning.
+ * The public API before it has any group: its name, and how strictly it reads. A product's handlers add only their own
+ * group to it, so that no handler needs to know the whole API, which starts from the same base.
  */
 import { HttpApi } from "effect/http-api"
 
 export const baseApi = HttpApi.make("sluice")
-  // A misspelt field would do nothing and say nothing.
+  // A misspelt field would otherwise be ignored silently.
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })

@@ -1,13 +1,13 @@
 /**
- * Answers that a client keeps and asks about again: a tag of what they were made from, and 304 without a body where the
- * client has that already. Needs no service.
+ * Answers that clients may keep (docs/directory.md, 3.7): each carries a tag of the data it was made from, and a client
+ * that has that tag already gets a 304 without a body. Needs no service.
  */
 import { HttpServerResponse } from "effect/http"
 
-/** Only who has the key may keep it, and asks again before each use. */
+/** Only the holder of the key may keep the answer, and must ask again before each use. */
 const privateCaching = "private, no-cache"
 
-/** A tag of what answers are made from; the same address with the same tag has the same answer. */
+/** A tag of the data that answers are made from. The same address with the same tag has the same answer. */
 export type Tag = string & { readonly Tag: unique symbol }
 
 /** Makes a tag of text that has neither quotes nor spaces. */
@@ -20,13 +20,13 @@ export const hasAlready = (ifNoneMatch: string | undefined, tag: Tag): boolean =
     return given === tag || given === "*"
   })
 
-/** What says so with each answer, the 304 included. */
+/** The headers of each such answer, the 304 included. */
 export const cachingFields = (tag: Tag) => ({ etag: tag, "cache-control": privateCaching })
 
 /** JSON with its tag. */
 export const taggedJson = (bytes: Uint8Array, tag: Tag): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.uint8Array(bytes, { contentType: "application/json", headers: cachingFields(tag) })
 
-/** What a client is told that has it already. */
+/** The answer to a client that has it already. */
 export const notModified = (tag: Tag): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({ status: 304, headers: cachingFields(tag) })

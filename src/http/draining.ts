@@ -1,32 +1,32 @@
 /**
- * How a listener of Node ends without losing a request, and what it does with a client that has sent its request and
- * closed its own side. A connection that is kept alive cannot be closed by the server without racing the client's next
- * request; so for a while every answer says `Connection: close`, and the clients close them.
+ * Stops a Node listener without losing a request, and serves clients that have sent their request and closed their own
+ * side. A server that closes a kept-alive connection races the client's next request; so for a while every answer says
+ * `Connection: close`, and the clients close their connections.
  */
 import { Server as NetServer, type Socket } from "node:net"
 import { Effect } from "effect"
 import type { FrontedServer } from "./fast/Front.ts"
 
-/** For so long answers say that the connection closes, while new ones are still taken. */
+/** How long answers say that the connection closes, while new connections are still accepted. */
 const drainMillis = 1_000
-/** For so long connections that were taken at the very end may send their request. */
+/** How long connections that were accepted at the very end have to send their request. */
 const lingerMillis = 250
-/** How often it is looked whether all are gone. */
+/** How often to check whether all connections are gone. */
 const lookMillis = 10
 
-/** What Node keeps of a connection: the answer that is being written. */
+/** A connection with the answer that Node is writing to it. */
 interface Answering extends Socket {
   readonly _httpMessage?: { readonly headersSent: boolean; readonly _header?: string | null } | null
 }
 
 export interface Draining {
-  /** Says goodbye to every client, then waits for requests under way as long as they may take. */
+  /** Asks every client to close, then waits for requests under way, at most `patienceMillis`. */
   readonly drain: (patienceMillis: number) => Effect.Effect<void>
-  /** Ends what is left. */
+  /** Closes the connections that are left. */
   readonly close: Effect.Effect<void>
 }
 
-/** Watches the connections of a server that does not listen yet. */
+/** Starts to watch the connections of a server that does not listen yet. */
 export const watchConnections = (server: FrontedServer): Draining => {
   const sockets = new Set<Socket>()
 
@@ -34,11 +34,11 @@ export const watchConnections = (server: FrontedServer): Draining => {
     sockets.add(socket)
     socket.once("close", () => sockets.delete(socket))
     socket.once("end", () => {
-      // Who has closed the connection reads no stream any more, and one may have nothing to write for long.
+      // A client that has closed its side no longer reads a stream, and a stream may have nothing to write for long.
       if (/^content-type: *text\/event-stream/im.test(socket._httpMessage?._header ?? "")) socket.destroy()
     })
   })
-  // Who closes the own side after the request still reads the answer.
+  // A client that closes its side after the request still reads the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const gone = (withinMillis: number) =>
@@ -55,7 +55,7 @@ export const watchConnections = (server: FrontedServer): Draining => {
       NetServer.prototype.close.call(server)
       yield* gone(lingerMillis)
       server.closeIdleConnections()
-      // Opened in advance and never used, which Node does not count as idle.
+      // Connections that clients opened in advance and never used; Node does not count them as idle.
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       yield* gone(patienceMillis)
     }),

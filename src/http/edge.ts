@@ -1,8 +1,8 @@
 /**
  * The edge of the HTTP server, around every route: gives each request its id, turns whatever went wrong (unknown route,
  * wrong method, malformed parameter, oversized body, defect) into an error of the product's own shape, adds the headers
- * that every answer carries, counts and times it, and logs failures. No key reaches a log: only the path is logged,
- * never the query, and no header.
+ * that every answer carries, counts and times it, and logs failures. No key reaches a log: it logs the path only, never
+ * the query or a header.
  */
 import { type Cause, Clock, Context, Effect, type Layer, SchemaIssue, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -21,14 +21,14 @@ export interface EdgeOptions {
   readonly failureLog?: boolean
 }
 
-/** What the caller gets to read of a failure. */
+/** The part of a failure that the caller sees. */
 interface Failure {
   readonly code: ErrorCode
   readonly message: string
   readonly headers?: Record<string, string>
 }
 
-/** What a 401 has to say (RFC 9110, 11.6.1): how a key is given. */
+/** Adds the header that a 401 must have (RFC 9110, 11.6.1), which says how to give a key. */
 const challenged = (headers: Record<string, string> | undefined): Record<string, string> => ({
   ...headers,
   "www-authenticate": 'Bearer realm="sluice"'
@@ -39,7 +39,7 @@ const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Methods the API knows for a path, for a 405's `Allow`; empty where no route has the path. */
+/** The methods of a path, for a 405's `Allow`; empty when no route has the path. */
 const makeAllowedMethods = (api: HttpApi.Constraint, extra: ReadonlyArray<readonly [method: string, path: string]>) => {
   const routes: Array<readonly [method: string, pattern: RegExp]> = []
   const add = (method: string, path: string) =>
@@ -65,12 +65,12 @@ const makeAllowedMethods = (api: HttpApi.Constraint, extra: ReadonlyArray<readon
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** What the formatter says of a field that is not there, where its schema says nothing else. */
+/** What the formatter says about a missing field when its schema has no message of its own. */
 const missingKey = "Missing key"
 
 const places = { Params: "parameter", Query: "parameter", Headers: "header", Payload: "field" } as const
 
-/** What was expected in words for people: a schema's own name is none, and alternatives are joined by "or". */
+/** Words an expectation for people: a schema's name becomes "a JSON object", and alternatives are joined by "or". */
 const plainly = (expected: string): string =>
   expected
     .replace(/^Expected [A-Z][A-Za-z]+$/, "Expected a JSON object")
@@ -129,7 +129,7 @@ export const layerEdge = (
     const path = pathOf(request.url)
     const methods = allowedMethods(path)
     if (methods.length === 0) return { code: "not_found", message: `No such path: ${quote(path)}.` }
-    // The router passes over a path whose percent-encoding cannot be decoded.
+    // The router skips a path whose percent-encoding cannot be decoded.
     return methods.includes(request.method)
       ? { code: "invalid_request", message: `The path is not well-formed: ${quote(path)}.` }
       : {
@@ -181,7 +181,7 @@ export const layerEdge = (
       ...(failure.headers === undefined ? {} : { headers: failure.headers })
     })
 
-  // The router's own errors pass through the type, although none is left: every cause is answered here.
+  // The type still shows the router's own errors, although every cause is answered here.
   type Answered = Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>
 
   return HttpRouter.use((router) =>
@@ -221,7 +221,7 @@ export const layerEdge = (
 
           return Effect.matchCauseEffect(httpEffect, {
             onSuccess: (response) => {
-              // The body decoder answers an unknown content type by itself, in plain text.
+              // The body decoder itself answers an unknown content type, in plain text.
               const answer =
                 response.status === 415
                   ? respond(

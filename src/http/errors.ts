@@ -1,8 +1,8 @@
 /**
- * The platform's error codes and the shapes in which each product shows them (decisions, "Status codes and bodies").
- * The same code appears as `{error: code, message}` in the directory, telco and webhooks, as `{error: sentence}` in
- * talk, as `{error: {code, message, …}}` in send and as `{success: false, error: {code, message}}` elsewhere; which one
- * applies is decided by the path, so that unknown routes and methods answer in their product's shape too.
+ * The platform's error codes and the shapes in which each product shows them (docs/platform.md, 1.4 and 1.5). The same
+ * code appears as `{error: code, message}` in the directory, telco and webhooks, as `{error: sentence}` in talk, as
+ * `{error: {code, message, …}}` in send and as `{success: false, error: {code, message}}` elsewhere; which one applies
+ * is decided by the path, so that unknown routes and methods answer in their product's shape too.
  */
 
 /** Every error code with its HTTP status. One enumeration for all products; a test lists it in the docs. */

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on requests that create (decisions, "Status codes and bodies"): a repeat with the same key and body
- * answers what the first one made, another body under the same key is a conflict.
+ * `Idempotency-Key` on requests that create (docs/platform.md, 3.2): a repeat with the same key and body gets the
+ * answer of the first request, and another body under the same key is a conflict.
  */
 import { hash } from "node:crypto"
 import { Data, Schema } from "effect"
@@ -24,6 +24,6 @@ export const IdempotencyKey = Schema.String.check(
   Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { message: "Expected 1 to 255 printable characters" })
 )
 
-/** The request that a key and a decoded body stand for; undefined where no key was given. */
+/** The request that a key and a decoded body stand for; undefined without a key. */
 export const idempotentRequest = (key: string | undefined, body: unknown): IdempotentRequest | undefined =>
   key === undefined ? undefined : { key, digest: hash("sha256", JSON.stringify(body), "hex") }

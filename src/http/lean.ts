@@ -1,7 +1,8 @@
 /**
- * Keeps the contexts of requests small. A group of an API gives each request the context that its layer was built in, and a server
- * the one that it was started in; both are copied entry by entry for every request, and in the platform they hold everything
- * that the process runs. Here a layer is built with what it needs and with the runtime's own settings (loggers, tracer, clock).
+ * Keeps the contexts of requests small. A group of an API gives each request the context that its layer was built in,
+ * and a server the one that it was started in. Both are copied entry by entry for every request, and in the platform
+ * they hold every service of the process. These functions build a layer with only what it needs and the runtime's own
+ * settings (loggers, tracer, clock).
  */
 import { Clock, Context, Effect, Layer, Metric, Random, References, Tracer } from "effect"
 
@@ -19,7 +20,7 @@ const settings: ReadonlySet<string> = new Set([
 export const settingsOf = (context: Context.Context<never>): Context.Context<never> =>
   Context.makeUnsafe(new Map([...context.mapUnsafe].filter(([key]) => settings.has(key))))
 
-/** The layer, built with the services of these keys alone. What else it needs is missing at its start. */
+/** Builds the layer with the services of these keys alone. Any other service is missing at its start. */
 export const builtWithKeys =
   (keys: ReadonlyArray<string>) =>
   <A, E, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> => {
@@ -31,7 +32,7 @@ export const builtWithKeys =
     )
   }
 
-/** The layer, built with these services alone. */
+/** Builds the layer with these services alone. */
 export const builtWith =
   <const Services extends ReadonlyArray<{ readonly key: string; readonly Identifier: unknown }>>(
     ...services: Services

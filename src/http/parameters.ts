@@ -1,13 +1,13 @@
 /**
- * Schemas of query and path parameters whose faults read well: a failing check's message says what was expected, and
+ * Schemas of query and path parameters with readable errors: the message of a failing check says what was expected, and
  * the edge puts the parameter's name and the given text before it. Integers are plain decimal digits; nothing is
- * clamped (decisions, "Status codes and bodies").
+ * clamped (docs/platform.md, 3.3).
  */
 import { Schema, SchemaGetter } from "effect"
 
-/** Page size of the directory's lists (number-directory.md, "Limits"). */
+/** Default page size of lists with offsets (docs/platform.md, 3.3). */
 export const defaultPageSize = 50
-/** Largest page of any list (number-directory.md, "Limits"; decisions). */
+/** Largest page of any list (docs/platform.md, 3.3 and 3.4). */
 export const maximumPageSize = 100
 /** Longest quotation of a caller's text in a message, in characters. */
 const quotedLength = 64
@@ -17,7 +17,8 @@ export const quote = (text: string): string =>
   JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text)
 
 /**
- * A whole number in decimal digits between the two bounds. Described in the API as an integer, although it travels as text.
+ * A whole number in decimal digits between the two bounds. The API describes it as an integer, although it travels as
+ * text.
  */
 export const integerParameter = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) => {
   const expected =
@@ -26,7 +27,7 @@ export const integerParameter = (minimum: number, maximum: number = Number.MAX_S
       : `Expected an integer from ${minimum} to ${maximum}`
   const atMost = maximum === Number.MAX_SAFE_INTEGER ? `Expected an integer of at most ${maximum}` : expected
   return Schema.String.check(
-    // One spelling of a number: no sign and no zero before it.
+    // Each number has one spelling: no sign and no leading zero.
     Schema.makeFilter((text: string) => (/^(0|[1-9]\d*)$/.test(text) && Number(text) >= minimum) || expected, {
       message: expected
     }),
@@ -39,7 +40,7 @@ export const integerParameter = (minimum: number, maximum: number = Number.MAX_S
   )
 }
 
-/** Letters of ASCII as capitals, and nothing else changed: other alphabets have letters whose capital is one of these. */
+/** Capitalizes ASCII letters and nothing else, because other alphabets have letters whose capital is an ASCII letter. */
 export const asciiUpperCase = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
 /** Page size: 1 to 100, 50 where it is left out. */

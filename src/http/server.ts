@@ -1,6 +1,7 @@
 /**
  * The HTTP listeners: an API's routes with its documentation behind the edge, on a Node server with bounded headers,
- * bodies and times. What Node itself refuses (a header block too large, a line that is no HTTP) is answered in JSON too.
+ * bodies and times. Requests that Node itself refuses (a header block too large, a line that is no HTTP) are answered
+ * in JSON too.
  */
 import { randomUUID } from "node:crypto"
 import { STATUS_CODES } from "node:http"
@@ -22,9 +23,9 @@ const maximumHeaderBytes = 16_384
 const headersTimeoutMillis = 15_000
 /** Time for a whole request to arrive. */
 const requestTimeoutMillis = 60_000
-/** How long an idle connection is kept; above the usual 60 s of a load balancer, so that it is never the server that hangs up first. */
+/** How long an idle connection is kept. Above the usual 60 s of a load balancer, so that the server never hangs up first. */
 const keepAliveTimeoutMillis = 65_000
-/** Time that requests under way get at a shutdown. */
+/** How long a shutdown waits for requests under way. */
 const shutdownTimeoutMillis = 5_000
 
 /** Longest path parameter that still reaches its endpoint, which says what is wrong with it. */
@@ -41,21 +42,22 @@ const messages: Partial<Record<ErrorCode, string>> = {
   invalid_request: "This is not a well-formed HTTP request."
 }
 
-/** Node's server with the limits above, answering what never becomes a request. */
+/** Makes Node's server with the limits above, which also answers what never becomes a request. */
 export const makeNodeServer = (): FrontedServer => {
   const server = new FrontedServer({
     maxHeaderSize: maximumHeaderBytes,
     headersTimeout: headersTimeoutMillis,
     requestTimeout: requestTimeoutMillis,
     keepAliveTimeout: keepAliveTimeoutMillis,
-    // Node's own refusal has neither a body nor a request id, and the Host header changes nothing (decisions).
+    // Node's own refusal would have neither a body nor a request id, and the Host header changes nothing
+    // (docs/platform.md, 1.1).
     requireHostHeader: false,
-    // Nothing is upgraded here: such a request is one like any other, and no bare refusal of another protocol's body.
+    // Nothing is upgraded here. A request that asks for it is handled like any other.
     shouldUpgradeCallback: () => false
   })
-  // Likewise; whoever expects something of us may be ignored.
+  // Likewise for `Expect`, which a server may ignore.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  // The router reads parameters behind `;` and `#` too, which logs and traces take for a part of the path and show.
+  // The router also reads parameters behind `;` and `#`, which logs and traces would show as part of the path.
   server.on("request", (request) => {
     if (/[;#]/.test(request.url ?? "")) request.url = request.url?.replace(/#.*/, "").replace(/^([^?;]*);[^?]*/, "$1")
   })
@@ -77,7 +79,7 @@ export interface ServerOptions extends EdgeOptions {
   readonly host: string
   readonly port: number
   readonly maxBodyBytes: number
-  /** Whether requests that can be answered at once are, before the Effect server; default true. Never with an access log. */
+  /** Whether the fast lane answers requests that can be answered at once; default true. Never with an access log. */
   readonly fastLane?: boolean
 }
 
@@ -91,13 +93,13 @@ const descriptionPath = "/openapi.json"
 
 const routerConfig = {
   maxParamLength: maximumParameterLength,
-  // One spelling of a path: it also decides the shape of an error and what a 405 allows.
+  // Each path has one spelling, because it also decides the shape of an error and what a 405 allows.
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false
 }
 
-/** Groups' handlers and the middlewares before them: what an API's server is built with. */
+/** The keys of the services that an API's server is built with: groups' handlers and the middlewares before them. */
 const keysOf = (api: HttpApi.Constraint): ReadonlyArray<string> =>
   Object.values((api as HttpApi.Top).groups).flatMap(({ endpoints, key }) => [
     key,
@@ -113,7 +115,7 @@ export const layerServer = <Id extends string, Groups extends HttpApiGroup.Const
   options: ServerOptions,
   pages: ReadonlyArray<Page> = []
 ) => {
-  // One server each time the layer is built.
+  // Each build of the layer makes a new server.
   const layer = Layer.unwrap(
     Effect.gen(function* () {
       const server = makeNodeServer()
@@ -142,7 +144,7 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
 ) => {
   const extraRoutes = [descriptionPath, ...pages.map(({ path }) => path)].map((path) => ["GET", path] as const)
   const isFast = options.fastLane !== false && !options.accessLog
-  // It finds groups and middlewares in its context by their keys, which its type cannot say.
+  // The lane finds groups and middlewares in its context by their keys, which the type cannot express.
   const fastLane = layerFastLane(api, {
     server,
     routerConfig,
@@ -168,7 +170,8 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
     Layer.provide(
       Layer.mergeAll(
         Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(options.maxBodyBytes)),
-        // The directory takes a key in the query, and a caller may mistype the parameter: spans show no value at all.
+        // The directory takes a key in the query, and a caller may mistype the parameter, so spans show no value at
+        // all.
         Layer.succeed(UrlParams.CurrentRedactedNames, [/^/])
       )
     )

@@ -1,15 +1,15 @@
 /**
- * Names that a request gives and the API does not know: refused, because a misspelt one would otherwise do nothing and say nothing. Tells
- * the known name that was most likely meant. Pure.
+ * Refuses names that a request gives and the API does not know (docs/platform.md, 1.6), because a misspelt name would
+ * otherwise be ignored silently. Suggests the known name that was most likely meant. Pure.
  */
 import type { SchemaAST, SchemaIssue } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { quote } from "./parameters.ts"
 
-/** Changes of a letter by which a name may differ from the one that was meant. */
+/** The edit distance up to which a known name counts as near. */
 const maximumDistance = 2
 
-/** Known names that are listed where none is near. */
+/** Most known names that are listed when none is near. */
 const listedNames = 12
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")
@@ -28,10 +28,10 @@ const distance = (one: string, other: string): number => {
   return row[other.length]!
 }
 
-/** The known name that is nearest to the given one; undefined where none is near. */
+/** The known name nearest to the given one; undefined when none is near. */
 export const nearestName = (given: string, known: ReadonlyArray<string>): string | undefined => {
   const wanted = plain(given)
-  // What is far longer than any name is near none, and costs no time.
+  // A text far longer than any name is near none, and must cost no time.
   if (wanted.length > 64) return undefined
   let best: string | undefined
   let least = Math.min(maximumDistance, Math.ceil(wanted.length / 3)) + 1
@@ -82,7 +82,7 @@ const parametersOf = (endpoint: HttpApiEndpoint.Top): Names => {
   return known
 }
 
-/** What is wrong with the names of a query's parameters; undefined where nothing is. `also` are names that every endpoint knows. */
+/** The error for a query's parameter names; undefined when all are known. `also` are names that every endpoint knows. */
 export const unknownParameter = (
   given: Iterable<string>,
   endpoint: HttpApiEndpoint.Top,
@@ -127,7 +127,7 @@ const unexpectedIn = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>
   }
 }
 
-/** What is wrong with the names of a body's fields; undefined where something else is. */
+/** The error for an unknown field of a body; undefined when the issue is another one. */
 export const unknownField = (issue: SchemaIssue.Issue): string | undefined => {
   const found = unexpectedIn(issue, [])
   return found === undefined ? undefined : sentence("field", found.name, found.known)

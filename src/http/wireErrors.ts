@@ -60,7 +60,7 @@ export class InternalError extends Schema.Error<InternalError>("sluice/InternalE
   { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
 ) {}
 
-/** 503: what the answer needs cannot be reached now. Safe to repeat. */
+/** 503: the platform cannot reach what the answer needs. Safe to repeat. */
 export class Unavailable extends Schema.Error<Unavailable>("sluice/Unavailable")(
   { _tag: Schema.tagDefaultOmit("Unavailable"), error: Schema.tag("unavailable"), message: Schema.String },
   { httpApiStatus: 503, description: "What the answer needs cannot be reached now; safe to repeat" }

@@ -1,7 +1,7 @@
 /**
- * `RateLimiter`: how many requests a key may make per clock window (platform-api.md, "Platform request rate"). Time comes from
- * the Clock. `layerMemory` counts in this process and needs nothing else; the same interface stands before a limiter
- * elsewhere, which may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
+ * `RateLimiter`: how many requests a key may make per clock window (docs/platform.md, 3.1). Time comes from the Clock.
+ * `layerMemory` counts in this process and needs nothing else. A limiter in another process can have the same
+ * interface; it may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
  * Decision, `admit` turns it into `RateLimited` for callers who want to stop there.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -18,8 +18,8 @@ export interface TakeOptions {
 
 export interface MemoryLayerOptions extends MemoryOptions {
   /**
-   * Limit of the keys whose call names none: one for all, or by key, asked anew at each call, so that a changed plan or
-   * custom limit applies at once.
+   * The limit when a call names none: one figure for all keys, or a function of the key. The function is called for
+   * each request, so that a changed plan or custom limit applies at once.
    */
   readonly limit: Limit | ((key: string) => Limit)
 }
@@ -32,8 +32,8 @@ export class RateLimiter extends Context.Service<
     /** What `take` would answer, counting nothing. */
     readonly peek: (key: string, options?: TakeOptions) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
     /**
-     * Gives back what an allowed decision of this key counted, for a request that was not carried out. Once per decision. Gives
-     * the units returned: 0 after the decision's window has ended.
+     * Gives back what an allowed decision of this key counted, for a request that was not carried out. Call it once per
+     * decision. Answers the units given back: 0 after the decision's window has ended.
      */
     readonly refund: (key: string, receipt: Receipt) => Effect.Effect<number, InvalidArgument | LimiterUnreachable>
   }
@@ -73,8 +73,8 @@ export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["lim
 }
 
 /**
- * `take` for callers who stop at a refusal: fails with `RateLimited` over the limit, and with `LimiterFull` where the limiter has no room
- * for another key.
+ * `take` for callers who stop at a refusal. Fails with `RateLimited` over the limit, and with `LimiterFull` when the
+ * limiter has no room for another key.
  */
 export const admit = (
   key: string,
@@ -93,7 +93,9 @@ export const orRefused = (decision: Decision): Effect.Effect<Decision, RateLimit
   )
 }
 
-/** Evaluates at once: the callers are already inside the fiber that asks. Anything but a bad argument is a defect. */
+/**
+ * Evaluates at once, since its callers already run inside the asking fiber. Any error but a bad argument is a defect.
+ */
 const attempt = <A>(evaluate: () => A): Effect.Effect<A, InvalidArgument> => {
   try {
     return Effect.succeed(evaluate())

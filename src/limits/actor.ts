@@ -1,8 +1,8 @@
 /**
- * The request rate as an actor of the engine's limiter lane (architecture, rule 15): decided on arrival, without facts, its
- * state in memory only. Plan and custom limit are facts of the organization, which the lane reads and hands in with each
- * command. A restart or a move starts the window anew, as decisions say. `initial`, `decide` and `keepUntil` are what a lane
- * asks for; needs no engine.
+ * The request rate as an actor of the engine's limiter lane (docs/architecture.md, rule 15): decided on arrival,
+ * without facts, its state in memory only. Plan and custom limit are facts of the organization, which the lane reads
+ * and hands in with each command. A restart or a move starts the window anew (docs/platform.md, 3.1). `initial`,
+ * `decide` and `keepUntil` are the functions that a lane needs. Needs no engine.
  */
 import { Schema } from "effect"
 import { InvalidArgument } from "./errors.ts"
@@ -19,7 +19,7 @@ export const Limit = Schema.Union([
 
 const Receipt = Schema.Struct({ allowed: Schema.Boolean, cost: Cost, reset: Schema.Int })
 
-/** What can be asked. `limit` stands for one call in place of the organization's own. */
+/** What can be asked. `limit` replaces the organization's own limit for one call. */
 export const LimiterCommand = Schema.Union([
   Schema.TaggedStruct("Take", { cost: Cost, limit: Schema.optionalKey(Limit) }),
   Schema.TaggedStruct("Peek", { cost: Cost, limit: Schema.optionalKey(Limit) }),
@@ -47,7 +47,7 @@ export const Decision = Schema.Union([
   })
 ])
 
-/** Every answer: a decision, the units that a refund gave back, or what was wrong with the command. */
+/** Every answer: a decision, the units a refund gave back, or what was wrong with the command. */
 export const LimiterReply = Schema.Union([
   Schema.TaggedStruct("Decided", { decision: Decision }),
   Schema.TaggedStruct("Refunded", { refunded: Schema.Int }),
@@ -60,7 +60,7 @@ export interface LimiterState {
   window: Rules.WindowState
 }
 
-/** An actor of which nothing is known yet: nothing used. */
+/** The state of a new actor: nothing is used. */
 export const initial = (): LimiterState => ({ window: Rules.initial })
 
 /**

@@ -1,8 +1,8 @@
 /**
- * What can go wrong when a limit is asked: a bad argument, a limit that is reached, a limiter that has no room for
- * another key, and a limiter that gave no answer. They are different types because callers treat them differently: the
- * first is a mistake, the second is answered with 429, and for the last two the caller decides whether to let pass.
- * No error names the key, because a key may be a credential.
+ * What can go wrong when a limit is asked: a bad argument, a limit that is reached, a limiter without room for another
+ * key, and a limiter that gave no answer. They are different types because callers treat them differently: the first is
+ * a mistake, the second is answered with 429, and for the last two the caller decides whether the request passes. No
+ * error names the key, because a key may be a credential.
  */
 import { Schema } from "effect"
 
@@ -14,7 +14,7 @@ export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("Inva
   message: Schema.String
 }) {}
 
-/** The request is over the limit of its key and was not counted (platform-api.md, "Platform request rate"). */
+/** The request is over the limit of its key and was not counted (docs/platform.md, 3.1). */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   /** Requests per window. */
   limit: Schema.Int,
@@ -34,7 +34,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited"
   }
 }
 
-/** The limiter counts as many keys as it may hold and this one is new to the window. Nothing was counted. */
+/** The limiter holds as many keys as it may, and this one is new to the window. Nothing was counted. */
 export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull", {
   /** Unix seconds at which the window ends and there is room again. */
   reset: Schema.Int,
@@ -46,7 +46,7 @@ export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull"
   }
 }
 
-/** Whoever counts this key gave no answer in time, so it is unknown whether the request is over its limit. Retryable. */
+/** The limiter of this key gave no answer in time, so nobody knows whether the request is over its limit. Retryable. */
 export class LimiterUnreachable extends Schema.TaggedError<LimiterUnreachable>()("LimiterUnreachable", {
   /** What was tried and why there was no answer, for an operator. */
   message: Schema.String

@@ -1,5 +1,5 @@
 /**
- * What a decision says over HTTP (platform-api.md, "Platform request rate"; decisions, the same heading). Pure.
+ * What a decision says over HTTP (docs/platform.md, 3.1). Pure.
  */
 import type { Decision } from "./rules.ts"
 

@@ -8,8 +8,8 @@ import type { Decision, Limit, Receipt } from "./rules.ts"
 import * as Rules from "./rules.ts"
 
 /**
- * Keys of one window where the options name no other number. A map that doubles holds its caller up, 2-4 ms at this size; 25-75 ms
- * were seen at a million keys.
+ * The default number of keys in one window. A map that doubles delays its caller: 2-4 ms at this size, 25-75 ms at a
+ * million keys.
  */
 export const defaultMaxKeys = 100_000
 
@@ -39,9 +39,10 @@ export interface MemoryLimiter {
   readonly maxKeys: number
   readonly windowMillis: number
   /**
-   * Asks for `cost` requests of `key` under `limit` at `now` (Unix milliseconds) and counts them if they pass. A key that is new
-   * to the window while `maxKeys` are counted is refused with the outcome `full` (or passes, if unlimited): no count is ever
-   * given up before its window has ended, so a flood of keys resets nobody's. A refused request takes up no memory.
+   * Asks for `cost` requests of `key` under `limit` at `now` (Unix milliseconds) and counts them if they pass. A key
+   * that is new to the window while `maxKeys` are counted is refused with the outcome `full` (or passes, if unlimited):
+   * the limiter keeps every count until its window has ended, so a flood of keys resets nobody's count. A refused
+   * request takes up no memory.
    * @throws InvalidArgument for a key, cost, limit or time outside its range.
    */
   take(key: string, limit: Limit, cost: number, now: number): Decision
@@ -88,7 +89,7 @@ export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
   let slots = new Map<string, number>()
   let used = new Int32Array(firstSlots)
 
-  /** The clock has left the window: start an empty table. A clock that was set back does not come here. */
+  /** Starts an empty table when the clock has left the window. A clock that was set back does not come here. */
   const advance = (now: number): void => {
     endMillis = Rules.windowEnd(now, windowMillis)
     if (slots.size === 0) return
@@ -119,7 +120,7 @@ export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
       if (slot === undefined) {
         const outcome = Rules.judge(0, limit, cost)
         if (outcome !== "allowed") return Rules.decision(outcome, limit, cost, 0, endMillis, now)
-        // Counted as used up, so that a refusal never says that something is left.
+        // Shown as used up, so that a refusal never says that requests are left.
         if (slots.size >= maxKeys) return Rules.decision("full", limit, cost, Rules.maximumLimit, endMillis, now)
         insert(key, cost)
         return Rules.decision(outcome, limit, cost, cost, endMillis, now)

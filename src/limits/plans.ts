@@ -1,5 +1,5 @@
 /**
- * The request rates of the platform's plans (platform-api.md, "Platform request rate") and how a custom limit overrides them.
+ * The request rates of the platform's plans (docs/platform.md, 3.1) and how a custom limit overrides them.
  */
 import type { Limit } from "./rules.ts"
 

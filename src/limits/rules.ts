@@ -1,9 +1,9 @@
 /**
- * The request rate rule (platform-api.md, "Platform request rate"; decisions, the same heading): a fixed window that
- * lies on the clock, by default the UTC minute. A request that passes is counted, one that does not is not.
- * Pure: the time comes in as an argument, nothing is kept. `makeMemory` and the limiter's actor count by these functions.
- * Time never runs backwards in a window's state: under a clock that was set back the later window stays in force until
- * the clock is there again, so that setting a clock grants nothing.
+ * The request rate rule (docs/platform.md, 3.1): a fixed window that lies on the clock, by default the UTC minute. A
+ * request that passes is counted, one that does not is not. Pure: the time comes in as an argument, nothing is kept.
+ * `makeMemory` and the limiter's actor count by these functions. Time never runs backwards in a window's state: when a
+ * clock is set back, the later window stays in force until the clock is there again, so that setting a clock grants
+ * nothing.
  */
 import { InvalidArgument } from "./errors.ts"
 
@@ -16,7 +16,7 @@ export const maximumWindowMillis = 86_400_000
 /** Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. */
 export const maximumLimit = 1_000_000_000
 
-/** Last instant that a JavaScript `Date` can show; what a clock says beyond it is a mistake. */
+/** The last instant that a JavaScript `Date` can show. A later time is a mistake of the clock. */
 const maximumNowMillis = 8_640_000_000_000_000
 
 /** Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. */
@@ -61,7 +61,7 @@ export interface LimitedDecision extends DecisionBase {
   readonly remaining: number
 }
 
-/** The answer without a limit. It is counted all the same, for a plan that changes within the window. */
+/** The answer without a limit. The request is counted all the same, in case the plan changes within the window. */
 export interface UnlimitedDecision extends DecisionBase {
   readonly allowed: true
   readonly outcome: "allowed"
@@ -117,13 +117,13 @@ export const assertWindow = (windowMillis: number): void => {
   }
 }
 
-/** The rule itself: whether `cost` more passes where `used` of `limit` is gone. */
+/** The rule itself: whether `cost` more passes when `used` of `limit` is gone. */
 export const judge = (used: number, limit: Limit, cost: number): Outcome => {
   if (limit === "unlimited" || used + cost <= limit) return "allowed"
   return cost > limit ? "cost_above_limit" : "limited"
 }
 
-/** What the count of an unlimited key stops at: over every limit, so that it is never taken for exact. */
+/** Where the count of an unlimited key stops: above every limit, so that nobody takes it for exact. */
 const uncountable = maximumLimit + 1
 
 /** Counts `cost`. */

@@ -1,6 +1,7 @@
 /**
- * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader (architecture, rules 1, 2 and
- * 14). Says what the server answered and no more; what that means is the engine's (`append.ts`). Needs `NatsConnection`.
+ * The log on JetStream: one stream per partition, fenced by the expected last sequence, read from its leader
+ * (docs/architecture.md, rules 1, 2 and 14). It reports what the server answered; the engine (`append.ts`) decides what
+ * that means. Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers, type Msg } from "@nats-io/transport-node"
 import { Clock, Duration, Effect, Layer, type Scope, Stream } from "effect"
@@ -38,19 +39,19 @@ export type JournalOptions = Omit<LogStreamOptions, "newBytes">
 const frameHeader = "Sluice-Frame"
 const expectedHeader = "Nats-Expected-Last-Sequence"
 
-/** Of the server's `max_payload`, what is left for headers: they take about 120 bytes. */
+/** Bytes of the server's `max_payload` that are left for headers, which take about 120. */
 const headerReserveBytes = 1024
 
-/** A read that gets no frame for this long gives up. */
+/** How long a read waits for a frame before it gives up. */
 const readPatienceMillis = 5_000
 
-/** A reader that is given nothing for this long is replaced, and the leader is asked whether the frame exists. */
+/** How long a reader may get nothing before it is replaced and the leader is asked whether the frame exists. */
 const readStallMillis = 1_000
 
 /** Pause before a reader is opened again. */
 const readRetryMillis = 50
 
-/** Up to so many frames are fetched one by one, which is faster than a consumer and reads from the leader. */
+/** Up to this many frames are fetched one by one, which is faster than a consumer and reads from the leader. */
 const fetchedFrames = 8
 
 /** One pull of a reader. */
@@ -153,7 +154,7 @@ const makeLog = (
     })
   })
 
-  /** Fails when the leader itself has no frame there; otherwise the reader only lags behind. */
+  /** Fails when the leader itself has no frame there. If it has one, the reader only lags behind. */
   const assertNoGap = (sequence: number): Effect.Effect<void, JournalUnavailable | JournalGap> =>
     Effect.gen(function* () {
       const { lastSequence } = yield* state
@@ -187,7 +188,7 @@ const makeLog = (
         progressAt = now
       })
 
-      /** The frames among what was delivered that continue where we are; fewer than delivered when one is missing. */
+      /** The delivered frames that continue where we are. Fewer than were delivered when one is missing. */
       const accept = (delivered: ReadonlyArray<OrderedReader.Delivered>): ReadonlyArray<StoredFrame> => {
         const frames: Array<StoredFrame> = []
         for (const { sequence, message } of delivered) {
@@ -229,7 +230,7 @@ const makeLog = (
         Effect.gen(function* () {
           const waited = (yield* Clock.currentTimeMillis) - (progressAt ?? 0)
           if (waited >= readPatienceMillis) return yield* unavailable(stopped)
-          // an unreachable leader is no reason to give up before the time
+          // an unreachable leader is no reason to give up early
           yield* Effect.catchTag(assertNoGap(next), "JournalUnavailable", () => Effect.void)
           yield* Effect.sleep(Duration.millis(readRetryMillis))
         })

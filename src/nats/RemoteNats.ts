@@ -1,6 +1,6 @@
 /**
- * Asks between processes: a NATS request to `ask.<partition>`, to which only owners of the partition are subscribed (architecture,
- * "Placement"). Needs `NatsConnection`.
+ * Asks between processes: a NATS request to `ask.<partition>`, to which only owners of the partition are subscribed
+ * (docs/architecture.md, "Placement"). Needs `NatsConnection`.
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"
@@ -8,10 +8,10 @@ import { maximumConcurrency, Remote, RemoteUnavailable } from "../engine/Remote.
 import { NatsConnection } from "./connection.ts"
 import * as Requests from "./requests.ts"
 
-/** The server is given this long to take note of a new owner. */
+/** How long a new owner waits until the server knows its subscription. */
 const subscribeMillis = 1_000
 
-/** What has been asked is answered within this time when a partition goes, or not at all. */
+/** How long a partition that goes has to answer what it was asked. */
 const farewellMillis = 1_000
 
 export interface RemoteOptions {
@@ -82,7 +82,7 @@ export const make = (
                   cause
                 })
             }),
-            // what the server still hands over is answered before the subscription is gone
+            // answer what the server still hands over before the subscription is gone
             (subscription) =>
               Effect.tryPromise(() => subscription.drain()).pipe(
                 Effect.andThen(FiberSet.awaitEmpty(fibers)),

@@ -1,7 +1,7 @@
 /**
- * External signals on JetStream: published to `signal.<organization>.<kind>`, stored by the stream itself under
- * `signals.<partition>.<organization>.<kind>`, because its subject transform computes the same partition as the engine (architecture,
- * "External signals"). Needs `NatsConnection`.
+ * External signals on JetStream: they are published to `signal.<organization>.<kind>`, and the stream stores them under
+ * `signals.<partition>.<organization>.<kind>`: its subject transform computes the same partition as the engine
+ * (docs/architecture.md, "External signals"). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
 import { Context, Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"
@@ -12,16 +12,16 @@ import * as Api from "./jetStreamApi.ts"
 import * as OrderedReader from "./orderedReader.ts"
 import * as Requests from "./requests.ts"
 
-/** Bytes of signals that wait for their partitions at most, unless told otherwise: 1 GiB. Publishers are refused beyond. */
+/** Most bytes of signals that wait for their partitions, by default: 1 GiB. Beyond that publishers are refused. */
 export const defaultMaximumBytes = 1024 * 1024 * 1024
 
 /** How long a repeated id is recognized. */
 export const duplicateWindowMillis = 120_000
 
-/** A signal is stored or refused within this time. */
+/** How long a publisher waits for the answer. */
 const publishTimeoutMillis = 2_000
 
-/** Two pulls of this are read ahead: 256 signals. */
+/** Messages of one pull. Two pulls are read ahead: 256 signals. */
 const pullSignals = 128
 const pullBytes = 4 * 1024 * 1024
 
@@ -43,11 +43,16 @@ export interface SignalsOptions {
 /** The stream of signals does not fit this deployment. Terminal; the message says what an operator can do. */
 export class SignalsRefused extends Data.TaggedError("SignalsRefused")<{ readonly message: string }> {}
 
-/** What only JetStream's signals offer: room is made by whoever knows what was processed. */
+/**
+ * Frees room in the stream, for a caller that knows which signals were processed. Only JetStream's signals offer it.
+ */
 export class SignalsRetention extends Context.Service<
   SignalsRetention,
   {
-    /** Removes a partition's signals up to `through`: they are covered by frames that are not purged before the signals. */
+    /**
+     * Removes a partition's signals up to `through`. Frames must cover them, and those frames must not be purged
+     * before.
+     */
     readonly forget: (partition: number, through: number) => Effect.Effect<void, SignalsUnavailable>
   }
 >()("sluice/nats/SignalsRetention") {}
@@ -69,7 +74,7 @@ export const make = (
     const api = Api.make(requests)
     const prefix = options.namespace === undefined ? "" : `${options.namespace}.`
     const stream = options.namespace === undefined ? "signals" : `${options.namespace}-signals`
-    // A cluster that is electing answers nothing for a while; a start waits for it.
+    // A cluster that elects a leader answers nothing for a while, so a start waits for it.
     yield* Effect.retry(openStream(api, settingsOf(stream, prefix, options)), {
       while: (error) => error._tag === "SignalsUnavailable",
       schedule: Schedule.spaced(openPauseMillis),
@@ -131,7 +136,7 @@ export const make = (
       signals: Signals.of({ subscribe, publish }),
       retention: SignalsRetention.of({
         forget: (partition, through) =>
-          // without a lower bound of 2 the server would take it for everything
+          // the server would take a lower sequence than 2 for "everything"
           Number.isSafeInteger(through) && through >= 1
             ? Effect.mapError(
                 api.purge(stream, { filter: `${storedUnder(partition)}>`, seq: through + 1 }),

@@ -1,6 +1,6 @@
 /**
- * Reads NATS_URL. The client does it too, but takes neither credentials from an address nor a port that follows a
- * password which begins with digits, and ignores `tls://`. Needs no service.
+ * Reads NATS_URL. The client's own parser ignores credentials and `tls://`, and misreads a port behind a password that
+ * begins with digits. Needs no service.
  */
 import { Redacted, Result } from "effect"
 import { NatsUrlInvalid } from "./errors.ts"
@@ -28,8 +28,8 @@ const decode = (text: string): string => {
 
 /**
  * Reads one address or several separated by commas: `nats://host`, `nats://user:password@host:4222`,
- * `nats://token@host`, `tls://…`. The credentials of the first that has any are used for all, and one `tls://` makes
- * TLS a must for all.
+ * `nats://token@host`, `tls://…`. The first credentials found are used for all servers, and one `tls://` requires TLS
+ * for all.
  */
 export const parseNatsAddress = (text: Redacted.Redacted<string>): Result.Result<NatsAddress, NatsUrlInvalid> => {
   const parts = Redacted.value(text)
@@ -42,7 +42,7 @@ export const parseNatsAddress = (text: Redacted.Redacted<string>): Result.Result
   let credentials: NatsAddress["credentials"] = { _tag: "None" }
   for (const [index, part] of parts.entries()) {
     const which = parts.length === 1 ? "it" : `address ${index + 1}`
-    // As http, whose rules for host and port the URL parser applies strictly; port 80 is put back below.
+    // Parsed as http, for which the URL parser checks host and port strictly; port 80 is put back below.
     const match = /^(nats|tls):\/\/(.+)$/.exec(part)
     if (match === null) {
       return Result.fail(new NatsUrlInvalid({ reason: `${which} does not begin with nats:// or tls://` }))

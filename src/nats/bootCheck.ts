@@ -1,6 +1,6 @@
 /**
- * What a NATS server has to be before the engine rests on it: new enough, with JetStream, with room for a frame, and not
- * visibly acknowledging before it has synced (architecture, rule 14). Needs no service.
+ * Checks a NATS server before the engine rests on it: it must be new enough, have JetStream and room for a frame, and
+ * not visibly acknowledge before it has synced (docs/architecture.md, rule 14). Needs no service.
  */
 import { type JetStreamApiError, jetstreamManager } from "@nats-io/jetstream"
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
@@ -8,13 +8,13 @@ import { Effect, Option, Schedule, Schema } from "effect"
 import { NatsPayloadTooSmall, NatsTooOld, NatsUnreachable, NatsWeakSync, NatsWithoutJetStream } from "./errors.ts"
 import { isOldNats } from "./version.ts"
 
-/** A frame of at most 512 KiB and its headers (architecture, rule 8), rounded up generously. */
+/** A frame of at most 512 KiB and its headers (docs/architecture.md, rule 8), rounded up generously. */
 export const neededPayloadBytes = 576 * 1024
 
 /**
  * What is known of when a server syncs: `always` before it acknowledges, `interval` some time after, `unknown` where it
- * does not let us see. A server shows it in its JetStream status, which belongs to the system account; nats.conf shows
- * how to export that to the platform's account, and the embedded server does so.
+ * does not let us see. A server shows this in its JetStream status, which belongs to the system account. nats.conf
+ * shows how to export that to the platform's account, and the embedded server does so.
  */
 export type SyncSetting = "always" | "interval" | "unknown"
 
@@ -27,11 +27,13 @@ export interface ServerFacts {
 
 const statusSubject = "$SYS.REQ.SERVER.PING.JSZ"
 
-/** In a cluster every server answers; how many there are is not known, so this long is listened after each answer. */
+/**
+ * In a cluster every server answers, and their number is not known, so the check listens this long after each answer.
+ */
 const statusStallMillis = 200
 const statusWaitMillis = 1_000
 
-/** A cluster that has just started takes some seconds to elect who answers for JetStream. */
+/** A cluster that has just started takes some seconds to elect the server that answers for JetStream. */
 const jetstreamWaitMillis = 10_000
 const jetstreamTryMillis = 2_000
 
@@ -91,7 +93,7 @@ export const checkServer = Effect.fnUntraced(function* (
   return { version: info.version, name: info.server_name, maxPayloadBytes: info.max_payload, sync }
 })
 
-/** JetStream answers for this account. */
+/** Checks that JetStream answers for this account. */
 const checkJetStream = (client: Client, servers: string) =>
   Effect.tryPromise({
     try: async () => {
@@ -122,7 +124,7 @@ const jetStreamFailure = (cause: unknown): { readonly reason: string; readonly p
   return { reason: "its API does not answer (has the cluster a leader?)", passing: true }
 }
 
-/** The statuses that the servers show; none where the account may not ask. */
+/** The statuses that the servers show; none when the account may not ask. */
 const askStatuses = (client: Client, cluster: boolean) =>
   Effect.tryPromise(async () => {
     const answers: Array<Msg> = []

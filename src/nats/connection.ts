@@ -1,7 +1,6 @@
 /**
- * The connection to NATS that everything else shares: made and checked at boot, kept for ever, its state visible. A
- * server that goes away is reconnected to without end, and only a fault that waiting cannot mend stops the boot. Needs
- * no service.
+ * The connection to NATS that everything else shares: made and checked at boot, kept for ever, its state visible. The
+ * client reconnects without end, and only a fault that waiting cannot mend stops the boot. Needs no service.
  */
 import {
   type NatsConnection as Client,
@@ -29,7 +28,10 @@ export type NatsStatus =
   | { readonly _tag: "Connected"; readonly server: string; readonly sinceMillis: number }
   | { readonly _tag: "Disconnected"; readonly sinceMillis: number }
 
-/** The connection works again. What was published and not acknowledged before may be lost and has to be sent again. */
+/**
+ * The connection works again. A message that was published before and not acknowledged may be lost and must be sent
+ * again.
+ */
 export interface Reconnected {
   readonly server: string
   readonly atMillis: number
@@ -44,7 +46,7 @@ export class NatsConnection extends Context.Service<
     readonly status: Effect.Effect<NatsStatus>
     /** The status now and every later one. */
     readonly statusChanges: Stream.Stream<NatsStatus>
-    /** Each reconnection from the subscription on. A subscriber that lags gets the latest 16. */
+    /** Each reconnection after the subscription. A slow subscriber gets the latest 16. */
     readonly reconnects: Stream.Stream<Reconnected>
   }
 >()("sluice/nats/NatsConnection") {
@@ -55,10 +57,10 @@ export class NatsConnection extends Context.Service<
 const connectTimeoutMillis = 10_000
 const connectPauseMillis = 100
 
-/** One attempt: reaching the server, TLS and authentication. */
+/** The timeout of one attempt, which includes TLS and authentication. */
 const dialTimeoutMillis = 5_000
 
-/** What is buffered and in flight may be written at the end for this long. */
+/** How long buffered messages may take to be written at the end. */
 const drainTimeoutMillis = 2_000
 
 const reconnectsKept = 16
@@ -76,12 +78,12 @@ const clientOptions = (address: NatsAddress, name: string, dialMillis: number): 
   // Credentials may be refused for a moment while a cluster's servers are reloaded one by one.
   ignoreAuthErrorAbort: true,
   pingInterval: 1_000,
-  // A third less CPU for each publish.
+  // Saves a third of the CPU of each publish.
   noAsyncTraces: true,
-  // The first connection is waited for here and not in the client (`waitOnFirstConnect`), which would wait for ever and
-  // could not be interrupted.
+  // We wait for the first connection ourselves: the client (`waitOnFirstConnect`) would wait for ever and could not be
+  // interrupted.
   waitOnFirstConnect: false,
-  // Without a certificate of its own: an authority that Node does not know comes with NODE_EXTRA_CA_CERTS.
+  // No client certificate. An authority that Node does not know comes from NODE_EXTRA_CA_CERTS.
   ...(address.tls ? { tls: {} } : {}),
   ...(address.credentials._tag === "User"
     ? { user: address.credentials.user, pass: Redacted.value(address.credentials.password) }
@@ -100,7 +102,7 @@ export const connectNats = Effect.fnUntraced(function* (
     options.name ?? "sluice",
     options.connectTimeoutMillis ?? connectTimeoutMillis
   )
-  // From here on, so that a connection lost during the checks is seen.
+  // Starts here, so that a connection lost during the checks is seen.
   const reports = client.status()
   const server = yield* checkServer(client, servers, options.weakSync ?? "refuse")
   if (server.sync === "unknown") {
@@ -120,7 +122,7 @@ export const connectNats = Effect.fnUntraced(function* (
   })
   const reconnects = yield* PubSub.sliding<Reconnected>(reconnectsKept)
   yield* Effect.addFinalizer(() => PubSub.shutdown(reconnects))
-  // Only from here on: before, nothing was published, and a server that failed its check may not answer.
+  // Only added here: before, nothing was published, and a server that failed its check may not answer.
   yield* Effect.addFinalizer(() =>
     SubscriptionRef.getUnsafe(status)._tag === "Connected" ? drain(client) : Effect.void
   )
@@ -138,7 +140,7 @@ type FirstFailure = { readonly error: NatsUnreachable | NatsAuthenticationFailed
 
 const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name: string, timeoutMillis: number) {
   const servers = address.servers.join(", ")
-  // An attempt cannot be called off: a connection that comes after all is over is closed when it comes.
+  // An attempt cannot be cancelled, so a connection that comes too late is closed when it comes.
   let over = false
   let opened: Client | undefined
   yield* Effect.addFinalizer(() => {
@@ -162,7 +164,7 @@ const firstConnection = Effect.fnUntraced(function* (address: NatsAddress, name:
       while: (failure) => failure.passing
     }),
     Effect.mapError(({ error }) => error),
-    // A server that takes a connection and says nothing.
+    // For a server that accepts a connection and says nothing.
     Effect.timeoutOrElse({
       duration: timeoutMillis + dialMillis,
       orElse: () => new NatsUnreachable({ servers, reason: "it does not answer" })
@@ -189,7 +191,7 @@ const firstFailure = (servers: string, cause: unknown): FirstFailure => {
   return unreachable(name === "TimeoutError" ? "it does not answer" : message, true)
 }
 
-/** Lets go out what was published, within its time; a connection that is away has nobody to wait for. */
+/** Waits, for a bounded time, until published messages are written. A lost connection is not waited for. */
 const drain = (client: Client): Effect.Effect<void> =>
   Effect.promise(() => client.drain().catch(() => {})).pipe(Effect.timeoutOption(drainTimeoutMillis), Effect.asVoid)
 

@@ -1,10 +1,11 @@
 /**
- * Why the platform does not start on a NATS server: one clear sentence each, without credentials. Needs no service.
+ * The reasons why the platform does not start on a NATS server, each with one clear sentence without credentials. Needs
+ * no service.
  */
 import { Data } from "effect"
 import { natsMinimum } from "./version.ts"
 
-/** The address is none. Its text is not shown, as it may hold a password. */
+/** The address is malformed. The error does not show it, because it may hold a password. */
 export class NatsUrlInvalid extends Data.TaggedError("NatsUrlInvalid")<{ readonly reason: string }> {
   override get message(): string {
     return `NATS_URL is not usable: ${this.reason}. It looks like nats://user:password@host:4222, several separated by commas.`
@@ -30,7 +31,7 @@ export class NatsAuthenticationFailed extends Data.TaggedError("NatsAuthenticati
   }
 }
 
-/** A server is older than the engine can rest on. */
+/** A server is too old for the engine. */
 export class NatsTooOld extends Data.TaggedError("NatsTooOld")<{
   readonly server: string
   readonly version: string
@@ -50,7 +51,7 @@ export class NatsWithoutJetStream extends Data.TaggedError("NatsWithoutJetStream
   }
 }
 
-/** A server acknowledges what is not yet on disk. */
+/** A server acknowledges messages before they are on disk. */
 export class NatsWeakSync extends Data.TaggedError("NatsWeakSync")<{
   readonly server: string
   readonly intervalSeconds: number

@@ -1,11 +1,11 @@
 /**
- * The few calls of JetStream's API that the adapters make, each one request and one answer from the stream's leader. Below the
- * client library's own, which resends, waits and throws in its own ways. Needs `Requests`.
+ * The few calls of JetStream's API that the adapters make, each one request and one answer from the stream's leader.
+ * They bypass the client library's calls, which resend, wait and throw in ways of their own. Needs `Requests`.
  */
 import { Data, Effect } from "effect"
 import type { RequestFailed, Requests } from "./requests.ts"
 
-/** A call's answer is waited for this long. */
+/** How long a call waits for its answer. */
 export const apiTimeoutMillis = 1_000
 
 /** Creating a stream in a cluster includes electing its leader. */
@@ -41,7 +41,7 @@ export const errorCodes = {
   wrongLastSequenceUnknown: 10164
 } as const
 
-/** Refusals that waiting does not mend: every 4xx, and these. */
+/** Refusals that waiting does not mend: these, and every 4xx. */
 const terminal = new Set<number>([errorCodes.storageExceeded, errorCodes.replicasWithoutCluster])
 
 /** Whether the same call would be refused again until an operator changes something. */
@@ -79,7 +79,7 @@ export interface StreamConfig {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** What the account has and may have; -1 for no limit of its own. Bytes. */
+/** What the account uses and may use, in bytes; -1 for no limit of its own. */
 export interface AccountInfo {
   readonly reserved_storage?: number
   readonly storage: number
@@ -112,7 +112,7 @@ export interface JetStreamApi {
   readonly streamInfo: (stream: string) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly createStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
   readonly updateStream: (config: StreamConfig) => Effect.Effect<StreamInfo, RequestFailed | ApiRefused>
-  /** One message, from the stream's leader; undefined when it has none there. */
+  /** Reads one message from the stream's leader; undefined when it has none there. */
   readonly message: (
     stream: string,
     sequence: number

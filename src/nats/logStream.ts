@@ -1,6 +1,6 @@
 /**
- * The stream that holds one partition's log: its settings (architecture, rule 14), and the sentence for an operator when a stream that is
- * there offers less. Needs `JetStreamApi`.
+ * The stream that holds one partition's log: its settings (docs/architecture.md, rule 14), and the sentence for an
+ * operator when an existing stream offers less. Needs `JetStreamApi`.
  */
 import { Effect } from "effect"
 import { JournalRefused, JournalUnavailable } from "../engine/Journal.ts"
@@ -22,13 +22,13 @@ export interface LogStreamOptions {
   readonly replicas?: 1 | 3 | 5 | undefined
   /** The bound of one log in bytes; the server sets aside as much for each. Raising it takes effect at the next start; without it logs stay as they are. */
   readonly maximumBytes?: number | undefined
-  /** The bound of a log that has yet to be made, where `maximumBytes` says nothing. */
+  /** The bound of a log that has yet to be made, when `maximumBytes` is absent. */
   readonly newBytes?: number | undefined
   /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
   readonly namespace?: string | undefined
 }
 
-/** Attempts to open a log before its partition is told that it cannot be opened now. */
+/** How often opening a log is tried before its partition hears that it cannot be opened now. */
 const openAttempts = 3
 
 export const streamNameOf = (partition: number, namespace: string | undefined): string =>
@@ -37,7 +37,7 @@ export const streamNameOf = (partition: number, namespace: string | undefined): 
 export const subjectOf = (partition: number, namespace: string | undefined): string =>
   namespace === undefined ? `log.${partition}` : `${namespace}.log.${partition}`
 
-/** The server's least; frames carry no message ids, so the window is never used. */
+/** The server's minimum. Frames carry no message ids, so the window is never used. */
 const duplicateWindowNanos = 100_000_000
 
 const settingsOf = (partition: number, options: LogStreamOptions, deployment: string | undefined): StreamConfig => ({
@@ -71,7 +71,8 @@ export const deploymentOf = ({ config }: StreamInfo): string | undefined => {
 }
 
 /**
- * Finds the stream or makes it, and looks that it keeps what the engine promises. A stream that is there and not one of `deployment` is left as it is.
+ * Finds the stream or makes it, and checks that it keeps what the engine promises. An existing stream of another
+ * deployment is left as it is.
  */
 export const openLogStream = Effect.fnUntraced(function* (
   api: JetStreamApi,
@@ -92,15 +93,15 @@ export const openLogStream = Effect.fnUntraced(function* (
         )
     ),
     Effect.mapError((error) => openFailure(partition, wanted, error)),
-    // A cluster that is electing, or busy making many streams, answers late; asking again changes nothing.
+    // A cluster that elects a leader, or makes many streams, answers late; asking again is harmless.
     Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
-  // whoever opened it says so, with both names
+  // the caller reports it, with both names
   if (deployment !== undefined && deploymentOf(found) !== deployment) return found
   return yield* fitted(api, partition, options, wanted, found)
 })
 
-/** Makes a stream without an id one of the deployment. The server has no compare-and-set for this, so what came of it is looked at. */
+/** Gives a stream without an id to the deployment. The server has no compare-and-set for this, so the result is read back. */
 export const adoptLogStream = Effect.fnUntraced(function* (
   api: JetStreamApi,
   partition: number,

@@ -1,6 +1,7 @@
 /**
- * A look at the streams of a deployment's logs before any of them is opened: which are there, and whether the store has room for the others, since the
- * server sets aside every log's bound (architecture, rule 14). Makes and changes nothing. Needs `Requests`.
+ * Looks at the streams of a deployment's logs before any of them is opened: which exist, and whether the store has room
+ * for the others, since the server reserves every log's bound (docs/architecture.md, rule 14). It changes nothing.
+ * Needs `Requests`.
  */
 import { Effect, Option, Schema } from "effect"
 import { JournalRefused, JournalUnavailable, type LogFound } from "../engine/Journal.ts"
@@ -11,10 +12,10 @@ import type { Requests } from "./requests.ts"
 /** Streams that are asked about at once. */
 const concurrentLooks = 16
 
-/** A log with less room than this is no use: it would be full between two checkpoints. 16 MiB. */
+/** The smallest useful log, 16 MiB. A smaller one would be full between two checkpoints. */
 const leastBytes = 16 * 1024 * 1024
 
-/** The part of the store's room that new logs of the default size take at most: something is left for signals and for what comes later. */
+/** The largest part of the store's room that new logs of the default size take. The rest is left for signals and later needs. */
 const shareOfRoom = 0.9
 
 /** New logs of the default size are a multiple of this: 1 MiB. */
@@ -40,7 +41,7 @@ export interface LogSurvey {
   readonly newBytes: number | undefined
 }
 
-/** Room of a store, and the words for where it ends. */
+/** The room of a store, and words for the limit that ends it. */
 interface Room {
   readonly bytes: number
   readonly of: string
@@ -109,7 +110,7 @@ const tooLarge = (
   return `the logs of ${partitions} partitions do not fit the JetStream store: ${missing} new ones set aside ${needed} bytes together (${maximumBytes ?? leastBytes} each), and ${room.of} leaves ${room.bytes}. To mend it, ${smaller}raise the limit${fewer}`
 }
 
-/** What one copy of all logs together may still set aside; undefined where the server does not let us see. */
+/** How many bytes one copy of all logs together may still reserve; undefined when the server does not let us see. */
 const roomOf = Effect.fnUntraced(function* (
   requests: Requests,
   api: JetStreamApi,

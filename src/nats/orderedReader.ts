@@ -1,7 +1,7 @@
 /**
- * Reads a stream in order from a place on, pulling a bounded number of messages ahead: an ephemeral consumer that lives as long as the
- * scope. Every message comes once and in order, or the reader stops with the reason and its user opens another one where it was.
- * Needs `Requests` and `JetStreamApi`.
+ * Reads a stream in order from a place on, pulling a bounded number of messages ahead: an ephemeral consumer that lives
+ * as long as the scope. Every message comes once and in order. Otherwise the reader stops with the reason, and its user
+ * opens another one at the same place. Needs `Requests` and `JetStreamApi`.
  */
 import type { Msg } from "@nats-io/transport-node"
 import { nuid } from "@nats-io/transport-node"
@@ -15,13 +15,13 @@ const pullExpiryMillis = 20_000
 /** The server gives a sign of life this often while a pull waits for messages. */
 const heartbeatMillis = 2_000
 
-/** Without a message or a sign of life for this long the consumer is taken for lost. */
+/** After this long without a message or a sign of life the consumer counts as lost. */
 const silenceMillis = 5_000
 
 /** The server forgets a consumer that nobody pulls from after this time (its reader died with its process). */
 const inactiveMillis = 30_000
 
-/** Pulls at once: while one is being worked on, the next is under way. */
+/** Concurrent pulls: while the messages of one are processed, the next is under way. */
 const pulls = 2
 
 const nanosPerMilli = 1_000_000
@@ -50,7 +50,7 @@ export class ReaderStopped extends Data.TaggedError("ReaderStopped")<{
 }> {}
 
 export interface OrderedReader {
-  /** What has come since the last call, at least one message. */
+  /** Answers the messages since the last call, at least one. */
   readonly take: Effect.Effect<ReadonlyArray<Delivered>, ReaderStopped>
 }
 
@@ -77,7 +77,7 @@ export const open = (
         }),
         (cause) => new ReaderStopped({ message: cause.message, cause })
       ),
-      // not waited for: the server forgets it anyhow
+      // not waited for, because the server forgets the consumer anyhow
       () =>
         Effect.ignore(
           Effect.try(() => {
@@ -164,7 +164,7 @@ class Reader implements OrderedReader {
     this.wakeSoon()
   }
 
-  /** Lets all messages of one piece from the socket come in first. */
+  /** Wakes the taker after all messages of the current chunk have come in. */
   private wakeSoon(): void {
     if (this.waking || this.wake === undefined) return
     this.waking = true
@@ -174,7 +174,10 @@ class Reader implements OrderedReader {
     })
   }
 
-  /** Tops up what is under way. Only called while nothing is kept in memory, so that at most `pulls` pulls ever are. */
+  /**
+   * Tops up the pulls under way. Only called while memory holds no messages, so that it never holds more than `pulls`
+   * pulls.
+   */
   private pull(): void {
     while (this.stopped === undefined && this.open.size < pulls) {
       if (!this.requests.isConnected()) {

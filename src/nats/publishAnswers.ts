@@ -1,6 +1,6 @@
 /**
- * What a server says to the publish of a frame, in the words of the engine's `Journal`. Only what says so itself counts as surely not stored:
- * `Full` and `TooLarge` are such answers, `Refused` leaves it open. Pure.
+ * Translates a server's answer to the publish of a frame into the terms of the engine's `Journal`. An answer counts as
+ * "surely not stored" only when it says so itself: `Full` and `TooLarge` do, `Refused` leaves it open. Pure.
  */
 import type { Msg } from "@nats-io/transport-node"
 import type { PublishAnswer } from "../engine/Journal.ts"
@@ -37,7 +37,7 @@ export const answerOf = (message: Pick<Msg, "json">): PublishAnswer => {
   if (errorCode === errorCodes.wrongLastSequenceUnknown) return { _tag: "WrongSequence", last: undefined }
   if (errorCode === errorCodes.messageTooLarge) return { _tag: "TooLarge", maximumBytes: undefined }
   if (withoutLeader.has(errorCode)) return { _tag: "NoLeader" }
-  // any failure to store has this number; only the limits say that nothing was written
+  // every failure to store has this number; only the limits' messages say that nothing was written
   const limitReached = errorCode === errorCodes.storeFailed && /^maximum (bytes|messages)/.test(description)
   if (limitReached || full.has(errorCode)) return { _tag: "Full" }
   return { _tag: "Refused", message: `${description} (${code}, ${errorCode})` }

@@ -1,7 +1,7 @@
 /**
- * Requests over a NATS connection whose fate is always known: answered, refused, timed out, or cut off by a disconnect, and the last one
- * is reported when it happens. The client's own requests notice a disconnect only at their timeout, and what is published while
- * disconnected is dropped without a word. One inbox for all requests. Needs a connection of `@nats-io/transport-node`.
+ * Requests over a NATS connection with a known outcome: answered, refused, timed out, or cut off by a disconnect, which
+ * is reported at once. The client's own requests notice a disconnect only at their timeout, and silently drop what is
+ * published while disconnected. One inbox for all requests. Needs a connection of `@nats-io/transport-node`.
  */
 
 import type { Msg, MsgHdrs, NatsConnection } from "@nats-io/transport-node"
@@ -40,7 +40,7 @@ const sentences: Readonly<Record<RequestFailure, string>> = {
 export interface RequestOptions {
   readonly timeoutMillis: number
   readonly headers?: MsgHdrs | undefined
-  /** Which answer to take; others are ignored. Default: the first. */
+  /** Whether to take an answer; others are ignored. By default the first is taken. */
   readonly accept?: ((message: Msg) => boolean) | undefined
   /** Without a connection: fail at once with `not-sent`, or wait for one within the timeout. */
   readonly whenDisconnected: "fail" | "wait"
@@ -66,11 +66,14 @@ export interface Requests {
     payload: Uint8Array | string,
     options: RequestOptions
   ) => Effect.Effect<Msg, RequestFailed>
-  /** Opens an inbox for any number of answers, also for stored messages, which keep the subject that they were published to. */
+  /**
+   * Opens an inbox for any number of answers, including stored messages, which keep the subject that they were
+   * published to.
+   */
   readonly listen: (listener: Listener) => Conversation
 }
 
-/** Whether a message is the server's word that nobody takes what was sent. */
+/** Whether a message is the server's notice that nobody takes the request. */
 export const isNoResponders = (message: Msg): boolean => message.data.length === 0 && message.headers?.code === 503
 
 /** Starts watching the connection, which must be connected, until the scope ends. */
@@ -165,7 +168,7 @@ class Inbox implements Requests {
         options.whenDisconnected === "wait" ? Effect.andThen(this.whenConnected, attempt) : attempt,
         {
           duration: Duration.millis(options.timeoutMillis),
-          // not by the connection's state now: it may have gone after the request was sent
+          // do not ask for the connection's state now: it may have gone after the request was sent
           orElse: () => Effect.suspend(() => Effect.fail(failed(progress.sent ? "timeout" : "not-sent", subject)))
         }
       )

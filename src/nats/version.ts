@@ -1,11 +1,12 @@
 /**
- * Versions of nats-server: which are good enough, and why. Needs no service.
+ * Which versions of nats-server are good enough, and why. Needs no service.
  */
 
 /**
  * Oldest server the engine runs on. The fence needs error 10164 (2.11); what decides is durability: 2.12.3 is the first
  * release in which `SyncBlocks may lose pending writes` and `Filestore loses last seq on Compact/Purge` are fixed, and
- * the engine rests on synced writes and on the last sequence of streams that it purges (architecture, rules 9 and 14).
+ * the engine rests on synced writes and on the last sequence of streams that it purges (docs/architecture.md, rules 9
+ * and 14).
  */
 export const natsMinimum = "2.12.3"
 

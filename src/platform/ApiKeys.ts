@@ -1,13 +1,13 @@
 /**
- * API keys in PostgreSQL (decisions, "Tenancy, keys, scopes"): made at random, shown once, stored as SHA-256 only.
- * Revoking one announces it to every node in the transaction of the change, so no node trusts it a second longer.
- * Needs `SqlClient`, `Notifications` and `Organizations`.
+ * API keys in PostgreSQL (docs/platform.md, 2.3): made at random, shown once, stored as SHA-256 only. A revocation is
+ * announced to every node in its own transaction, so every node hears of it within a second. Needs `SqlClient`,
+ * `Notifications` and `Organizations`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { keyDigest, randomText } from "../common/identifiers.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import type { ApiKey, Principal, Scope, Service } from "./model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "./Organizations.ts"
@@ -68,7 +68,7 @@ const fromRow = (row: Row): ApiKey => ({
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** Makes a key. `key` is its text, not to be had again; null when this repeats an earlier request. */
+    /** Makes a key. `key` is its text, which is never shown again; null when this repeats an earlier request. */
     readonly create: (
       organizationId: string,
       apiKey: NewApiKey,
@@ -77,7 +77,7 @@ export class ApiKeys extends Context.Service<
       { readonly apiKey: ApiKey; readonly key: string | null },
       OrganizationNotFound | IdempotencyConflict | SqlError.SqlError
     >
-    /** Newest first, revoked ones too. */
+    /** Lists an organization's keys, newest first, revoked ones too. */
     readonly list: (options: {
       readonly organizationId: string
       readonly limit: number
@@ -87,7 +87,7 @@ export class ApiKeys extends Context.Service<
     readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
     /** The principal of an active key with this digest, expired ones included; undefined where there is none. */
     readonly findByDigest: (digest: string) => Effect.Effect<Principal | undefined, SqlError.SqlError>
-    /** Notes when keys were last used; later than what is noted already. */
+    /** Notes when keys were last used. An earlier time than the noted one changes nothing. */
     readonly touch: (
       uses: ReadonlyArray<{ readonly keyId: string; readonly atMillis: number }>
     ) => Effect.Effect<void, SqlError.SqlError>
@@ -99,7 +99,7 @@ export class ApiKeys extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const notifications = yield* Notifications
       const organizations = yield* Organizations
-      const cursors = yield* Cursors
+      const cursors = yield* PageCursors
 
       // A digest is far below the longest payload.
       const announce = (digest: string) =>
@@ -124,7 +124,7 @@ export class ApiKeys extends Context.Service<
             on conflict (organization_id, idempotency_key) do nothing
             returning *`
         if (inserted[0] !== undefined) {
-          // A node that has heard of this text before remembers it as unknown.
+          // A node that was asked for this text before remembers it as unknown.
           yield* announce(digest)
           return { apiKey: fromRow(inserted[0]), key }
         }

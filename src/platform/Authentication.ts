@@ -1,28 +1,30 @@
 /**
- * Tells who a key is. Warm look-ups are a digest and a map look-up, no database round trip; misses share one look-up a
- * key and at most 32 are in flight. A change of a key is announced by PostgreSQL and drops it from the map at once;
- * while that channel is down an entry lives five seconds, and after it everything is looked up anew, because an
- * announcement may have been missed (decisions, "Tenancy, keys, scopes"). Needs `ApiKeys` and `Notifications`.
+ * Tells whose a key is (docs/platform.md, 2.3). A warm look-up is a digest and a map look-up, without a round trip to
+ * the database. Misses of one key share a look-up, and at most 32 are in flight. PostgreSQL announces a changed key,
+ * which then leaves the map at once. While that channel is down an entry lives five seconds, and when it is back all
+ * entries are dropped, because an announcement may have been missed. Needs `ApiKeys` and `Notifications`.
  */
+
 import { Clock, Context, Data, Deferred, Effect, Layer, Schedule, Semaphore, Stream, SubscriptionRef } from "effect"
+import { BoundedMap } from "../common/BoundedMap.ts"
 import { keyDigest } from "../common/identifiers.ts"
 import { Notifications } from "../postgres/Notifications.ts"
 import { ApiKeys, keysChannel } from "./ApiKeys.ts"
 import type { Principal } from "./model.ts"
 
-/** Entries of known and, apart, of unknown keys that are kept; the oldest gives way. */
+/** Most entries of known keys, and likewise of unknown ones. The oldest entry gives way. */
 const maximumEntries = 20_000
 /** Look-ups in the database at once. */
 const maximumLookups = 32
-/** How long a look-up may take, its wait for a place included. */
+/** How long a look-up may take, including its wait for a place. */
 const lookupTimeoutMillis = 5_000
-/** Different keys that may wait for their look-up; beyond it the answer is `unavailable`. */
+/** How many different keys may wait for their look-up. Beyond that the answer is `unavailable`. */
 const maximumWaiting = 1_024
 /** Life of an entry while announcements cannot be heard. */
 const deafLifeMillis = 5_000
-/** How often uses are written down. */
+/** How often uses of keys are stored. */
 const touchIntervalMillis = 30_000
-/** How long the last uses may keep a stop waiting. */
+/** How long a stop waits for the last uses to be stored. */
 const lastWriteMillis = 1_000
 /** Precision of a key's last use. */
 const touchPrecisionMillis = 60_000
@@ -43,11 +45,11 @@ export class Authentication extends Context.Service<
   Authentication,
   {
     /**
-     * The principal of a key, null where it is no active key; undefined where it has to be looked up with `verify`.
-     * Synchronous: the path of nearly every request.
+     * The principal of a key; null when the key is not active, undefined when it must be looked up with `verify`.
+     * Synchronous, because nearly every request takes this path.
      */
     readonly verifyWarm: (key: string, nowMillis: number) => Principal | null | undefined
-    /** Like `verifyWarm`, looking up what is not known. */
+    /** Like `verifyWarm`, but looks up a key that is not known. */
     readonly verify: (key: string) => Effect.Effect<Principal | null, KeyUncheckable>
   }
 >()("sluice/platform/Authentication") {
@@ -59,23 +61,23 @@ export class Authentication extends Context.Service<
       const scope = yield* Effect.scope
       const lookups = yield* Semaphore.make(maximumLookups)
 
-      const known = new Map<string, Entry>()
-      const unknown = new Map<string, Entry>()
+      const known = new BoundedMap<string, Entry>(maximumEntries)
+      const unknown = new BoundedMap<string, Entry>(maximumEntries)
       const waiting = new Map<string, Deferred.Deferred<Principal | null, KeyUncheckable>>()
       const uses = new Map<string, number>()
-      // Whether announcements may have been missed: not over when the channel is back, but when that is dealt with.
+      // Whether announcements may have been missed. It ends not when the channel is back, but once the entries are
+      // dropped.
       let deaf = true
-      // When announcements were last lost: what was loaded before was in force until then.
+      // When announcements were last lost. Entries loaded before were correct until then.
       let deafSinceMillis = 0
-      // Raised by every announcement: a look-up that overlaps one is answered but not remembered.
+      // Counts announcements. A look-up that overlaps one is answered but not remembered.
       let announcements = 0
 
       const remember = (digest: string, principal: Principal | null, nowMillis: number) => {
-        // It may have been the other one before.
+        // The key may have been in the other map before.
         known.delete(digest)
         unknown.delete(digest)
         const map = principal === null ? unknown : known
-        if (map.size >= maximumEntries) map.delete(map.keys().next().value!)
         map.set(digest, { principal, loadedAtMillis: nowMillis, touchedAtMillis: 0 })
       }
 
@@ -122,7 +124,7 @@ export class Authentication extends Context.Service<
           )
         }).pipe(
           lookups.withPermit,
-          // A database that is silent must not hold requests, nor a place among the look-ups.
+          // A silent database must hold neither requests nor places among the look-ups.
           Effect.timeout(lookupTimeoutMillis),
           Effect.tapCause((cause) => Effect.logWarning("An API key could not be looked up", cause)),
           Effect.mapError(() => new KeyUncheckable()),
@@ -143,7 +145,7 @@ export class Authentication extends Context.Service<
           if (waiting.size >= maximumWaiting) return yield* new KeyUncheckable()
           deferred = Deferred.makeUnsafe<Principal | null, KeyUncheckable>()
           waiting.set(digest, deferred)
-          // In the service's scope: the request that happened to be first may go away while others wait.
+          // Forked into the service's scope, because the first request may go away while others wait.
           yield* Effect.forkIn(lookUp(digest, deferred), scope)
         }
         const principal = yield* Deferred.await(deferred)
@@ -163,7 +165,7 @@ export class Authentication extends Context.Service<
         Stream.filter((connected) => !connected),
         Stream.runForEach(() =>
           Effect.map(Clock.currentTimeMillis, (now) => {
-            // Unless this comes so late that the channel is back and all is forgotten.
+            // Unless the channel is back already and the entries are dropped.
             if (SubscriptionRef.getUnsafe(notifications.connected)) return
             deaf = true
             deafSinceMillis = now

@@ -1,6 +1,6 @@
 /**
- * Whether there is room to write, as far as it can be seen from here: what the log and the database answered last, and
- * the disk of the data folder. Ports pass their answers by on the way to the engine. Needs no service.
+ * Whether there is room to write, as far as this process can see: what the log and the database answered last, and the
+ * disk of the data folder. It listens to the answers of the engine's ports. Needs no service.
  */
 import { statfs } from "node:fs/promises"
 import { Cause, Clock, Context, Effect, Layer } from "effect"
@@ -13,10 +13,10 @@ import { Health, type HealthCheck } from "./Health.ts"
 /** Share of a disk that has to be free. */
 export const freeShareLeast = 0.05
 
-/** How long an answer "full" counts where nothing has been written since. */
+/** How long the answer "full" counts when nothing was written since. */
 const fullCountsMillis = 5 * 60_000
 
-/** How old a look at the disk may be. */
+/** How long a look at the disk stays valid. */
 const lookMillis = 2_000
 
 export class DiskSpace extends Context.Service<
@@ -26,7 +26,7 @@ export class DiskSpace extends Context.Service<
     readonly full: (store: string) => Effect.Effect<void>
     /** A store has written something. */
     readonly written: (store: string) => Effect.Effect<void>
-    /** Stores that said so last, and not too long ago. */
+    /** The stores whose last answer was "full", not too long ago. */
     readonly fullStores: Effect.Effect<ReadonlyArray<string>>
   }
 >()("sluice/platform/DiskSpace") {
@@ -42,7 +42,7 @@ export class DiskSpace extends Context.Service<
   })
 }
 
-/** Whether the failure, or what it was caused by, is a database without room. */
+/** Whether the failure or one of its causes is a database without room. */
 const isOutOfSpaceInside = (failure: unknown): boolean => {
   for (let at = failure, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if (SqlError.isSqlError(at) && isOutOfSpace(at)) return true
@@ -61,7 +61,7 @@ const watchLog = (log: Log, space: DiskSpace["Service"]): Log => {
   }
 }
 
-/** The log and the reactors' transactions, with what they answer passed by. */
+/** The log and the reactors' transactions, with their answers observed. */
 export const layerWatched = Layer.effectContext(
   Effect.gen(function* () {
     const space = yield* DiskSpace
@@ -98,7 +98,7 @@ const shareFree = (folder: string): Effect.Effect<number | undefined> =>
     )
   )
 
-/** What is said of a disk's free share and of stores that are full. */
+/** The check's result for a disk's free share and for full stores. */
 export const diskCheck = (full: ReadonlyArray<string>, free: number | undefined, folder: string): HealthCheck => {
   const faults = [
     ...(full.length === 0 ? [] : [`no room is left in ${full.join(", ")}`]),
@@ -109,7 +109,7 @@ export const diskCheck = (full: ReadonlyArray<string>, free: number | undefined,
   return faults.length === 0 ? { ok: true } : { ok: false, detail: faults.join("; ") }
 }
 
-/** Shows it in `/readyz` and in the health record; what can be read is served on. */
+/** Shows the check in `/readyz` and in the health record (docs/platform.md, 8.1). Reads go on while it fails. */
 export const layerDiskHealth = (folder: string) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

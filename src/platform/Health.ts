@@ -1,7 +1,7 @@
 /**
- * Whether the systems the platform stands on can be reached, asked at most once a second however many ask: probes and
- * the health record are open to anybody, and must not become a load. Parts of the platform add checks of their own,
- * which show in `/readyz`. Needs `SqlClient`.
+ * Whether the systems the platform stands on can be reached (docs/platform.md, 8.1). They are asked at most once a
+ * second: probes and the health record are open to anybody and must not become a load. Parts of the platform add checks
+ * of their own, which show in `/readyz`. Needs `SqlClient`.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,13 +1,13 @@
 /**
  * The organization as an actor: its plans and limits are facts of the log, the columns in PostgreSQL their projection
- * (architecture, "One picture"; decisions, "Tenancy, keys, scopes"). Other actors of the organization read its state.
+ * (docs/architecture.md, "The way of a command"). Other actors of the organization read its state.
  */
 import { Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import { Limit } from "../limits/actor.ts"
 import { platformPlans, sendPlans } from "./model.ts"
 
-/** What an operator may have set. Null and absent mean the plan's own figure. */
+/** Limits that an operator may set. Null means the plan's own figure. */
 export const OrganizationLimits = Schema.Struct({
   requestsPerMinute: Schema.NullOr(Limit).annotate({
     description: "Requests per minute in place of the plan's; null for the plan's own, `unlimited` for none"
@@ -18,7 +18,7 @@ export type OrganizationLimits = typeof OrganizationLimits.Type
 const plans = { plan: Schema.Literals(platformPlans), sendPlan: Schema.Literals(sendPlans) }
 
 const Command = Schema.Union([
-  /** Gives both plans; those that do not change are given as they are by the caller's absence. */
+  /** Sets one or both plans. A plan that is left out stays. */
   Schema.TaggedStruct("SetPlans", {
     plan: Schema.optionalKey(plans.plan),
     sendPlan: Schema.optionalKey(plans.sendPlan)
@@ -36,7 +36,7 @@ const Fact = Schema.Union([
 export type OrganizationFact = typeof Fact.Type
 
 const State = Schema.Struct({
-  /** Null before the first `PlansSet` that names it: the organization was made by a version without an engine. */
+  /** Null before the first `PlansSet` that names it, for organizations from versions without an engine. */
   plan: Schema.NullOr(plans.plan),
   sendPlan: Schema.NullOr(plans.sendPlan),
   limits: OrganizationLimits

@@ -1,6 +1,6 @@
 /**
- * Changes an organization's plans and limits, as decisions of its actor: durable when answered, in force at the next
- * request, projected to its row soon after. Needs `Engine`.
+ * Changes an organization's plans and limits by decisions of its actor. A change is durable when it is answered, in
+ * force at the next request, and in the organization's row soon after. Needs `Engine`.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { Engine } from "../engine/Engine.ts"

@@ -1,13 +1,12 @@
 /**
- * Organizations in PostgreSQL (decisions, "Tenancy, keys, scopes"). Needs `SqlClient` and
- * `OrganizationPlans`. The same service serves the
- * admin API and the command line, so an organization is made by one piece of code whoever asks.
+ * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The admin API and the
+ * command line use this one service.
  */
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../common/identifiers.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import type { Organization, PlatformPlan, Risk, SendPlan } from "./model.ts"
 import { OrganizationPlans, type PlansUnavailable } from "./OrganizationPlans.ts"
 
@@ -75,7 +74,7 @@ export class Organizations extends Context.Service<
       { readonly organization: Organization; readonly replayed: boolean },
       IdempotencyConflict | PlansUnavailable | SqlError.SqlError
     >
-    /** Newest first. */
+    /** Lists organizations, newest first. */
     readonly list: (options: {
       readonly limit: number
       readonly cursor: string | undefined
@@ -89,7 +88,7 @@ export class Organizations extends Context.Service<
     Organizations,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const cursors = yield* Cursors
+      const cursors = yield* PageCursors
       const plans = yield* OrganizationPlans
 
       const create: Organizations["Service"]["create"] = Effect.fn("Organizations.create")(function* (
@@ -108,7 +107,7 @@ export class Organizations extends Context.Service<
           if (row !== undefined) return yield* replay(row)
         }
         const id = `org_${randomText()}`
-        // The fact first: an organization that is listed has its plans in the log.
+        // Store the fact first, so that every listed organization has its plans in the log.
         yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
         return yield* sql.withTransaction(
           Effect.gen(function* () {

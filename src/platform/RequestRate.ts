@@ -1,9 +1,8 @@
 /**
- * The platform's request rate (platform-api.md, "Platform request rate"; decisions, the same heading): one limiter an
- * organization over all its keys, in the engine's limiter lane, which answers from memory and is not evicted within its
- * window. A plan change keeps the count, because plan and limits are read from the organization's facts at each decision.
- * When the owner cannot be reached within 250 ms the request passes and is counted as let through: the request rate fails
- * open. Needs `Engine`.
+ * The platform's request rate (docs/platform.md, 3.1). Each organization has one limiter over all its keys, in a lane
+ * of the engine, which answers from memory and keeps the limiter for the whole window. The count outlives a change of plan,
+ * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
+ * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
 import { Context, Effect, type Exit, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"
@@ -15,12 +14,12 @@ import type { Decision } from "../limits/rules.ts"
 import type { PlatformPlan, Principal } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 
-/** How long a request waits for its limiter before it passes uncounted (decisions, "Platform request rate"). */
+/** How long a request waits for its limiter before it passes uncounted (docs/platform.md, 3.1). */
 export const limiterTimeoutMillis = 250
 
 /**
- * The wait in steps: a process that was held up itself finds one step over, not all of them, and hears an answer that has
- * come meanwhile before it takes the owner for unreachable.
+ * The wait is made in steps. A process that was held up itself then finds one step over, not all of them, and receives
+ * an answer that has come meanwhile before it takes the owner for unreachable.
  */
 const timeoutSteps = 5
 const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effect.repeat({ times: timeoutSteps - 1 }))
@@ -28,7 +27,7 @@ const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effec
 /** What the lane is asked. */
 export interface TakeRequest {
   readonly cost: number
-  /** The plan of the organization's row: that of an organization of which the log knows none yet. */
+  /** The plan in the organization's row. It counts while the log knows no plan yet. */
   readonly plan: PlatformPlan
 }
 
@@ -54,8 +53,8 @@ export class RequestRate extends Context.Service<
   RequestRate,
   {
     /**
-     * Counts a request of the key's organization. Answers at once in nearly every case; otherwise an Effect that waits
-     * for the owner. Undefined where the limiter could not be reached: the request passes.
+     * Counts a request of the key's organization. Answers the decision, nearly always at once, or an Effect that waits
+     * for the owner. Undefined means that the limiter could not be reached and the request passes.
      */
     readonly take: (principal: Principal) => Decision | undefined | Effect.Effect<Decision | undefined>
   }
@@ -96,7 +95,7 @@ export class RequestRate extends Context.Service<
     })
   )
 
-  /** Limits nothing, for who embeds the server without an engine. */
+  /** Limits nothing, for embedding the server without an engine. */
   static readonly layerUnlimited: Layer.Layer<RequestRate> = Layer.succeed(
     RequestRate,
     RequestRate.of({ take: () => undefined })

@@ -26,35 +26,38 @@ export class CurrentPrincipal extends Context.Service<CurrentPrincipal, Principa
 ) {}
 
 /**
- * The scopes an endpoint asks for, of which a key must have one; none where it asks for none (platform-api.md, "Authentication";
- * decisions). The first is the one that a refusal names.
+ * The scopes of an endpoint (docs/platform.md, 2.5): a key must have one of them, or none when the list is empty. A
+ * refusal names the first one.
  */
 export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("sluice/platform/RequiredScopes", {
   defaultValue: () => []
 })
 
 /**
- * The number directory's: a key with the service `directory`, in `Authorization: Bearer`, `X-API-Key` or `?apiKey=`;
- * the first form present decides (number-directory.md, "Authentication").
+ * Access to the number directory: a key with the service `directory`, in `Authorization: Bearer`, `X-API-Key` or
+ * `?apiKey=`. The first form present decides (docs/platform.md, 2.4). Errors: 400, 401, 403, 429, 503.
  */
 export class DirectoryAccess extends HttpApiMiddleware.Service<DirectoryAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/DirectoryAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** Telco's: a key with the service `telco` (platform-api.md, "Authentication"). Errors as in the directory. */
+/** Access to telco: a key with the service `telco` (docs/platform.md, 2.5). Errors as in the directory. */
 export class TelcoAccess extends HttpApiMiddleware.Service<TelcoAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/TelcoAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** The webhook endpoints': a key with the endpoint's scope (platform-api.md, "Authentication"), whatever its services. */
+/** Access to webhook endpoints: a key with the required scope, whatever its services (docs/platform.md, 2.5). */
 export class WebhooksAccess extends HttpApiMiddleware.Service<WebhooksAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/WebhooksAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
 ) {}
 
-/** The event log's: like the webhook endpoints', with errors in the generic envelope. */
+/**
+ * Access to the event log: by scope like webhook endpoints, with errors in the generic envelope (docs/platform.md,
+ * 1.4).
+ */
 export class EventsAccess extends HttpApiMiddleware.Service<EventsAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/EventsAccess",
   {

@@ -1,6 +1,6 @@
 /**
- * The organization `demo` of a first start (decisions, "Tenancy, keys, scopes"): plan `team`, send plan `enterprise`, one
- * key for all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
+ * The organization `demo` of a first start (docs/platform.md, 2.7): plan `team`, send plan `enterprise`, one key for
+ * all services and scopes. Only an empty database gets one. Needs `Organizations`, `ApiKeys` and `SqlClient`.
  */
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,9 +9,9 @@ import { services } from "./model.ts"
 import { Organizations } from "./Organizations.ts"
 
 /**
- * Makes the demo organization where there is none at all, and says whether it did. `show` gets its key's text, which is
- * not to be had again, before the organization is stored: whoever is killed in between has shown a key that is nothing,
- * and the next start makes another.
+ * Makes the demo organization where there is none at all, and says whether it did. `show` gets the key's text, which is
+ * never shown again, before the organization is stored. A process that is killed in between has shown a key that does
+ * not exist, and the next start makes another one.
  */
 export const ensureDemo = Effect.fnUntraced(function* <E, R>(
   value: Redacted.Redacted<string> | undefined,

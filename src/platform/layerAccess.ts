@@ -1,6 +1,6 @@
 /**
- * Implements the access middlewares: finds the key in the request, verifies it, checks service and scope. Every
- * authenticated request is counted by the request rate before its handler runs. The warm path is synchronous. Needs
+ * Implements the access middlewares: finds the key in the request, verifies it, checks service and scope. It counts
+ * every authenticated request against the request rate before the handler runs. The warm path is synchronous. Needs
  * `Authentication` and `RequestRate`.
  */
 import { Clock, Context, Effect, type Fiber, Layer } from "effect"
@@ -37,7 +37,10 @@ import { RequestRate } from "./RequestRate.ts"
 
 const bearer = /^bearer(?: +(.*))?$/i
 
-/** The key given, in the order of the decisions; null where none is, undefined where `apiKey` is repeated. */
+/**
+ * The key of a request, from the first form present (docs/platform.md, 2.4); null without one, undefined when `apiKey`
+ * is repeated.
+ */
 export const givenKey = (
   headers: Readonly<Record<string, string | undefined>>,
   query: Readonly<Record<string, string | ReadonlyArray<string>>> | undefined
@@ -45,7 +48,7 @@ export const givenKey = (
   const authorization = headers.authorization
   if (authorization !== undefined) {
     const match = bearer.exec(authorization)
-    // Another scheme is not one of the forms, so it does not decide.
+    // Another scheme is not one of the forms, so it decides nothing.
     if (match !== null) return match[1] ?? ""
   }
   const header = headers["x-api-key"]
@@ -56,7 +59,7 @@ export const givenKey = (
 
 const unauthorizedMessage = "Invalid or missing API key"
 
-/** What an access refuses with, in its product's shape. */
+/** The refusals of an access, in its product's shape. */
 interface Refusals<E> {
   readonly unauthorized: E
   readonly invalid: (message: string) => E
@@ -83,7 +86,7 @@ const enveloped: Refusals<
   unavailable: EnvelopeUnavailable.of
 }
 
-/** What every endpoint of the directory takes in its query. */
+/** The query parameter that every endpoint of the directory takes. */
 const queryKeyNames = ["apiKey"]
 
 type RequestFiber = Fiber.Fiber<unknown, unknown>
@@ -136,7 +139,7 @@ const makeAccess = <Refusal>(
       if (decision === undefined) return enter(fiber, principal)
       Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitFields(decision)
       if (decision.allowed) return enter(fiber, principal)
-      // What was decided is in the headers.
+      // The headers carry the decision.
       return Effect.fail(
         refusals.rateLimited(
           `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
@@ -147,10 +150,13 @@ const makeAccess = <Refusal>(
       Effect.isEffect(taken)
         ? Effect.flatMap(taken, (decision) => proceed(fiber, principal, decision))
         : proceed(fiber, principal, taken)
-    /** Every authenticated request counts, also one that is refused for its service or answered 400 later. */
+    /** Every authenticated request counts, even one that is refused for its service or answered 400 later. */
     const admit = (fiber: RequestFiber, principal: Principal | null): Admitted =>
       principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, requestRate.take(principal))
-    /** Goes on where the fast lane has left a request. What its handler came to has the errors of the endpoint, as here. */
+    /**
+     * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
+     * as here.
+     */
     const resume = (fiber: RequestFiber, { outcome, principal, taken }: Begun<Principal, Decision>): Admitted =>
       outcome === undefined ? counted(fiber, principal, taken) : (outcome as unknown as Admitted)
     return Effect.withFiber((fiber): Admitted => {
@@ -177,7 +183,7 @@ const makeAccess = <Refusal>(
     principalOf: (endpoint) => {
       const refusalOf = checkOf(endpoint)
       return (headers, nowMillis) => {
-        // No header that a key is in is among those of which Node may give several.
+        // Node gives the headers that hold keys as single values.
         const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
         const principal = typeof key === "string" ? authentication.verifyWarm(key, nowMillis) : undefined
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal

@@ -1,22 +1,25 @@
-/** An engine that is built when it is first asked for: for commands that mostly need none. It takes its time, and there can be one at a time. */
+/**
+ * An engine that is built when it is first needed, for commands that mostly need none. Starting one takes time, and
+ * only one can run at a time.
+ */
 import { Context, Data, Effect, Fiber, Layer, type Scope } from "effect"
 import { Engine } from "../engine/Engine.ts"
 
-/** The engine could not be started; its words say why. */
+/** The engine could not be started; the message says why. */
 export class EngineNotStarted extends Data.TaggedError("EngineNotStarted")<{ readonly message: string }> {}
 
-/** Where an engine is to be had: at hand, or started by the first who needs it. */
+/** Gives an engine: the one at hand, or one that starts when it is first needed. */
 export class EngineWhenNeeded extends Context.Service<
   EngineWhenNeeded,
   Effect.Effect<Engine["Service"], EngineNotStarted>
 >()("sluice/platform/EngineWhenNeeded") {
-  /** The engine that is there. */
+  /** Gives the engine at hand. */
   static readonly layer: Layer.Layer<EngineWhenNeeded, never, Engine> = Layer.effect(
     EngineWhenNeeded,
     Effect.map(Engine, (engine) => Effect.succeed(engine))
   )
 
-  /** Builds the engine when the first one asks. */
+  /** Builds the engine when somebody first asks. */
   static readonly layerLazy = <E extends { readonly message: string }, R>(
     engine: Layer.Layer<Engine, E, R>
   ): Layer.Layer<EngineWhenNeeded, never, Exclude<R, Scope.Scope>> =>
@@ -30,7 +33,7 @@ export class EngineWhenNeeded extends Context.Service<
           Effect.tap((service) => service.ready),
           Effect.mapError((error) => new EngineNotStarted({ message: error.message }))
         )
-        // In the context of this layer alone: the one who asks may be inside a transaction, and the engine must not be.
+        // Built in the context of this layer alone: the caller may be inside a transaction, and the engine must not be.
         const apart = Effect.callback<Engine["Service"], EngineNotStarted>((resume) => {
           const fiber = Effect.runForkWith(context)(start)
           fiber.addObserver(resume)

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Organizations own everything; keys are stored as digests only (decisions, "Tenancy, keys, scopes"). */
+/** Organizations own everything; keys are stored as digests only (docs/platform.md, 2). */
 export const createPlatformTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

@@ -1,18 +1,19 @@
 /**
- * Organizations and API keys (decisions, "Tenancy, keys, scopes"): their fields, plans, services and scopes, and the
- * pure rules on them. An organization owns everything; a key gives access to some services and scopes of one.
+ * Organizations and API keys (docs/platform.md, 2): their fields, plans, services and scopes, and the pure rules on
+ * them. An organization owns everything; a key gives access to some services and scopes of one.
  */
+
 import { Schema } from "effect"
+import { type PlatformPlan, platformPlans } from "../limits/plans.ts"
 
-/** Platform plans; they set the request rate (platform-api.md, "Platform request rate"). */
-export const platformPlans = ["free", "early_adopter", "team"] as const
-export type PlatformPlan = (typeof platformPlans)[number]
+/** Platform plans; they set the request rate (docs/platform.md, 3.1). */
+export { type PlatformPlan, platformPlans }
 
-/** Send plans (platform-api.md, "Send requests per minute"). */
+/** Send plans (docs/platform.md, 2.2). */
 export const sendPlans = ["hobby", "pro", "enterprise"] as const
 export type SendPlan = (typeof sendPlans)[number]
 
-/** Risk at sign-up; `higher` has the tighter probation caps (platform-api.md, "Probation caps"). */
+/** Risk at sign-up, kept for the send product (docs/platform.md, 2.2). */
 export const risks = ["standard", "higher"] as const
 export type Risk = (typeof risks)[number]
 
@@ -20,7 +21,7 @@ export type Risk = (typeof risks)[number]
 export const services = ["directory", "send", "telco", "talk", "voip", "transcribe"] as const
 export type Service = (typeof services)[number]
 
-/** Every scope of the scope table and of the decisions; `<product>:*` grants a product and `*` everything. */
+/** Every scope (docs/platform.md, 2.5). `<product>:*` grants a product's scopes and `*` all. */
 export const scopes = [
   "*",
   "platform:*",
@@ -72,7 +73,7 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** Who is asking: the verified key of a request with what it may do. */
+/** Who is asking: the verified key of a request and what it may do. */
 export interface Principal {
   readonly keyId: string
   readonly organizationId: string
@@ -84,3 +85,12 @@ export interface Principal {
   /** Milliseconds since the epoch after which the key is refused; null for never. */
   readonly expiresAtMillis: number | null
 }
+
+/** Whose something is, and of which mode: a key of the other mode knows nothing of it. */
+export interface Owner {
+  readonly organizationId: string
+  readonly livemode: boolean
+}
+
+/** What a key makes, sees and changes is of its own mode. */
+export const ownerOf = ({ mode, organizationId }: Principal): Owner => ({ organizationId, livemode: mode === "live" })

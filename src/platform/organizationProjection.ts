@@ -1,6 +1,6 @@
 /**
- * Writes an organization's plans and limits, which are facts of the log, to its row, as part of the SQL reactor's batch; nodes
- * hear of it in the transaction. Needs `SqlClient` and `Notifications`.
+ * Writes an organization's plans and limits, which are facts of the log, to its row, as part of the SQL reactor's
+ * batch; nodes are told in the same transaction. Needs `SqlClient` and `Notifications`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ const isOurs = (record: LogRecord): record is FactRecord =>
 const project = Effect.fnUntraced(function* (record: FactRecord) {
   const sql = yield* SqlClient.SqlClient
   const notifications = yield* Notifications
-  // Decoded by the actor's own schema before it came here.
+  // The actor's own schema has decoded it before.
   const fact = record.fact as OrganizationFact
   switch (fact._tag) {
     case "PlansSet":
@@ -33,7 +33,7 @@ const project = Effect.fnUntraced(function* (record: FactRecord) {
   }
   const digests = yield* sql<{ readonly digest: string }>`
     select digest from api_keys where organization_id = ${record.organization} and active`
-  // What nodes remember of a key holds its organization's plan.
+  // Nodes remember a key together with its organization's plan.
   for (const { digest } of digests) yield* notifications.notify(keysChannel, digest)
 })
 

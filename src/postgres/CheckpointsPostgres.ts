@@ -1,6 +1,7 @@
 /**
- * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a newer row of the same
- * actor is covered by the second-newest checkpoint (architecture, rule 9). Needs `SqlClient` and the tables of `engineTables.ts`.
+ * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a
+ * newer row of the same actor is covered by the second-newest checkpoint (docs/architecture.md, rule 9). Needs
+ * `SqlClient` and the tables of `engineTables.ts`.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
@@ -17,7 +18,7 @@ import { withStatementTimeout } from "./deadlines.ts"
 import { mapSqlError, transaction } from "./transactions.ts"
 import { unnest } from "./unnest.ts"
 
-/** Rows and characters of state of one insert: encoding them holds up the event loop for a few milliseconds. */
+/** Most rows, and characters of state, in one insert. Encoding them blocks the event loop for a few milliseconds. */
 const insertRows = 500
 const insertCharacters = 512 * 1024
 
@@ -32,7 +33,7 @@ const actorColumns = {
   wake_at: "float8"
 } as const
 
-/** Of a statement that removes what is superseded: there may be much of it. */
+/** The timeout of a statement that removes superseded rows, of which there may be many. */
 const pruneTimeoutMillis = 10 * 60 * 1000
 
 const beforeAllTimers: TimerRow = { wakeAt: Number.NEGATIVE_INFINITY, organization: "", kind: "", key: "" }
@@ -58,7 +59,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
       ([row]) => row!.newest
     )
 
-  /** Takes the partition's row for itself until the transaction ends and moves it, if it is where it is expected. */
+  /** Locks the partition's row until the transaction ends, and moves it if it is where we expect it. */
   const advance = (record: CheckpointRecord, previous: number) => {
     const { partition, sequence } = record
     if (sequence <= previous) return Effect.succeed([])
@@ -99,8 +100,8 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
   }
 
   /**
-   * Rows with a timer in the order of the index, superseded and later ones among them. In two steps, because a planner that is free to join first
-   * reads and sorts all of them.
+   * Rows with a timer in the order of the index, superseded and later ones among them. Done in two steps, because a
+   * planner that may join first reads and sorts all of them.
    */
   const timerPage = (partition: number, through: number, after: TimerRow, limit: number) =>
     sql<TimerRow & { readonly current: boolean }>`
@@ -213,7 +214,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
             from engine_partitions p where partition = ${partition} for update`
             if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
             const { covered, pruned } = place
-            // only rows that came since the last time can have superseded others
+            // only rows that came since the last prune can have superseded others
             const superseded = yield* countOf(sql`
             delete from engine_actors older using engine_actors newer
             where newer.partition = ${partition} and newer.sequence > ${pruned} and newer.sequence <= ${covered}

@@ -1,7 +1,7 @@
 /**
- * Reactors' cursors in PostgreSQL: the SQL effects of a batch and the cursor's move are one transaction, and the move is a
- * compare-and-set, so that a zombie rolls back (architecture, rule 11). Needs `SqlClient`, the one that the effects use, and the tables of
- * `engineTables.ts`.
+ * Reactors' cursors in PostgreSQL: a cursor moves in the transaction of its batch's effects, and only from where its
+ * owner believes it to be, so that a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one
+ * that the effects use, and the tables of `engineTables.ts`.
  */
 import { Cause, Effect, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
@@ -39,11 +39,11 @@ const staging = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
   })
 
 export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] => {
-  /** Effects with what they have deferred, so that what fails of it is a failure of theirs. */
+  /** Runs effects together with their deferred statements, so that a failure of those counts as theirs. */
   const completely = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
     Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>)
 
-  /** A transaction whose staged actions run when it has been committed, even if the fiber is interrupted at that moment. */
+  /** A transaction whose staged actions run after the commit, even if the fiber is interrupted at that moment. */
   const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
     transaction(
       sql,
@@ -71,14 +71,15 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
   /** Failures of this adapter's own statements inside a transaction. */
   const own = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
 
-  /** Fails where no row was moved; as text, so that the server's log tells why. */
+  /** Fails when no row was moved. It is a text, so that the server's log tells why. */
   const oneMoved = sql.literal(
     "(select case count(*) when 1 then '1' else 'the cursor has moved' end from moved)::int4"
   )
 
   /**
-   * Keeps the cursor's row locked until the transaction ends: a zombie waits here and then finds it moved. Goes with the first statement of
-   * the effects, so it fails by itself where the cursor is elsewhere: nothing behind it is run.
+   * Locks the cursor's row until the transaction ends: a replaced owner waits here and then finds the cursor moved. It
+   * is sent with the first statement of the effects and fails by itself when the cursor is elsewhere, so nothing behind
+   * it runs.
    */
   const advance = ({ from, partition, reactor, to }: CursorMove) =>
     deferred(
@@ -104,8 +105,8 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
     )
 
   /**
-   * A transaction that has failed, however the effects put it, looks whether the cursor had moved. What failed at COMMIT and is not the store's
-   * fault was deferred by the effects, so it is a failure of theirs.
+   * After a failed transaction, whatever the effects failed with, checks whether the cursor had moved. A failure at
+   * COMMIT that is not the store's comes from a statement that the effects deferred, so it counts as theirs.
    */
   const unlessMoved = <E>(
     { from, partition, reactor }: CursorMove,
@@ -259,12 +260,13 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
     unpark: (records, effects) =>
       inTransaction(
         Effect.gen(function* () {
-          // the reactor's transaction holds the same lock: it must not park a record behind those that are let go here
+          // the reactor's transaction takes the same lock, so that it parks no record behind those that are taken off
+          // here
           for (const { partition, reactor } of records.slice(0, 1)) {
             yield* own(sql`
               select 1 from engine_cursors where partition = ${partition} and reactor = ${reactor} for update`)
           }
-          // first, so that of two who take the same records one waits here and then finds them gone
+          // delete first: of two callers that take the same records, one waits here and then finds them gone
           const taken = yield* own(sql`
             with taken as (
               delete from engine_parked p using ${keysOf(records)}

@@ -1,9 +1,10 @@
 /**
- * Messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it happens
- * with the commit or not at all. Receiving uses one session for all channels, which is watched and made
- * anew when it is lost. PostgreSQL keeps nothing for who is not connected: what may have been missed is told in the
- * stream itself, and `connected` says whether anything can be missed right now. Needs `PgClient`. The client's own `listen` takes a pooled
- * connection for each channel, fails with it, and keeps an unbounded queue for who does not read.
+ * Messages between nodes over PostgreSQL's LISTEN and NOTIFY. Sending is a statement, so inside a transaction it
+ * happens with the commit or not at all. Receiving uses one session for all channels, which is watched and replaced
+ * when it is lost. PostgreSQL keeps nothing for listeners that are not connected: the stream itself tells when messages
+ * may have been missed, and `connected` says whether any can be missed right now. Needs `PgClient`. The client's own
+ * `listen` takes a pooled connection for each channel, fails with that connection, and keeps an unbounded queue for a
+ * slow reader.
  */
 import {
   Cause,
@@ -27,10 +28,10 @@ import { type PgSession, type Watch, watch } from "./session.ts"
 /** Longest payload that PostgreSQL carries, in bytes of UTF-8. Send an id and read the rest from a table. */
 export const maxPayloadBytes = 7_999
 
-/** Notifications that a listener may be behind before it is told of a gap instead. */
+/** How many notifications a listener may lag behind before it gets a gap instead. */
 export const maxPendingNotifications = 1_024
 
-/** A dead peer is noticed within the sum of the two. */
+/** A dead peer is noticed within the sum of these two. */
 export const defaultWatch: Watch = { intervalMillis: 500, timeoutMillis: 1_000 }
 
 const firstReconnectMillis = 50
@@ -38,7 +39,10 @@ const lastReconnectMillis = 2_000
 
 /** What a listener receives. */
 export type Notification = Data.TaggedEnum<{
-  /** Comes first, once listening is in force, and again whenever notifications may have been missed: read afresh. */
+  /**
+   * Comes first, once listening is in force, and again whenever notifications may have been missed. Read everything
+   * afresh.
+   */
   readonly Gap: Record<never, never>
   readonly Message: { readonly payload: string }
 }>
@@ -56,16 +60,16 @@ export class NotificationTooLong extends Data.TaggedError("NotificationTooLong")
 export class Notifications extends Context.Service<
   Notifications,
   {
-    /** Sends to every listener of the database, this node's own included, when the transaction around it commits. */
+    /** Sends to every listener of the database, including this node's own, when the surrounding transaction commits. */
     readonly notify: (channel: string, payload: string) => Effect.Effect<void, SqlError.SqlError | NotificationTooLong>
-    /** Never fails: while the connection is lost nothing comes, and a `Gap` when it is back. */
+    /** Never fails. While the connection is lost nothing comes; when it is back, a `Gap` comes. */
     readonly listen: (channel: string) => Stream.Stream<Notification>
-    /** Whether every listened channel is in force. Only to be read; `SubscriptionRef.getUnsafe` costs nothing. */
+    /** Whether every listened channel is in force. Read it only; `SubscriptionRef.getUnsafe` costs nothing. */
     readonly connected: SubscriptionRef.SubscriptionRef<boolean>
   }
 >()("sluice/postgres/Notifications") {}
 
-/** A listener's payloads, for who has other means against gaps. */
+/** A listener's payloads without the gaps, for callers that have other means against them. */
 export const payloads = <E, R>(notifications: Stream.Stream<Notification, E, R>): Stream.Stream<string, E, R> =>
   notifications.pipe(
     Stream.filter(Notification.$is("Message")),
@@ -79,7 +83,7 @@ export interface NotificationsOptions {
 
 type Listener = Queue.Queue<Notification, Cause.Done>
 
-/** A session, with the channels that are in force on it; each is given up by closing its scope. */
+/** A session with the channels that are in force on it. Closing a channel's scope gives it up. */
 interface Live {
   readonly session: PgSession
   readonly scope: Scope.Scope
@@ -151,7 +155,7 @@ export const make = Effect.fnUntraced(function* (
     for (;;) {
       const exit = yield* Effect.exit(life(established))
       const reason = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-      // Once per outage for people, every attempt for who searches.
+      // Warn once per outage; log every attempt for debugging.
       const log = outage ? Effect.logDebug : Effect.logWarning
       yield* log("The connection for notifications is lost", reason instanceof Error ? reason.message : reason)
       outage = true
@@ -167,7 +171,7 @@ export const make = Effect.fnUntraced(function* (
         const live = current
         if (live !== undefined && !live.channels.has(channel)) {
           const inForce = yield* Effect.isSuccess(begin(live, channel))
-          // Whatever the reason: a channel that is not in force must not pass for one.
+          // Whatever the reason, a channel that is not in force must not count as one.
           if (!inForce) live.session.destroy(`The channel ${channel} could not be listened to`)
         }
         const channelListeners = listeners.get(channel) ?? new Set()
@@ -221,7 +225,7 @@ export const make = Effect.fnUntraced(function* (
 export const layer = (options?: NotificationsOptions): Layer.Layer<Notifications, never, PgClient> =>
   Layer.effect(Notifications, make(options))
 
-/** Hands over, or puts a gap in the place of what a listener has not kept up with. */
+/** Hands over a notification, or a gap when the listener has not kept up. */
 const deliver = (listener: Listener, notification: Notification): void => {
   if (Queue.offerUnsafe(listener, notification) || !Queue.isFullUnsafe(listener)) return
   while (Queue.sizeUnsafe(listener) > 0) Queue.takeUnsafe(listener)

@@ -1,10 +1,11 @@
 /**
- * The `SqlClient` of effect/sql on the official client `@effect/sql-pg`, with what the platform needs of it beside: deadlines, the server's own
- * words as errors, JSON parameters, and sessions of their own. Everything outside `src/postgres` uses `SqlClient`. Opens its first connection
- * with the first statement; `server.ts` checks the server at boot.
+ * The `SqlClient` of effect/sql on the official client `@effect/sql-pg`, with what the platform needs besides:
+ * deadlines, errors in the server's own words, JSON parameters, and separate sessions. Everything outside
+ * `src/postgres` uses `SqlClient`. It opens its first connection with the first statement; `server.ts` checks the
+ * server at boot.
  *
- * The library's `PgPool`, `PgConnection` and compiler do the work. What keeps its own `PgClient` from being used as it is, and would be an issue
- * upstream each:
+ * The library's `PgPool`, `PgConnection` and compiler do the work. Its own `PgClient` cannot be used as it is, for
+ * these reasons, each worth an issue upstream:
  *
  * - no deadline of a statement: a server that hangs holds its callers, and then the pool, for ever (`deadlines.ts`);
  * - a caller waits without limit for a free connection (`deadlines.ts`), and the closing pool for callers that keep one (`openPool`);
@@ -32,19 +33,22 @@ import { json } from "./unnest.ts"
 export type { PgConfig } from "./config.ts"
 export { type UnnestType, unnest } from "./unnest.ts"
 
-/** Connections that are still lent out when the pool closes are waited for this long; they close when they come back. */
+/** How long a closing pool waits for connections that are lent out. They close when they come back. */
 export const poolCloseMillis = 5_000
 
 export interface PgClient extends SqlClient.SqlClient {
   /** Any value as one `json` or `jsonb` parameter. */
   readonly json: (value: unknown) => Statement.Fragment
   /**
-   * The same client for short statements: they share few connections, on which several travel together, at a fraction of what each costs alone.
-   * A slow one holds up those behind it, and one that is interrupted runs to its end on the server. Transactions, streams and whatever runs
-   * inside of a transaction are as ever.
+   * The same client for short statements. They share a few connections, on which several travel together at a fraction
+   * of the cost of each alone. A slow statement holds up those behind it, and an interrupted one runs to its end on the
+   * server. Transactions, streams, and statements inside a transaction work as usual.
    */
   readonly pipelined: SqlClient.SqlClient
-  /** A connection outside the pool, for what belongs to a session; `purpose` is shown in `pg_stat_activity`. */
+  /**
+   * Opens a connection outside the pool, for locks and listeners, which belong to a session. `purpose` shows in
+   * `pg_stat_activity`.
+   */
   readonly session: (purpose: string) => Effect.Effect<Session.PgSession, SqlError.SqlError, Scope.Scope>
   /** What the client connects to. */
   readonly target: PgTarget
@@ -82,14 +86,17 @@ export const make = Effect.fnUntraced(function* (
         waiting.connection()
         return pool.use((connection) => {
           waiting.answer()
-          // Pinned, so that an interruption ends it on the server.
+          // Pinned, so that an interruption ends the statement on the server.
           return Effect.scoped(Effect.flatMap(connection.pin, (pinned) => use(new Borrowed(pinned))))
         })
       }),
       "execute"
     )
 
-  /** The client does not interrupt what shares a connection, so one that hangs leaves the pool, and goes when everybody has given up on it. */
+  /**
+   * The client does not interrupt statements that share a connection. So a connection that hangs leaves the pool, and
+   * closes when every caller has given up.
+   */
   const share =
     (shared: PgPool.PgPool): SqlConnection.Borrower =>
     (use) =>
@@ -126,7 +133,7 @@ export const make = Effect.fnUntraced(function* (
     sharedPool === undefined
       ? client
       : Object.assign(yield* SqlClient.make({ ...options, borrower: share(sharedPool), transactionService }), {
-          // Savepoints of the one inside transactions of the other take turns.
+          // Both clients share this, so that savepoints of one inside transactions of the other take turns.
           withTransaction: client.withTransaction
         })
   return Object.assign(client, {
@@ -137,7 +144,7 @@ export const make = Effect.fnUntraced(function* (
   })
 })
 
-/** The pool; it opens nothing yet. The scope's end waits for connections that are lent out, but not for ever. */
+/** Makes the pool, which opens nothing yet. The scope's end waits for lent-out connections, but not for ever. */
 const openPool = Effect.fnUntraced(function* (config: PgPool.Config) {
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer((exit) =>
@@ -152,7 +159,10 @@ const openPool = Effect.fnUntraced(function* (config: PgPool.Config) {
   return yield* Effect.orDie(Scope.provide(PgPool.make(config), scope))
 })
 
-/** PostgreSQL answers COMMIT of a failed transaction with success and the tag ROLLBACK: the work would be lost silently. */
+/**
+ * Commits. PostgreSQL answers COMMIT of a failed transaction with success and the tag ROLLBACK, which would lose the
+ * work silently.
+ */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap((connection as Leased).executeRaw("COMMIT", []), (result) =>
     result.command === "COMMIT"
@@ -166,7 +176,7 @@ export const layer = (config: PgConfig): Layer.Layer<PgClient | SqlClient.SqlCli
     Effect.map(make(config), (client) => Context.make(PgClient, client).pipe(Context.add(SqlClient.SqlClient, client)))
   ).pipe(Layer.provide(Reactivity.layer))
 
-/** In place of `SqlClient`, {@link PgClient.pipelined}: for services whose statements outside of transactions are short. */
+/** Gives {@link PgClient.pipelined} as `SqlClient`, to services whose statements outside transactions are short. */
 export const layerPipelined: Layer.Layer<SqlClient.SqlClient, never, PgClient> = Layer.effect(
   SqlClient.SqlClient,
   Effect.map(PgClient, ({ pipelined }) => pipelined)

@@ -1,6 +1,7 @@
 /**
- * The placement of one machine: this process runs all partitions, and a lock of the database sees to it that no second one does
- * (architecture, rule 4: two `serve` on one database is the likeliest double owner). The lock is no fence; the log's is. Needs `PgClient`.
+ * The placement of one machine: this process runs all partitions, and a lock in the database keeps a second process out
+ * (docs/architecture.md, "Placement"), because two `serve` on one database are the likeliest double owner. The lock
+ * does not protect the log; the log's fence does. Needs `PgClient`.
  */
 import { Clock, Duration, Effect, Exit, FiberSet, Layer, Schedule, Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -11,11 +12,11 @@ import { PgClient } from "./PgClient.ts"
 /** The lock's name. It belongs to the database, so deployments on databases of their own do not meet. */
 export const placementLock = "sluice partitions"
 
-/** A predecessor that was just killed is given this long to be forgotten by the server. */
+/** How long to wait until the server has forgotten a predecessor that was just killed. */
 const predecessorMillis = 2_000
 const predecessorPauseMillis = 100
 
-/** Who holds the lock is said within this time, or it is not known. */
+/** How long the server has to say who holds the lock; after that it counts as not known. */
 const answerMillis = 2_000
 
 /** How often a lost lock is tried again. */
@@ -27,7 +28,7 @@ export interface PlacementOptions {
   readonly watch?: AdvisoryLock.HoldOptions["watch"]
 }
 
-/** The session that holds a lock: process ids are used again, together with the start they are not. */
+/** The session that holds a lock. A process id may be used again, but not with the same start time. */
 interface Holder {
   readonly processId: number
   readonly since: string
@@ -47,7 +48,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
     const key = AdvisoryLock.lockKey(name)
     let ours: Holder | undefined
 
-    /** Asked of the server, through any connection. */
+    /** Asks the server who holds the lock, through any connection. */
     const holder: Effect.Effect<Holder | undefined, SqlError.SqlError> = Effect.map(
       sql<Holder>`
         select a.pid as "processId", a.backend_start::text as since
@@ -58,7 +59,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
       ([row]) => row
     )
 
-    /** What is held now, with the connection that holds it. */
+    /** The scope of the held lock and its connection; undefined while the lock is not held. */
     let current: Scope.Closeable | undefined
     const release = Effect.suspend(() => {
       const scope = current
@@ -96,7 +97,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
         let told = ""
         lock = yield* Effect.retry(
           Effect.tapError(take, (error) => {
-            // once for each holder, which may stay for ever
+            // log once per holder, which may stay for ever
             if (error._tag !== "LockHeld" || error.message === told) return Effect.void
             told = error.message
             return Effect.logError(refusal(error).message)
@@ -122,7 +123,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
             Effect.mapError((error) => (error._tag === "LockHeld" ? refusal(error) : unavailable(error)))
           )
           yield* Effect.forkScoped(keep(lock))
-          // made after the lock: all partitions have ended when it is given back
+          // made after the lock, so that all partitions have ended when the lock is given back
           const serving = yield* FiberSet.make<void>()
           for (let partition = 0; partition < partitions; partition++) yield* FiberSet.run(serving, serve(partition))
         }),

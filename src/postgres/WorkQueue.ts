@@ -1,11 +1,12 @@
 /**
- * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until its outcome is recorded: at
- * least once (architecture, rule 11). A job waits in a group, which is what is served fairly and may stand still (an endpoint, a sender), and in
- * a lane of it, which is what has capacity of its own (first attempts beside retries). Every operation is one statement for many jobs.
- * Needs `SqlClient` and a table made by `createWorkQueue` (`workQueueTable.ts`).
+ * Work that cannot be part of a transaction (a POST, a mail), kept in PostgreSQL from the reactor's transaction until
+ * its outcome is recorded: at least once (docs/architecture.md, rule 11). A job waits in a group and in a lane of it.
+ * Groups (an endpoint, a sender) are served fairly, and one may stand still; lanes (first attempts beside retries) have
+ * capacities of their own. Every operation is one statement for many jobs. Needs `SqlClient` and a table made by
+ * `createWorkQueue` (`workQueueTable.ts`).
  *
- * A job is taken for a time, and its `due_at` is simply the end of that time: who dies with it does not have to be noticed. An outcome
- * counts only for the attempt that it belongs to (`where attempts = n`), so a late one changes nothing.
+ * A job is taken for a time, and its `due_at` is simply the end of that time, so nobody has to notice when its taker
+ * dies. An outcome counts only for its own attempt (`where attempts = n`), so a late one changes nothing.
  */
 import { Data, Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
@@ -17,13 +18,13 @@ import { tableOf } from "./workQueueTable.ts"
 
 export type { Outcome }
 
-/** Jobs, claims or outcomes in one statement at most; more is a defect of the caller. */
+/** Most jobs, claims or outcomes in one statement; more is a defect of the caller. */
 export const maximumBatch = 5_000
 
 /** Groups in one page of `due`. */
 export const maximumDuePage = 1_000
 
-/** Jobs removed in one statement where a whole group goes. */
+/** Jobs removed in one statement when a whole group goes. */
 const removalBatch = 10_000
 
 /** A job as it is put in. Times in milliseconds since the Unix epoch. */
@@ -37,13 +38,13 @@ export interface NewJob {
   readonly dueAt: number
   /** When it is not worth doing any more; null for never. */
   readonly expiresAt: number | null
-  /** What is to be done, as text; best short, with the id of what is stored elsewhere. */
+  /** What to do, as text. Keep it short: give the id of data that is stored elsewhere. */
   readonly payload: string
   /**
-   * Puts the job in as taken until then, its first attempt begun: for who starts on it at once after the commit, without a further
-   * statement. Whoever dies before leaves it to be taken again.
+   * Puts the job in as taken until this time, with its first attempt begun, for a caller that starts on it right after
+   * the commit. If the caller dies before, the job is taken again.
    */
-  readonly takenUntil?: number | undefined
+  readonly leasedUntil?: number | undefined
 }
 
 /** A job that was taken. */
@@ -51,10 +52,10 @@ export interface TakenJob {
   readonly id: string
   readonly group: string
   readonly lane: number
-  /** The attempt that begins with this, from 1; named when the outcome is recorded. */
+  /** The number of the attempt that begins now, from 1. The outcome must name it. */
   readonly attempt: number
-  /** When another one may take it. */
-  readonly takenUntil: number
+  /** When another taker may take it. */
+  readonly leasedUntil: number
   readonly expiresAt: number | null
   readonly payload: string
 }
@@ -97,23 +98,29 @@ export interface Backlog {
   /** Jobs that wait or are being worked on. */
   readonly pending: number
   readonly parked: number
-  /** When the one that has waited longest became due; null when there is none. */
+  /** When the longest waiting job became due; null when there is none. */
   readonly oldestDueAt: number | null
 }
 
-/** PostgreSQL cannot be reached or gave the statement up. Inside a transaction nothing was done; outside, it may have been. */
+/**
+ * PostgreSQL cannot be reached, or cancelled the statement. Inside a transaction nothing was done; outside, the
+ * statement may have run.
+ */
 export class WorkQueueUnavailable extends Data.TaggedError("WorkQueueUnavailable")<{
   readonly message: string
   readonly cause?: unknown
 }> {}
 
 export interface WorkQueue {
-  /** Puts jobs in; inside a transaction, with it and together with its next statement, which then fails with what this one fails with. */
+  /**
+   * Puts jobs in. Inside a transaction the statement is sent together with the transaction's next one, which then fails
+   * if this one fails.
+   */
   readonly put: (jobs: ReadonlyArray<NewJob>) => Effect.Effect<void, WorkQueueUnavailable>
 
   /**
-   * The lanes of groups that hold jobs, with their earliest, in the order of group and lane, at most `limit`; also those that are due
-   * only later, so that the caller knows until when. `after` continues behind a lane.
+   * Lists the lanes that hold jobs with their earliest job, in the order of group and lane, at most `limit`. Lanes that
+   * are due only later are included, so that the caller knows when. `after` continues behind a lane.
    */
   readonly due: (
     partition: number,
@@ -121,24 +128,24 @@ export interface WorkQueue {
   ) => Effect.Effect<ReadonlyArray<DueLane>, WorkQueueUnavailable>
 
   /**
-   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `takenUntil`. Jobs that somebody else is taking at this
-   * moment are passed over.
+   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `leasedUntil`. Jobs that somebody
+   * else is taking at this moment are skipped.
    */
   readonly take: (
     partition: number,
     claims: ReadonlyArray<Claim>,
-    options: { readonly now: number; readonly takenUntil: number }
+    options: { readonly now: number; readonly leasedUntil: number }
   ) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
 
-  /** Keeps taken jobs longer; answers the ids of those that still are the caller's. */
+  /** Keeps taken jobs longer; answers the ids of those that are still the caller's. */
   readonly keep: (
     jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>,
-    takenUntil: number
+    leasedUntil: number
   ) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
   /**
-   * Records outcomes; inside a transaction, with it. Answers the ids of those that counted: a job that somebody else has taken since, or
-   * that is gone, is not among them.
+   * Records outcomes, as part of a transaction if one is open. Answers the ids of those that counted; a job that
+   * somebody else has taken since, or that is gone, is not among them.
    */
   readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
 
@@ -151,8 +158,8 @@ export interface WorkQueue {
   readonly settling: (outcomes: ReadonlyArray<Outcome>) => Statement.Fragment
 
   /**
-   * Removes jobs that have expired, at most `limit`, and answers them, so that it can be recorded with the same transaction. Not those that
-   * are taken, or whose next attempt is later: they expire when they are due.
+   * Removes expired jobs, at most `limit`, and answers them, so that the caller can record it in the same transaction.
+   * Jobs that are taken, or whose next attempt is later, expire when they are due.
    */
   readonly expire: (
     partition: number,
@@ -171,7 +178,7 @@ export interface WorkQueue {
   /** Lets parked jobs be tried again from `dueAt` on, their attempts counted anew; answers how many. */
   readonly unpark: (ids: ReadonlyArray<string>, dueAt: number) => Effect.Effect<number, WorkQueueUnavailable>
 
-  /** For metrics: counts the whole queue, so not for every second. */
+  /** For metrics. It counts the whole queue, so do not call it every second. */
   readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
 }
 
@@ -217,8 +224,8 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   jobs.map((job) => ({
                     ...job,
                     group_key: job.group,
-                    due_at: job.takenUntil ?? job.dueAt,
-                    attempts: job.takenUntil === undefined ? 0 : 1,
+                    due_at: job.leasedUntil ?? job.dueAt,
+                    attempts: job.leasedUntil === undefined ? 0 : 1,
                     expires_at: job.expiresAt
                   })),
                   {
@@ -239,7 +246,7 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
 
       due: (partition, { after, limit }) => {
         const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
-        // a walk from lane to lane through the index: the jobs between are not read
+        // this walks from lane to lane through the index and does not read the jobs between
         return run(sql<DueLane>`
           with recursive found as (
             (select group_key, lane, due_at from ${table}
@@ -257,11 +264,11 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
           select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
       },
 
-      // as an array, because a planner that knows how many claims there are expects a tenth of the table and reads all of it
-      take: (partition, claims, { now, takenUntil }) =>
+      // claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it
+      take: (partition, claims, { now, leasedUntil }) =>
         forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
           run(sql<TakenJob>`
-              update ${table} t set attempts = t.attempts + 1, due_at = ${takenUntil}
+              update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
               where t.id = any(array(
                 select job.id
                 from ${unnest(
@@ -276,15 +283,15 @@ export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.Sq
                   for update skip locked
                 ) job
               ))
-              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "takenUntil",
+              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
                 t.expires_at as "expiresAt", t.payload`)
         ),
 
-      keep: (jobs, takenUntil) =>
+      keep: (jobs, leasedUntil) =>
         forAll(jobs, none, () =>
           Effect.map(
             run(sql<{ readonly id: string }>`
-                update ${table} t set due_at = ${takenUntil}
+                update ${table} t set due_at = ${leasedUntil}
                 from ${unnest(jobs, { id: "text", attempt: "int4" })}
                 where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
                 returning t.id`),

@@ -1,8 +1,8 @@
 /**
  * One owner per database: a session-level advisory lock of PostgreSQL, held on a connection of its own for as long as
- * the scope lives. The server gives the lock up when that connection ends, so its loss is told to the holder, who must
- * then stop what the lock protects. It is no mutual exclusion in time: what must not happen twice needs a fence of its
- * own. Needs `PgClient`, and a direct connection: a proxy that shares sessions breaks session locks.
+ * the scope lives. The server frees the lock when that connection ends. The holder is told of the loss and must then
+ * stop what the lock protects. The lock does not exclude two holders at every instant: what must not happen twice needs
+ * a fence of its own. Needs `PgClient`, and a direct connection: a proxy that shares sessions breaks session locks.
  */
 import { createHash } from "node:crypto"
 import { Data, Deferred, Effect, Exit, Scope } from "effect"
@@ -11,15 +11,15 @@ import { PgClient } from "./PgClient.ts"
 import { type PgSession, type Watch, watch } from "./session.ts"
 
 /**
- * A vanished server is noticed within the sum of the two, which is less than the time after which the server notices a
- * vanished holder ({@link serverProbes}): the old holder knows before there can be a new one.
+ * The holder notices a vanished server within the sum of these two. That is sooner than the server notices a vanished
+ * holder ({@link serverProbes}), so the old holder knows before there can be a new one.
  */
 export const defaultWatch: Watch = { intervalMillis: 2_000, timeoutMillis: 5_000 }
 
 /** The server probes a silent holder after 6 s, 3 times 2 s apart, and frees the lock 12 s after the last sign of life. */
 const serverProbes = ["SET tcp_keepalives_idle = 6", "SET tcp_keepalives_interval = 2", "SET tcp_keepalives_count = 3"]
 
-/** Who holds a lock, as far as the server tells this user. */
+/** The holder of a lock, as far as the server tells this user. */
 export interface LockHolder {
   readonly processId: number
   readonly applicationName: string
@@ -31,7 +31,7 @@ export interface LockHolder {
 /** Somebody else holds the lock. */
 export class LockHeld extends Data.TaggedError("LockHeld")<{
   readonly lock: string
-  /** Null when the holder has gone in the meantime, or is not shown to this user. */
+  /** Null when the holder has gone meanwhile, or the server does not show it to this user. */
   readonly holder: LockHolder | null
 }> {
   override get message(): string {
@@ -50,7 +50,7 @@ export class LockLost extends Data.TaggedError("LockLost")<{ readonly lock: stri
 }
 
 export interface HeldLock {
-  /** Waits for the loss; never ends while the lock is held. */
+  /** Completes when the lock is lost; never while it is held. */
   readonly lost: Effect.Effect<LockLost>
 }
 
@@ -71,7 +71,7 @@ export const hold = (
     Effect.gen(function* () {
       const client = yield* PgClient
       const outer = yield* Effect.scope
-      // An attempt that fails must not leave its connection in a scope that may live long.
+      // A failed attempt must not leave its connection in a scope that may live long.
       const scope = yield* Scope.make()
       const held = yield* restore(take(client, lock, options)).pipe(
         Scope.provide(scope),
@@ -89,7 +89,7 @@ const take = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HeldLock, LockHeld | SqlError.SqlError, Scope.Scope> {
   const name = String(lock)
   const key = typeof lock === "bigint" ? lock : lockKey(lock)
-  // The server frees the lock before it closes its end, and the session's finalizer waits for that.
+  // The server frees the lock before it closes its end of the connection, and the session's finalizer waits for that.
   const session = yield* client.session(`lock ${name}`)
   yield* Effect.forkScoped(watch(session, options.watch ?? defaultWatch))
   for (const probe of serverProbes) yield* session.query(probe)

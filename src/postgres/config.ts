@@ -6,22 +6,22 @@ import type { PgPool } from "@effect/sql-pg"
 import { Data, Duration, Effect, Redacted } from "effect"
 import { registry } from "./types.ts"
 
-/** Connections that a pool holds when the configuration names no figure. */
+/** The default size of the pool. */
 export const defaultMaxConnections = 10
 
-/** Statements that share a connection at most; each waits for those before it. */
+/** Most statements that share a connection. Each waits for those before it. */
 export const sharedStatements = 16
 
-/** How long a caller waits for a connection, free or new, when the configuration names no figure. */
+/** How long a caller waits for a free or new connection by default. */
 export const defaultConnectTimeoutMillis = 5_000
 
 /** An idle pooled connection is closed after this time. */
 export const defaultIdleTimeoutMillis = 30_000
 
-/** The server ends a statement that runs longer, when the configuration names no figure. */
+/** After this time the server ends a statement, by default. */
 export const defaultStatementTimeoutMillis = 30_000
 
-/** A server that has not answered this long after it should have ended a statement has hung: the statement fails and its connection goes. */
+/** How long after the statement timeout a silent server counts as hanging. Then the statement fails and its connection is closed. */
 export const answerMarginMillis = 5_000
 
 /** A silent TCP connection is probed after this time, so that firewalls keep it and a vanished server is noticed. */
@@ -30,7 +30,7 @@ const tcpKeepAliveDelayMillis = 10_000
 /** Statements that a connection keeps prepared; the one used least recently goes first. */
 export const preparedStatements = 500
 
-/** A row with all its columns, at most: PostgreSQL's own limit is a gigabyte. */
+/** The largest row with all its columns; PostgreSQL's own limit is a gigabyte. */
 const maximumMessageBytes = 256 * 1024 * 1024
 
 const defaultPort = 5432
@@ -52,7 +52,7 @@ export interface PgConfig {
   readonly statementTimeoutMillis?: number | undefined
 }
 
-/** The URL cannot be read. Says nothing of its contents, which may hold a password. */
+/** The URL cannot be parsed. The error does not quote it, because it may hold a password. */
 export class PostgresUrlInvalid extends Data.TaggedError("PostgresUrlInvalid") {
   override get message(): string {
     return "The PostgreSQL URL is not valid: it must look like postgres://user:password@host:port/database"
@@ -67,15 +67,15 @@ export interface PgTarget {
   readonly database: string
 }
 
-/** The client's form of the configuration, and what it leads to; made once, so that a bad URL is found at once. */
+/** The configuration in the client's form, with its target. It is made once, so that a bad URL is found at once. */
 export interface ResolvedConfig {
   readonly target: PgTarget
   readonly pool: PgPool.Config
-  /** Undefined where none are shared. */
+  /** Undefined when no connections are shared. */
   readonly sharedPool: PgPool.Config | undefined
   readonly applicationName: string
   readonly connectTimeoutMillis: number
-  /** Whoever waits for an answer gives up after this time. */
+  /** How long a caller waits for an answer. */
   readonly answerTimeoutMillis: number
 }
 
@@ -97,7 +97,7 @@ export const resolve = (config: PgConfig): Effect.Effect<ResolvedConfig, Postgre
         database: target.database,
         password,
         applicationName,
-        // Times without a zone, of which effect/cluster keeps some, mean the same in every session.
+        // Times without a zone, which effect/cluster stores, must mean the same in every session.
         startupParameters: { statement_timeout: `${statementTimeoutMillis}`, TimeZone: "UTC" },
         connectTimeout: Duration.millis(connectTimeoutMillis),
         keepAlive: Duration.millis(tcpKeepAliveDelayMillis),
@@ -105,7 +105,7 @@ export const resolve = (config: PgConfig): Effect.Effect<ResolvedConfig, Postgre
         preparedStatementCacheSize: preparedStatements,
         maxMessageSize: maximumMessageBytes,
         maxConnections: maxConnections - sharedConnections,
-        // Nobody shares one of these: it lets a transaction send several statements at once.
+        // These connections are not shared; this lets a transaction send several statements at once.
         multiplex: true,
         multiplexConcurrency: 1,
         idleTimeout: Duration.millis(config.idleTimeoutMillis ?? defaultIdleTimeoutMillis)
@@ -121,11 +121,11 @@ export const resolve = (config: PgConfig): Effect.Effect<ResolvedConfig, Postgre
             }
       return { target, pool, sharedPool, applicationName, connectTimeoutMillis, answerTimeoutMillis }
     },
-    // Whatever reads the URL quotes it in its errors.
+    // The parsers' own errors would quote the URL.
     catch: () => new PostgresUrlInvalid()
   })
 
-/** The parts of the URL that messages name, and the password. Throws on what is no URL of PostgreSQL. */
+/** Parses the URL into the parts that messages name, and the password. Throws when it is no PostgreSQL URL. */
 const read = (text: string) => {
   const url = new URL(text)
   if (url.protocol !== "postgres:" && url.protocol !== "postgresql:") throw new PostgresUrlInvalid()

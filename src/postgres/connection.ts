@@ -1,6 +1,6 @@
 /**
- * The client's connection as effect/sql uses it, for one statement that finishes with the effect it is borrowed for. What a transaction or a
- * stream leases is in `leased.ts`.
+ * The client's connection as effect/sql uses it, for one statement that ends with the effect that borrows it.
+ * Connections for transactions and streams are in `leased.ts`.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Effect, Stream } from "effect"
@@ -10,7 +10,7 @@ import { explained, refusedStatement } from "./errors.ts"
 export type TransformRows = (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
 type Row = PgConnection.Row
 
-/** From the client's forms of a statement to those of effect/sql. */
+/** Adapts the client's ways of running a statement to those of effect/sql. */
 export class Borrowed implements SqlConnection.Connection {
   readonly connection: PgConnection.PgConnection
 
@@ -77,12 +77,12 @@ export const streamOf = (
   return Stream.mapArray(rows, (chunk) => transformRows(chunk) as unknown as readonly [Row, ...Array<Row>])
 }
 
-/** The protocol ends a statement's text at the first zero byte, and the client lets it pass. */
+/** Refuses a text with a zero byte: the protocol would end the statement there, and the client does not check. */
 export const unsendable: Effect.Effect<never, SqlError.SqlError> = Effect.suspend(() =>
   Effect.fail(refusedStatement("The text of a statement cannot hold a zero byte", "execute"))
 )
 
-/** The client's errors in the platform's words. */
+/** Turns the client's errors into the platform's. */
 export const explaining = <A, E, R>(effect: Effect.Effect<A, E, R>, operation: string): Effect.Effect<A, E, R> =>
   Effect.mapError(effect, (error) => (SqlError.isSqlError(error) ? (explained(error, operation) as E) : error))
 

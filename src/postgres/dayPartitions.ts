@@ -1,10 +1,12 @@
 /**
- * Tables that PostgreSQL partitions by the UTC day of an `int8` column of milliseconds: what is older than a table keeps goes as whole days, which
- * leaves nothing to vacuum. A day's partition is made by who first writes into it, in the same transaction; the keeper makes the coming days
- * beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
+ * Tables that PostgreSQL partitions by the UTC day of an `int8` column of milliseconds: old rows go as whole days,
+ * which leaves nothing to vacuum. The first writer into a day makes its partition, in the same transaction. The keeper
+ * makes the coming days beforehand, so that this is rare, and drops the old ones. Needs `SqlClient`.
  */
-import { Cause, Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+
+import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { steadily } from "../common/steadily.ts"
 import { lockKey } from "./advisoryLock.ts"
 import { tableOf } from "./workQueueTable.ts"
 
@@ -13,19 +15,22 @@ export const dayMillis = 24 * 60 * 60 * 1000
 /** Days that the keeper makes beforehand, today included. */
 const daysAhead = 3
 
-/** Days before today that are remembered as made; an older one is looked up again, as the keeper of another node may have dropped it. */
+/**
+ * How many days before today are remembered as made. Older days are looked up again, since another node's keeper may
+ * have dropped them.
+ */
 const rememberedDays = 7
 
-/** How often the keeper looks. */
+/** How often the keeper works. */
 const keepIntervalMillis = 60 * 60 * 1000
 
-/** After a failure it looks sooner. */
+/** How soon it works again after a failure. */
 const keepRetryMillis = 60 * 1000
 
-/** Shorter than the server's deadlock_timeout: where the drop and writers wait for each other, the drop gives way. */
+/** Shorter than the server's deadlock_timeout, so that the drop gives way when it and writers wait for each other. */
 const dropLockTimeoutMillis = 500
 
-/** Times that a drop tries to get its lock before the keeper leaves it for later. */
+/** How often a drop tries to get its lock before the keeper leaves it for later. */
 const dropAttempts = 20
 
 /** A table and how long its rows are kept. */
@@ -38,14 +43,14 @@ export class DayPartitions extends Context.Service<
   DayPartitions,
   {
     /**
-     * Makes the partitions of the days of these times (milliseconds since the Unix epoch) where they are missing, inside the caller's
-     * transaction when there is one. Costs no statement while the days are known to be there.
+     * Makes the missing partitions for these times (milliseconds since the Unix epoch), inside the caller's transaction
+     * if there is one. Costs no statement while the days are known to exist.
      */
     readonly ensureDays: (table: string, millis: Iterable<number>) => Effect.Effect<void, SqlError.SqlError>
 
     /**
-     * Drops the days that lie wholly before a time, and answers their partitions' names. It never keeps writers waiting for longer than
-     * half a second: without its lock by then it fails (reason `LockTimeoutError`), worth trying again.
+     * Drops the days that lie wholly before a time, and answers their partitions' names. It holds up writers for half a
+     * second at most: without its lock by then it fails (reason `LockTimeoutError`) and can be tried again.
      */
     readonly dropDaysBefore: (table: string, millis: number) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
   }
@@ -101,7 +106,7 @@ const make = Effect.gen(function* () {
     return days
   }
 
-  /** What a day's table is made with besides. */
+  /** Storage parameters of a day's table. */
   const storageOf = (table: string) =>
     Effect.map(
       sql<{ readonly fillFactor: string | null }>`
@@ -111,7 +116,8 @@ const make = Effect.gen(function* () {
 
   const createDay = (table: string, day: number, storage: string) => {
     const name = partitionOfDay(table, day)
-    // Attached, not created as a partition: that locks the table against its readers and writers until the commit.
+    // Attached after creation: creating it as a partition would lock the table against readers and writers until the
+    // commit.
     return Effect.andThen(
       sql.unsafe(`create table "${name}" (like "${table}" including all) ${storage}`).unprepared,
       sql.unsafe(
@@ -120,7 +126,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** The names of the partitions that are there. */
+  /** The names of the existing partitions. */
   const daysOf = (table: string) =>
     Effect.map(
       sql<{ readonly name: string }>`
@@ -147,13 +153,14 @@ const make = Effect.gen(function* () {
     yield* sql.withTransaction(
       Effect.gen(function* () {
         if ((yield* missingOf(table, wanted)).length === 0) return
-        // Who waited here looks again: the other one has made it. The same lock for all tables, so that their order does not matter.
+        // After waiting here, look again: the other writer may have made it. One lock serves all tables, so that their
+        // order does not matter.
         yield* sql`select pg_advisory_xact_lock(${lockKey("day partitions")})`
         const storage = yield* storageOf(table)
         for (const day of yield* missingOf(table, wanted)) yield* createDay(table, day, storage)
       })
     )
-    // A transaction that is rolled back takes its days with it.
+    // Remember days only after the commit, because a roll-back removes them.
     const today = dayOf(yield* Clock.currentTimeMillis)
     yield* sql.afterCommit(
       Effect.sync(() => {
@@ -165,7 +172,7 @@ const make = Effect.gen(function* () {
 
   const dropDaysBefore = Effect.fnUntraced(function* (table: string, millis: number) {
     const before = dayOf(millis)
-    // Forgotten first: who writes meanwhile looks for the day itself.
+    // Forget the days first, so that writers meanwhile look for themselves.
     const days = knownOf(table)
     for (const day of days) if (day < before) days.delete(day)
     const limit = partitionOfDay(table, before)
@@ -203,17 +210,9 @@ export const layerKeeper = (tables: ReadonlyArray<KeptTable>): Layer.Layer<never
           })
           if (dropped.length > 0) yield* Effect.logInfo(`Dropped what is past its time: ${dropped.join(", ")}`)
         }
-        return keepIntervalMillis
+        yield* Effect.sleep(Duration.millis(keepIntervalMillis))
       })
-      yield* keep.pipe(
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause as Cause.Cause<never>)
-            : Effect.as(Effect.logWarning("The days of partitioned tables could not be kept", cause), keepRetryMillis)
-        ),
-        Effect.flatMap((pauseMillis) => Effect.sleep(Duration.millis(pauseMillis))),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const options = { failed: "The days of partitioned tables could not be kept", retryMillis: keepRetryMillis }
+      yield* Effect.forkScoped(steadily(keep, options))
     })
   )

@@ -1,24 +1,25 @@
 /**
- * Deadlines of statements, at little cost: one supervised fiber looks at all of them at intervals, where a timer for each costs as much as some
- * statements. What is late is given up at once; its fiber is interrupted and ends by itself, with its connection where the server does not
- * answer the cancellation either (the client waits 5 s for that). Needs a scope.
+ * Deadlines of statements, at little cost: one supervised fiber checks all of them at intervals, because a timer for
+ * each would cost as much as some statements. A late statement is given up at once: its fiber is interrupted and ends
+ * by itself, and closes its connection if the server does not answer the cancellation either (the client waits 5 s for
+ * that). Needs a scope.
  */
 import { Clock, Context, Duration, Effect, type Exit, Fiber, Latch, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { answerMarginMillis } from "./config.ts"
 import { connectionError } from "./errors.ts"
 
-/** How often deadlines are looked at: a statement may be given up later by as much. */
+/** How often deadlines are checked. A statement may be given up later by this much. */
 export const lookIntervalMillis = 50
 
-/** How long a statement may be without its answer, where that is not what the client is configured with: see `withStatementTimeout`. */
+/** How long a statement may wait for its answer, when it differs from the configuration: see `withStatementTimeout`. */
 const AnswerTimeout = Context.Reference<number | undefined>("sluice/postgres/AnswerTimeout", {
   defaultValue: () => undefined
 })
 
 /**
- * Gives each statement of a transaction another time than the client is configured with, on the server and here: for what is known to take
- * long, or to wait long for a lock. To be used inside the transaction, and to its end.
+ * Gives the statements of a transaction another timeout than the configured one, on the server and here, for work that
+ * is known to take long or to wait long for a lock. Use it inside the transaction, around everything up to its end.
  */
 export const withStatementTimeout = <A, E, R>(
   sql: SqlClient.SqlClient,
@@ -36,21 +37,21 @@ export interface DeadlineOptions {
   readonly answerTimeoutMillis: number
 }
 
-/** What is being waited for, one after the other; each begins a new wait. */
+/** What an effect waits for, one thing after the other. Each call begins a new wait. */
 export interface Waiting {
   readonly connection: () => void
-  /** `whenLate` runs where the answer does not come in time: for what an interruption of the effect does not end. */
+  /** `whenLate` runs when the answer does not come in time, to end what an interruption does not end. */
   readonly answer: (whenLate?: Effect.Effect<void>) => void
 }
 
 export interface Deadlines {
-  /** Runs an effect, which says by the handle that it is given what it waits for, and gives it up where it is late. */
+  /** Runs an effect and gives it up when it is late. The effect tells by its handle what it waits for. */
   readonly watched: <A, E, R>(
     run: (waiting: Waiting) => Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | SqlError.SqlError, R>
 }
 
-/** Starts the fiber that looks. */
+/** Starts the fiber that checks deadlines. */
 export const make = Effect.fnUntraced(function* (
   options: DeadlineOptions
 ): Effect.fn.Return<Deadlines, never, Scope.Scope> {

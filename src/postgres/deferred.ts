@@ -1,6 +1,7 @@
 /**
- * Statements of a transaction whose rows nobody needs: they are sent with the transaction's next statement, as one packet, so that a batch of
- * writes costs one way to the server and back. One that fails makes the statement fail with which it was sent. Needs no service.
+ * Statements of a transaction whose rows nobody needs: they are sent with the transaction's next statement, as one
+ * packet, so that a batch of writes costs one way to the server and back. When one fails, the statement that it was
+ * sent with fails. Needs no service.
  */
 import { Context, Effect, Option } from "effect"
 import type { SqlClient, SqlConnection, SqlError, Statement } from "effect/sql"
@@ -24,6 +25,6 @@ export const deferred = (
 ): Effect.Effect<void, SqlError.SqlError> =>
   ofTransaction(sql, (connection) => connection.defer(...statement.compile()), Effect.asVoid(statement))
 
-/** Runs what is deferred, so that a failure comes out here. */
+/** Sends the deferred statements now, so that a failure shows here. */
 export const flushDeferred = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError.SqlError> =>
   ofTransaction(sql, (connection) => connection.flush, Effect.void)

@@ -1,19 +1,21 @@
 /**
- * The tables of the engine's adapters: checkpoints, cursors, parked records. Nothing in them is needed beyond the checkpoint that the log
- * continues from (architecture, rule 1). Run as a migration. Needs `SqlClient`.
+ * The tables of the engine's adapters: checkpoints, cursors, parked records. To decide, the engine needs nothing of
+ * them beyond the checkpoint that the log continues from (docs/architecture.md, rule 1). Run as a migration. Needs
+ * `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Migration } from "./migrate.ts"
 
-/** Gives a deployment its id: every database that has one, and each new one with its number of partitions. */
+/** Gives every deployment its id: an existing database now, a new one together with its number of partitions. */
 export const addDeploymentId = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table engine_deployment add column id uuid not null default gen_random_uuid()`
 })
 
 /**
- * Counts of parked records, kept in the transaction that parks them or takes them off: nobody scans half a million records to find out who has any.
+ * Counts parked records in the transaction that parks them or takes them off, so that nobody scans half a million
+ * records to find out who has any.
  */
 export const countParked = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -40,7 +42,7 @@ export const countParked = Effect.gen(function* () {
     select partition, reactor, sum(count) from engine_parked_counts group by partition, reactor`
 })
 
-/** Names sort by bytes, as an index must know; the engine sorts pages again where its own order counts. */
+/** Names sort by bytes, which the index must agree with; the engine sorts a page again when its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

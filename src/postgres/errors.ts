@@ -1,11 +1,12 @@
 /**
- * From what the client and the server report to the `SqlError` that the platform builds on. The reason decides what a caller may do: connection,
- * deadlock, serialization and timeout reasons are retryable, the others are not. The message is the server's or the system's own sentence; the
- * server's error stays the cause, with its SQLSTATE (`code`), detail and constraint. A value of a statement is never part of it.
+ * Turns what the client and the server report into the `SqlError` that the platform builds on. The reason decides what
+ * a caller may do: connection, deadlock, serialization and timeout reasons are retryable, the others are not. The
+ * message is the server's or the system's own sentence; the server's error stays the cause, with its SQLSTATE (`code`),
+ * detail and constraint. The message never contains a statement's values.
  */
 import { SqlError } from "effect/sql"
 
-/** What the client makes of the server's error. */
+/** The server's error as the client gives it. */
 interface ServerError extends Error {
   readonly severity: string
   readonly code?: string | undefined
@@ -31,7 +32,10 @@ export const connectionError = (message: string, operation: string, cause?: unkn
 export const refusedStatement = (message: string, operation: string): SqlError.SqlError =>
   new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause: new Error(message), message, operation }) })
 
-/** The client's error, as above. `operation` says what was being done: `execute`, `stream`; opening a connection is always `connect`. */
+/**
+ * Turns the client's error into ours, as above. `during` says what was being done: `execute` or `stream`; opening a
+ * connection is always `connect`.
+ */
 export const explained = (error: SqlError.SqlError, during: string): SqlError.SqlError => {
   const { reason } = error
   const operation = reason.operation === "connect" ? "connect" : during
@@ -43,7 +47,7 @@ export const explained = (error: SqlError.SqlError, during: string): SqlError.Sq
     case "AuthenticationError":
       return error
     default:
-      // What cannot be encoded or decoded is quoted by the client.
+      // The client would quote a value that cannot be encoded or decoded.
       return refusedStatement(
         "The statement or its answer holds a value that has no form in PostgreSQL or here",
         operation

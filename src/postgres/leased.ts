@@ -1,11 +1,13 @@
 /**
- * A connection that a transaction or a stream has for itself. Every statement on it has a deadline, those whose rows nobody needs can travel with
- * the next one (`deferred.ts`), and it knows what the client does not tell: whether it was lost, or has a transaction open.
+ * A connection that a transaction or a stream has for itself. Every statement on it has a deadline, those whose rows
+ * nobody needs can travel with the next one (`deferred.ts`), and it knows two things that the client does not tell:
+ * whether it was lost, and whether a transaction is open on it.
  *
- * The client sends statements together only on a connection that is not pinned, and interrupts them only on one that is. So it is pinned for what
- * goes alone, and not for a group, for BEGIN and for COMMIT: a group that is interrupted runs to its end on the server, at most to the
- * statement timeout, and what follows waits for it. BEGIN goes alone, since what comes behind it would run outside of a transaction if it
- * failed. Without groups a reactor's transaction of four statements costs this process about 1.6 times the CPU.
+ * The client sends statements together only on a connection that is not pinned, and interrupts them only on one that
+ * is. So it is pinned for single statements, but not for a group, for BEGIN and for COMMIT. An interrupted group runs
+ * to its end on the server, at most to the statement timeout, and the next statement waits for it. BEGIN goes alone,
+ * because a statement behind a failed BEGIN would run outside a transaction. Without groups a reactor's transaction of
+ * four statements costs this process about 1.6 times the CPU.
  */
 import type { PgConnection } from "@effect/sql-pg"
 import { Effect, Exit, Scope, Semaphore, Stream } from "effect"
@@ -14,7 +16,7 @@ import { Borrowed, explaining, streamOf, type TransformRows, unsendable } from "
 import type { Deadlines } from "./deadlines.ts"
 import { connectionError, refusedStatement } from "./errors.ts"
 
-/** Statements that wait for the next one at most. */
+/** Most statements that wait to be sent with the next one. */
 const maximumAhead = 16
 
 type Answer<A> = Effect.Effect<A, SqlError.SqlError>
@@ -31,18 +33,18 @@ export class Leased extends Borrowed {
   private lost = false
   private open = false
 
-  /** `connection` is lent to nobody else meanwhile, and not pinned. */
+  /** `connection` must be lent to nobody else, and not pinned. */
   constructor(connection: PgConnection.PgConnection, deadlines: Deadlines) {
     super(connection)
     this.deadlines = deadlines
   }
 
-  /** Whether the connection failed: then no transaction is left that could be ended. */
+  /** Whether the connection failed, so that no transaction is left to end. */
   get isLost(): boolean {
     return this.lost
   }
 
-  /** Whether a transaction was begun on it and is not known to have ended, so that nobody else may have it. */
+  /** Whether a transaction may still be open on it, so that nobody else may use it. */
   get isLeftOpen(): boolean {
     return this.open
   }
@@ -80,8 +82,9 @@ export class Leased extends Borrowed {
   }
 
   /**
-   * Inside a transaction: sends the statement together with the next one, or with `flush`, which then also fails with what this one fails with.
-   * Whatever comes behind a failed one is not run, since the transaction has failed. What was not sent when it is rolled back never is.
+   * Inside a transaction: sends the statement together with the next one, or with `flush`, which then also fails with
+   * what this one fails with. Statements behind a failed one do not run, since the transaction has failed. A roll-back
+   * drops statements that were not sent.
    */
   defer(sql: string, params: ReadonlyArray<unknown>): Answer<void> {
     return Effect.suspend((): Answer<void> => {
@@ -97,7 +100,7 @@ export class Leased extends Borrowed {
     return Effect.asVoid(this.inTurn(Effect.suspend(() => this.together(this.takeAhead()))))
   })
 
-  /** Gives the pin back; to be called before the connection is. */
+  /** Gives the pin back. Call it before the connection is given back. */
   readonly release: Effect.Effect<void> = Effect.suspend(() => {
     const pin = this.pin
     this.pin = undefined
@@ -129,7 +132,7 @@ export class Leased extends Borrowed {
     )
   }
 
-  /** The end of a session is a rollback: it must not become a defect of the transaction that lost its connection. */
+  /** Rolls back. A lost session has rolled back by itself, so the loss must not become a defect. */
   private rollback<A>(sql: string, statement: Statement<A>): Answer<A> {
     const sent = Effect.suspend(() => {
       this.ahead = []
@@ -148,7 +151,7 @@ export class Leased extends Borrowed {
     return ahead
   }
 
-  /** The statement behind what was deferred, in one packet. */
+  /** Sends the statement behind the deferred ones, in one packet. */
   private unpinned<A>(statement: Statement<A>): Answer<A> {
     return Effect.suspend(() => {
       const ahead = this.takeAhead()
@@ -157,7 +160,7 @@ export class Leased extends Borrowed {
     })
   }
 
-  /** All are submitted before the first of them is answered, in this order; the first that fails is what fails. */
+  /** Submits all statements in this order before the first answer. Fails with the first failure. */
   private together(statements: ReadonlyArray<Statement<unknown>>): Answer<ReadonlyArray<unknown>> {
     const submitted = statements.map((statement) => Effect.suspend(() => statement(this.connection)))
     return Effect.andThen(this.release, Effect.all(submitted, { concurrency: "unbounded" }))
@@ -196,12 +199,12 @@ export class Leased extends Borrowed {
 
 const rolledBack = { command: "ROLLBACK", rowCount: 0, oid: null, rows: [], fields: [] } satisfies PgConnection.Result
 
-/** What was given up may still have come to its end on the server, so nothing may be built on what is not known. */
+/** A statement that was given up may still have run on the server, so the transaction must not go on. */
 const gone: Effect.Effect<never, SqlError.SqlError> = Effect.suspend(() =>
   Effect.fail(connectionError("The transaction's connection was lost or given up", "execute"))
 )
 
-/** Waiting would never end where the stream's own consumer asks, so nobody waits. */
+/** Waiting would never end when the stream's own consumer asks, so this fails at once. */
 const busy: Effect.Effect<never, SqlError.SqlError> = Effect.suspend(() =>
   Effect.fail(
     refusedStatement("A stream is open on this transaction's connection: end it before the next statement", "execute")

@@ -1,6 +1,6 @@
 /**
  * Brings a database to the schema that the code knows. Any number of nodes may start at once: each migration runs in a
- * transaction under one advisory lock, and whoever gets the lock next looks afresh at what is left to do. Knows no
+ * transaction under one advisory lock, and the next holder of the lock checks again what is left to do. Knows no
  * product: the ordered list is an argument. Needs the `SqlClient`.
  *
  * effect/sql's own Migrator is not used: it runs all migrations in one transaction, and takes a database that is newer
@@ -52,14 +52,17 @@ export class DatabaseNewer extends Data.TaggedError("DatabaseNewer")<{
   }
 }
 
-/** What has run is not a beginning of what the program knows: another program's database, or another branch's. */
+/**
+ * The migrations that have run are not a prefix of the program's list: the database belongs to another program or
+ * branch.
+ */
 export class MigrationsDiverged extends Data.TaggedError("MigrationsDiverged")<{ readonly detail: string }> {
   override get message(): string {
     return `The database was migrated differently from what this program expects: ${this.detail}`
   }
 }
 
-/** A step failed; it has left nothing behind, and those before it stay. */
+/** A step failed and left nothing behind. The steps before it stay. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly migration: MigrationLabel
   readonly cause: unknown
@@ -78,7 +81,7 @@ export interface MigrateOptions {
   readonly table?: string
 }
 
-/** Runs what is missing, in order, and returns what this call has run: nothing where another node was faster. */
+/** Runs the missing migrations in order, and answers those that this call has run: none if another node was faster. */
 export const migrate = Effect.fnUntraced(function* (
   migrations: ReadonlyArray<Migration>,
   options: MigrateOptions = {}
@@ -93,7 +96,7 @@ export const migrate = Effect.fnUntraced(function* (
   }
 })
 
-/** One transaction: waits for the lock, looks what is there, runs the next missing migration. */
+/** One transaction: waits for the lock, reads what has run, and runs the next missing migration. */
 const step = (
   migrations: ReadonlyArray<Migration>,
   table: string

@@ -1,6 +1,6 @@
 /**
- * The check of the server at boot: reachable, willing, new enough and writable. Each way to fail is an error of its own
- * whose message is one sentence for the operator; it names host, port, user and database, never the password.
+ * Checks the server at boot: it must be reachable, accept the user, be new enough and be writable. Each way to fail is
+ * an error of its own, with one sentence for the operator that names host, port, user and database, never the password.
  * Needs no service: it opens one connection and closes it again.
  */
 import { Data, Effect } from "effect"
@@ -14,7 +14,7 @@ export const minimumMajorVersion = 16
 
 const place = (target: PgTarget): string => `${target.host}:${target.port}`
 
-/** Nothing answers as PostgreSQL there: refused, unknown host, no answer in time, no TLS. `detail` is the system's word. */
+/** No PostgreSQL answers there: refused, unknown host, no answer in time, no TLS. `detail` is the system's message. */
 export class PostgresUnreachable extends Data.TaggedError("PostgresUnreachable")<{
   readonly target: PgTarget
   readonly detail: string
@@ -24,7 +24,7 @@ export class PostgresUnreachable extends Data.TaggedError("PostgresUnreachable")
   }
 }
 
-/** The server is there and takes no connection at present: starting, stopping, or full. */
+/** The server takes no connections at present: it is starting, stopping, or full. */
 export class PostgresUnavailable extends Data.TaggedError("PostgresUnavailable")<{
   readonly target: PgTarget
   readonly detail: string

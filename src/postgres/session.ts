@@ -1,6 +1,7 @@
 /**
- * A connection of its own, outside the pool, for what belongs to a session: listening and advisory locks. It lives as long as its scope, tells
- * when it is lost, and is watched: a peer that has silently vanished is found by a query that gets no answer. Needs no service.
+ * A connection outside the pool, for listening and advisory locks, which belong to a session. It lives as long as its
+ * scope and tells when it is lost. It is watched: a query that gets no answer shows that the peer has silently
+ * vanished. Needs no service.
  */
 import { connect, type Socket } from "node:net"
 import { PgConnection, PgProtocol } from "@effect/sql-pg"
@@ -9,7 +10,7 @@ import type { SqlError } from "effect/sql"
 import type { ResolvedConfig } from "./config.ts"
 import { explaining } from "./connection.ts"
 
-/** A goodbye that the server does not answer within this time is cut short. */
+/** How long a close waits for the server's answer. */
 const closeMillis = 1_000
 
 export interface PgSession {
@@ -24,7 +25,7 @@ export interface PgSession {
   ) => Effect.Effect<Queue.Dequeue<PgConnection.Notification, SqlError.SqlError>, SqlError.SqlError, Scope.Scope>
   /** Completes with the reason once the session is lost. */
   readonly lost: Effect.Effect<Error>
-  /** Cuts the session; what runs on it fails. */
+  /** Cuts the session. Statements that run on it fail. */
   readonly destroy: (reason: string) => void
 }
 
@@ -39,7 +40,7 @@ export const open = Effect.fnUntraced(function* (
     const opened = host.startsWith("/")
       ? connect(`${host}/.s.PGSQL.${port}`)
       : connect({ host, port, noDelay: true, keepAlive: true })
-    // The first one is the session's; the client opens others to cancel statements.
+    // The first socket is the session's; the client opens others to cancel statements.
     socket ??= opened
     return opened
   }
@@ -52,7 +53,7 @@ export const open = Effect.fnUntraced(function* (
   const session = yield* connection.pin
 
   const lost = Effect.callback<Error>((resume) => {
-    // Whatever is asked of a lost session fails with the reason for which it was.
+    // Statements on a lost session fail with the reason of the loss.
     const tell = () =>
       resume(
         Effect.map(Effect.flip(explaining(session.query("SELECT"), "execute")), (error) => reason ?? error).pipe(
@@ -74,7 +75,8 @@ export const open = Effect.fnUntraced(function* (
     own.destroy()
   }
 
-  // The last finalizer comes first: the client's own would ask a silent server to give up each channel, and wait for that.
+  // Finalizers run last to first, so this one runs before the client's own, which would ask a silent server to give up
+  // each channel and wait for that.
   yield* Effect.addFinalizer(() => close(own))
   return {
     query: (sql, params = []) =>
@@ -88,7 +90,7 @@ export const open = Effect.fnUntraced(function* (
   }
 })
 
-/** The server has forgotten the session, and with it its locks, when it closes its end. */
+/** When the server closes its end, it has forgotten the session and its locks. */
 const close = (socket: Socket): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     if (socket.closed) {
@@ -110,7 +112,7 @@ export interface Watch {
   readonly timeoutMillis: number
 }
 
-/** Asks for signs of life until one fails to come; then the session is cut and this returns the reason. */
+/** Asks for signs of life until one does not come; then cuts the session and answers the reason. */
 export const watch = (session: PgSession, { intervalMillis, timeoutMillis }: Watch): Effect.Effect<Error> =>
   Effect.raceFirst(
     session.lost,

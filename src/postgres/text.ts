@@ -1,6 +1,6 @@
-/** Text that PostgreSQL takes, whatever it came from. Pure. */
+/** Makes any text acceptable to PostgreSQL. Pure. */
 
-/** Of an error that is kept with a record or a job, so many characters are. */
+/** How many characters of an error are kept with a record or a job. */
 export const keptErrorCharacters = 2_000
 
 /** The beginning of a text, without what a `text` column cannot hold: zero characters and halves of surrogate pairs. */

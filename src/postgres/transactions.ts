@@ -1,12 +1,12 @@
 /**
- * Transactions of the engine's adapters: whatever the store itself fails with becomes one error of the adapter, and what the caller's own
- * effects fail with stays as it is. Needs `SqlClient`.
+ * Transactions of the engine's adapters: every failure of the store itself becomes one error of the adapter, and
+ * failures of the caller's own effects stay as they are. Needs `SqlClient`.
  */
 import { Cause, Effect } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { sqlState } from "./errors.ts"
 
-/** A failure of the caller's effects, told apart from the store's on its way through the transaction. */
+/** Wraps a failure of the caller's effects, to tell it apart from the store's inside the transaction. */
 class OwnFailure<E> {
   readonly error: E
   constructor(error: E) {
@@ -20,11 +20,13 @@ export const isOutOfSpace = ({ reason }: SqlError.SqlError): boolean => {
   return state === "53100" || state === "53400"
 }
 
-/** Whether a failure is the store's: connection, deadlock, serialization, timeout, a full disk; worth trying again. */
+/**
+ * Whether a failure is the store's (connection, deadlock, serialization, timeout, full disk) and so worth trying again.
+ */
 export const isStoreFailure = (error: unknown): error is SqlError.SqlError =>
   SqlError.isSqlError(error) && (error.isRetryable || isOutOfSpace(error))
 
-/** One statement, or several outside of a transaction. */
+/** For one statement, or several outside a transaction: turns the store's failures into `unavailable`. */
 export const mapSqlError = <A, E, R, E2>(
   effect: Effect.Effect<A, E | SqlError.SqlError, R>,
   unavailable: (cause: SqlError.SqlError) => E2
@@ -50,7 +52,7 @@ export const transaction = <A, E, R, E2>(
     )
     .pipe(
       Effect.mapError((error): E | E2 => (error instanceof OwnFailure ? (error.error as E) : unavailable(error))),
-      // a savepoint of a connection that died cannot be ended, which the client takes for a defect
+      // a savepoint on a dead connection cannot be ended, which the client reports as a defect
       Effect.catchCause((cause) => {
         const defect = Cause.squash(cause)
         return Cause.hasDies(cause) && isStoreFailure(defect)

@@ -1,9 +1,9 @@
 /**
- * How values travel between JavaScript and PostgreSQL, where that is not what the client does by itself. One rule for pooled, streamed and
- * dedicated reads, for columns and for elements of arrays:
+ * How values travel between JavaScript and PostgreSQL, where the client does it differently. One rule for pooled,
+ * streamed and dedicated reads, for columns and for elements of arrays:
  *
  * - `int8` is a number while it is exact (up to 2^53 - 1 either way) and a `bigint` beyond: never rounded;
- * - `bytea` is a Buffer of its own, since the client's is a window on what came over the network.
+ * - `bytea` is a copied Buffer, since the client's is a view of the network buffer.
  *
  * For the rest see `PgTypes` of the client: `numeric` and `date` are strings, `timestamptz` and `timestamp` Dates, `json` and `jsonb` parsed.
  */
@@ -18,7 +18,7 @@ const readInt8 = (bytes: Uint8Array, offset: number): number | bigint => {
   return Number.isSafeInteger(value) ? value : view.getBigInt64(0)
 }
 
-/** An exact integer of 64 bits; throws on anything else. Says nothing of the value. */
+/** An exact integer of 64 bits. Throws on anything else, without quoting the value. */
 const toInt8 = (value: unknown): bigint => {
   const exact = typeof value === "bigint" ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
   if (exact === undefined || BigInt.asIntN(64, exact) !== exact) {

@@ -1,6 +1,6 @@
 /**
- * A batch of rows as one array parameter for each column, and a value as one JSON parameter: what the client cannot guess from a JavaScript value.
- * Needs no service.
+ * Sends a batch of rows as one array parameter per column, and a value as one JSON parameter, which the client cannot
+ * infer from a JavaScript value. Needs no service.
  */
 import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
@@ -62,9 +62,9 @@ const escapeIdentifier = Statement.defaultEscape('"')
 
 /**
  * Rows as one array parameter per column, for `INSERT INTO t (a, b) SELECT a, b FROM ${unnest(rows, { a: "text", b:
- * "int4" })}`. The text does not depend on the number of rows, so that it is prepared once, and no limit of parameters
- * is met. The columns of the resulting relation `batch` are named and ordered as in `types`; an empty batch has no rows.
- * A null is SQL's null in a column of any type, `json` included.
+ * "int4" })}`. The statement's text does not depend on the number of rows, so it is prepared once and stays under the
+ * limit of parameters. The columns of the resulting relation `batch` are named and ordered as in `types`; an empty
+ * batch has no rows. A null is SQL's null in a column of any type, `json` included.
  */
 export const unnest = <Columns extends Readonly<Record<string, UnnestType>>>(
   rows: ReadonlyArray<{ readonly [Column in keyof Columns]: unknown }>,

@@ -1,6 +1,6 @@
 /**
- * How a work queue (`WorkQueue.ts`) settles what became of attempts: the part of a statement that changes the jobs and says whose outcomes
- * have counted. Needs no service.
+ * How a work queue (`WorkQueue.ts`) records outcomes of attempts: the part of a statement that changes the jobs and
+ * tells which outcomes counted. Needs no service.
  */
 import type { SqlClient, Statement } from "effect/sql"
 import { storableText } from "./text.ts"
@@ -21,7 +21,10 @@ export type Outcome = {
       readonly error?: string | undefined
     }
   | {
-      /** Was not tried after all (a shutdown): the attempt does not count, and another may take it from then on. */
+      /**
+       * The job was not tried after all (a shutdown): the attempt does not count, and another taker may have it from
+       * `dueAt` on.
+       */
       readonly _tag: "Returned"
       readonly dueAt: number
     }

@@ -4,15 +4,15 @@ import { SqlClient, type SqlError } from "effect/sql"
 
 const validTable = /^[a-z][a-z_]{0,40}$/
 
-/** A queue's table in a statement; throws on what is no name for one, since it becomes part of the text. */
+/** A queue's table in a statement. Throws on a malformed name, since the name becomes part of the text. */
 export const tableOf = (sql: SqlClient.SqlClient, name: string) => {
   if (!validTable.test(name)) throw new Error(`${JSON.stringify(name)} is no name for a table`)
   return sql(name)
 }
 
 /**
- * The table of a queue, as a migration. Groups are found by their index, so a group that stands still costs the others nothing; what
- * has expired is found by blocks, since jobs come in nearly in that order.
+ * The table of a queue, as a migration. An index finds groups, so a group that stands still costs the others nothing. A
+ * block index finds expired jobs, since jobs come in nearly in that order.
  */
 export const createWorkQueue = (name: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * The SQL reactor of a simulation and the work queue that it fills: what its transactions did is kept per record, so that a checker can count
- * it. The queue's worker does its effects outside of any transaction and may die after one.
+ * The SQL reactor of a simulation and the work queue that it fills: they keep per record what transactions did, so that
+ * a checker can count it. The queue's worker makes its effects outside any transaction and may die after one.
  */
 import { Effect } from "effect"
 import { ReactorTransaction } from "../engine/Cursors.ts"
@@ -13,11 +13,11 @@ export const booksName = "books"
 
 /** What the simulated database holds besides the engine's own tables. */
 export interface BooksStore {
-  /** Records by place, `<partition>/<sequence>/<index>`: how often a committed transaction dealt with it. */
+  /** How often a committed transaction processed each record, by place `<partition>/<sequence>/<index>`. */
   readonly entries: Map<string, number>
   /** Work to be done outside. */
   readonly jobs: Array<{ readonly place: string; isDone: boolean }>
-  /** Outside effects by place: how often they were done. */
+  /** How often the outside effect of each place was made. */
   readonly deeds: Map<string, number>
 }
 
@@ -58,7 +58,7 @@ export class Worker {
     this.simulation = simulation
   }
 
-  /** There is work. */
+  /** Tells the worker that there is work. */
   wake(): void {
     if (this.isBusy) return
     this.isBusy = true
@@ -71,7 +71,7 @@ export class Worker {
     const job = books.jobs[this.from]
     if (job === undefined) return
     books.deeds.set(job.place, (books.deeds.get(job.place) ?? 0) + 1)
-    // killed after the effect, it does not get to note it
+    // a worker that is killed after the effect does not note it
     if (faults.take("work") === undefined) {
       job.isDone = true
       this.from++

@@ -1,6 +1,6 @@
 /**
- * The shape of a checker: told what happens in a simulation, it says what must not have. One per file under `checkers`; each is made anew
- * for every scenario.
+ * The interface of a checker. It is told what happens in a simulation and reports what must not happen. One per file
+ * under `checkers`; each scenario gets new ones.
  */
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
 import type { LogRecord } from "../engine/records.ts"
@@ -13,7 +13,7 @@ import type { Commit } from "./Truth.ts"
 export interface Observer {
   /** A frame was stored. */
   readonly committed?: (commit: Commit) => void
-  /** A process decided something, not stored yet. */
+  /** A process decided something that is not stored yet. */
   readonly decided?: (decided: Decided, engine: SimulatedEngine) => void
   /** An ask was answered. */
   readonly answered?: (attempt: Attempt) => void
@@ -22,13 +22,13 @@ export interface Observer {
   readonly looked?: (look: LookAnswer) => void
   readonly laneAnswered?: (answer: LaneAnswer) => void
   readonly checkpointed?: (record: CheckpointRecord, rows: ReadonlyArray<ActorRow>, engine: SimulatedEngine) => void
-  /** Before frames below a sequence go. */
+  /** Frames below a sequence are about to be purged. */
   readonly purging?: (partition: number, below: number, by: string) => void
   /** A reactor's transaction with this record was committed. */
   readonly effected?: (record: LogRecord) => void
-  /** Between two steps. */
+  /** Called between two steps. */
   readonly rested?: () => void
-  /** After healing, when everything has come to rest or its time is over. */
+  /** Called after healing, when everything has come to rest or its time is over. */
   readonly healed?: () => void
 }
 

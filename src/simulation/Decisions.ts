@@ -18,13 +18,13 @@ export interface Decided extends ActorAddress {
   readonly now: number
   /** The facts and events as they must stand in the frame, as JSON with the actor's name. */
   readonly records: ReadonlyArray<string>
-  /** The state it rests on as JSON; only of those without facts, which need it. */
+  /** The state it rests on as JSON; kept only for decisions without facts, which need it. */
   readonly restsOn: string | undefined
   /** Place of the decision: which frame it was drafted for, and its index in the drain. */
   readonly frame: FramePlace
   /** Sequence of the frame that holds it. */
   storedAt: number | undefined
-  /** Moves the oracle's model, set by whoever has one. */
+  /** Moves the oracle's model; set for actors that have one. */
   step: ((history: ActorHistory, before: Moment, now: number) => unknown) | undefined
 }
 
@@ -35,7 +35,7 @@ export interface FramePlace {
   readonly command: number
 }
 
-/** Reads the place back from an id that was derived from it (rule 8). */
+/** Reads the place back from an id that was derived from it (docs/architecture.md, rule 8). */
 export const placeOf = (id: string): FramePlace => {
   const bits = (from: number, to: number) => Number.parseInt(id.slice(from, to), 16)
   const high = bits(14, 18) & 0x0fff
@@ -50,10 +50,13 @@ export const placeOf = (id: string): FramePlace => {
   }
 }
 
-/** The decisions of one process that are drafted and not yet stored, by partition. */
+/** The decisions of one process that are drafted but not stored yet, by partition. */
 export class Decisions {
   private readonly drafts = new Map<number, Array<Decided>>()
-  /** Drafts that were sent: what is decided for the same frame after that belongs to another one, the log has refused this one. */
+  /**
+   * Drafts that were sent. If something is decided for the same frame number afterwards, the log has refused the sent
+   * frame and this is a new one.
+   */
   private readonly sent = new WeakSet<ReadonlyArray<Decided>>()
   /** The latest decision upon each command object. */
   readonly ofCommand = new Map<unknown, Decided>()
@@ -124,7 +127,7 @@ export class Decisions {
       }
       if (records.length === 0) restsOn = jsonOf(actor, state)
     } catch {
-      // what cannot be encoded is poison, and the engine says so
+      // the engine itself reports a value that cannot be encoded
       return
     }
     const frame = placeOf(context.id(0))

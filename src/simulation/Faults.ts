@@ -3,7 +3,7 @@ import type { Marks } from "./Marks.ts"
 import type { Operation, Scenario } from "./Scenario.ts"
 
 export class Faults {
-  /** Kinds by their place, of each operation that something is planned for. */
+  /** For each operation, the planned fault by its number. */
   private readonly planned = new Map<Operation, Map<number, string>>()
   private readonly counts = new Map<Operation, number>()
   private readonly marks: Marks
@@ -37,7 +37,7 @@ export class Faults {
     return kind
   }
 
-  /** From now on nothing goes wrong. */
+  /** Stops all faults. */
   heal(): void {
     this.healed = true
   }

@@ -1,6 +1,7 @@
 /**
- * "Sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and each branch of the engine's
- * recovery is one. The engine itself has no marks: its log messages, metrics and states tell. Needs no service.
+ * "Sometimes" marks: places that a campaign must have reached for its silence to mean something. Each fault and each
+ * branch of the engine's recovery is one. The engine itself has no marks; they are derived from its log messages,
+ * metrics and states. Needs no service.
  */
 import { appendBranches } from "../engine/shell/append.ts"
 import { operations } from "./Scenario.ts"
@@ -18,7 +19,7 @@ export class Marks {
   }
 }
 
-/** Sentences of the engine's log and what they show was reached. */
+/** Fragments of the engine's log messages, and the marks that they show. */
 const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["was fenced", "engine, fenced"],
   ["restarts: the outcome of an append", "engine, restarted after an unknown outcome"],
@@ -38,12 +39,12 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   [" parked ", "engine, parked a record"]
 ]
 
-/** Notes what a log message of the engine shows. */
+/** Notes the mark that a log message of the engine shows. */
 export const noteMessage = (marks: Marks, message: string): void => {
   for (const [fragment, mark] of sentences) if (message.includes(fragment)) marks.reach(mark)
 }
 
-/** Every branch of rule 2. */
+/** Every branch of docs/architecture.md, rule 2. */
 export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 
 /** What a campaign over the engine's own workload must have reached. */

@@ -16,11 +16,11 @@ export interface Operation {
   /** The same command under the same idempotency key, asked before. */
   readonly repeats: Operation | undefined
   answer: Answer | undefined
-  /** How often it was asked, also where nobody listened. */
+  /** How often it was asked, even when nobody received it. */
   tries: number
 }
 
-/** What an ask came to. */
+/** How an ask ended. */
 export type Answer =
   | { readonly _tag: "Replied"; readonly reply: unknown }
   | { readonly _tag: "Rejected"; readonly rejection: unknown }
@@ -38,7 +38,7 @@ export interface Attempt {
   answeredAt: number
   /** The epoch of the partition that answered. */
   epoch: number
-  /** The last decision upon it, if it was decided. */
+  /** The last decision about it, if it was decided. */
   decided: Decided | undefined
   /** The process died before it answered. */
   isLost: boolean

@@ -1,7 +1,9 @@
-/** What is away in a scenario, or there and not answering, and for how long. Times are the world's, in milliseconds. */
+/**
+ * The outages of a scenario: which systems are away or hang, and for how long. Times are the world's, in milliseconds.
+ */
 import type { World } from "./World.ts"
 
-/** What can be away, or be there and not answer. */
+/** What can be away, or hang. */
 export type Outage = "log" | "database" | "hanging database"
 
 interface Span {
@@ -21,17 +23,17 @@ export class Outages {
     return this.leftOf(what) > 0
   }
 
-  /** How long it is away already; 0 while it is there. */
+  /** How long it has been away; 0 while it is there. */
   outFor(what: Outage): number {
     return this.isOut(what) ? this.world.now - this.spans.get(what)!.from : 0
   }
 
-  /** How long it will go on; 0 while it is there. */
+  /** How long it will still be away; 0 while it is there. */
   leftOf(what: Outage): number {
     return Math.max(0, (this.spans.get(what)?.until ?? 0) - this.world.now)
   }
 
-  /** It is away from now on for so long at least. */
+  /** Makes it away from now on, for at least this long. */
   start(what: Outage, millis: number): void {
     const span = this.isOut(what) ? this.spans.get(what)! : { from: this.world.now, until: 0 }
     this.spans.set(what, { from: span.from, until: Math.max(span.until, this.world.now + millis) })

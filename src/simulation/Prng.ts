@@ -1,6 +1,6 @@
 /**
- * The seeded random source of simulations: sfc32, its four words mixed from a seed and a stream's name, so that what one part of a
- * simulation draws does not move what another draws. Needs no service.
+ * The seeded random source of simulations: sfc32, its four words mixed from a seed and a stream's name, so that the
+ * draws of one part of a simulation do not shift those of another. Needs no service.
  */
 import type { Random } from "effect"
 
@@ -61,7 +61,7 @@ export class Prng {
     return values[Math.floor(this.next() * values.length)]!
   }
 
-  /** One of the keys, each as often as its weight says. */
+  /** One of the keys, drawn by weight. */
   weighted<K extends string>(weights: Readonly<Partial<Record<K, number>>>): K {
     const keys = Object.keys(weights) as Array<K>
     let sum = 0
@@ -74,7 +74,7 @@ export class Prng {
     return keys[keys.length - 1]!
   }
 
-  /** Some of the values, in their order; each one with the probability. */
+  /** Some of the values, in order, each with the given probability. */
   some<A>(values: ReadonlyArray<A>, probability: number): Array<A> {
     return values.filter(() => this.chance(probability))
   }

@@ -83,7 +83,7 @@ export const Step = Schema.Union([
   /** Stops the newest process gracefully and starts another. */
   Schema.TaggedStruct("Restart", {}),
   Schema.TaggedStruct("Pause", { which: Which }),
-  /** As a pause, but its monotonic clock stands still meanwhile, as a suspended machine's does. */
+  /** Like a pause, but the monotonic clock stands still meanwhile, as on a suspended machine. */
   Schema.TaggedStruct("Suspend", { which: Which }),
   Schema.TaggedStruct("Resume", {}),
   /** Starts one more process; `handover`: placement tells the older ones that they own nothing any more. */
@@ -94,13 +94,13 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("ClockGo", {}),
   Schema.TaggedStruct("Outage", { of: Schema.Literals(["log", "database", "hanging database"]), millis: Count }),
   Schema.TaggedStruct("Checkpoint", { which: Which }),
-  /** An operator removes by hand what the second-newest checkpoint and all cursors cover. */
+  /** An operator purges by hand what the second-newest checkpoint and all cursors cover. */
   Schema.TaggedStruct("Purge", {}),
   /** All processes die and the log loses its last frames, as a block file that was cut short does; then a process starts. */
   Schema.TaggedStruct("LoseTail", { frames: Count }),
   /** All processes die and a frame that must be replayed has changed on the disk; then a process starts. */
   Schema.TaggedStruct("CorruptFrame", { back: Count }),
-  /** As at the end of every scenario: all faults stop. The rest goes on without them. */
+  /** All faults stop, as at the end of every scenario, and the rest plays without them. */
   Schema.TaggedStruct("Heal", {})
 ])
 export type Step = typeof Step.Type
@@ -131,7 +131,7 @@ export const Topology = Schema.Struct({
 export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
 export const Scenario = Schema.Struct({
-  /** Where it came from, and the seed of all that the event loop draws. */
+  /** The seed that the scenario was drawn from, and of all draws of the event loop. */
   seed: Count,
   /** Name of the workload whose commands it has. */
   workload: Schema.String,
@@ -143,7 +143,7 @@ export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
 
 const codec = Schema.toCodecJson(Scenario)
 
-/** Reads a saved scenario. Throws on what is none. */
+/** Reads a saved scenario. Throws when the text is none. */
 export const fromJson = (text: string): Scenario => Schema.decodeUnknownSync(codec)(JSON.parse(text))
 
 /** The text of a scenario to be saved. */

@@ -1,4 +1,4 @@
-/** A process of the simulated deployment that runs the real engine over simulated ports. Killed, it leaves nothing behind but what it stored. */
+/** A process of the simulated deployment that runs the real engine over simulated ports. When it is killed, only what it stored is left. */
 import { Context, Effect, Exit, Logger, Scope } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { Checkpoints } from "../engine/Checkpoints.ts"
@@ -25,12 +25,12 @@ export class SimulatedEngine {
   readonly decisions: Decisions
   /** The actors as this process runs them, watched. */
   readonly actors: ReadonlyMap<string, AnyActor>
-  /** What placement answers it. */
+  /** What placement answers to this process. */
   owns = true
   engine: Engine["Service"] | undefined = undefined
-  /** It was told to stop and finishes what it has accepted. */
+  /** Whether it was told to stop and is finishing what it accepted. */
   isStopping = false
-  /** Set by a fault: it dies after so many more replies. */
+  /** Set by a fault: after this many more replies the process dies. */
   repliesUntilCrash: number | undefined = undefined
   private readonly scope = Scope.makeUnsafe()
   private readonly services: Context.Context<Journal | Checkpoints | Cursors | Placement | Signals | Scope.Scope>

@@ -30,13 +30,16 @@ const maximumMessageBytes = 1024 * 1024
 /** Frames in one batch of a read. */
 const batchFrames = 16
 
-/** How long a request that nobody answers is waited for. */
+/** How long a request waits for an answer. */
 const requestTimeoutMillis = 1_000
 
-/** After so long a lost connection is noticed, and nothing is sent any more, milliseconds. */
+/** How long until a lost connection is noticed and nothing more is sent, milliseconds. */
 const outageNoticedMillis = 50
 
-/** How old the answer of a leader that is none any more can be, at most. The freshness of rule 6 cannot be better than that. */
+/**
+ * The oldest answer that a deposed leader may give. The freshness of docs/architecture.md, rule 6 cannot be better than
+ * that.
+ */
 export const maximumStaleMillis = 1_000
 
 const timeout: PublishAnswer = { _tag: "NoAnswer", reason: "timeout" }
@@ -53,7 +56,7 @@ interface ServerLog {
 
 /** The log server of a simulation. */
 export class LogServer {
-  /** Frames that a fault holds up on their way. */
+  /** How many frames a fault delays on their way. */
   lateFrames = 0
   private readonly simulation: Simulation
   private readonly logs = new Map<number, ServerLog>()
@@ -71,7 +74,7 @@ export class LogServer {
     return found
   }
 
-  /** Does what a publish asks for, now. */
+  /** Carries out a publish at once. */
   publish(
     partition: number,
     request: PublishRequest,
@@ -100,7 +103,7 @@ export class LogServer {
     return answer
   }
 
-  /** The state as the leader knows it, or as an old leader still does. */
+  /** The state that the leader knows, or, when stale, the one that a deposed leader still believes. */
   state(partition: number, stale: boolean): LogState {
     const { log, ends } = this.of(partition)
     const lastSequence = lastSequenceOf(log)
@@ -126,7 +129,10 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
   const { faults, latency, server, world } = simulation
   const { process } = engine
 
-  /** A request and its answer, each on its way for a while. An outage or `unavailable` is waited out and fails. */
+  /**
+   * A request and its answer, with a delay each way. During an outage, or with `unavailable`, it fails after its
+   * timeout.
+   */
   const exchange = <A>(
     partition: number,
     fault: string | undefined,
@@ -143,7 +149,8 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
       }
       const outages = simulation.machineOutages
       world.after(latency(), undefined, () => {
-        // its connection has ended with the server, and nobody is left to send it again: a purge must not reach what comes back
+        // the connection has ended with the server, and nobody sends the request again: a purge must not reach the log
+        // that comes back
         if (outages !== simulation.machineOutages) {
           simulation.marks.reach("fault, log: a request under way was lost with the machine")
           return
@@ -274,7 +281,7 @@ class Publish {
       case "pause before the request":
         simulation.pause(engine)
         world.after(simulation.draw.int(1_000, 20_000), undefined, () => engine.process.resume())
-        // it leaves when the process goes on, whoever resumes it
+        // it leaves when the process goes on, whoever resumes the process
         world.after(0, engine.process, () => this.arriveAfter(latency(), undefined))
         return
       default:
@@ -365,7 +372,7 @@ class Publish {
   }
 
   private store(): PublishAnswer {
-    // what was under way when the machine went down never arrives
+    // a message that was under way when the machine went down never arrives
     if (this.outages !== this.simulation.machineOutages) return disconnected
     return this.simulation.server.publish(this.partition, this.request, this.engine, this.drafted)
   }

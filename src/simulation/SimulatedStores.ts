@@ -14,16 +14,16 @@ import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 
-/** How long a statement is waited for that nobody answers. */
+/** How long a statement waits for an answer. */
 const statementTimeoutMillis = 2_000
 
 /** How long a slow statement takes. */
 const slowMillis = [3_000, 15_000] as const
 
-/** When a statement is done that nobody waits for any more. */
+/** When a statement is carried out that nobody waits for any more. */
 const lateMillis = [30_000, 90_000] as const
 
-/** Pauses of a process, on its own time. */
+/** Waits on the time of one process. */
 const wait = (simulation: Simulation, engine: SimulatedEngine, millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const cancel = simulation.world.after(millis, engine.process, () => resume(Effect.void))
@@ -36,7 +36,7 @@ const crash = (simulation: Simulation, engine: SimulatedEngine, where: string): 
     return Effect.never
   })
 
-/** A statement with its way there and back. */
+/** A statement with its delay each way. */
 const statement = <A, E, F>(
   simulation: Simulation,
   engine: SimulatedEngine,
@@ -81,7 +81,8 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         Effect.map(
           inner.list(partition),
           (records): ReadonlyArray<CheckpointRecord> =>
-            // both stores forgetting the same at once is beyond the promise: nothing is left that could tell of the loss (rule 9)
+            // the promise does not cover both stores forgetting the same at once: nothing would be left that shows the
+            // loss (docs/architecture.md, rule 9)
             fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),
@@ -94,7 +95,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         )
         switch (fault) {
           case "hangs and is written late":
-            // whoever waited has given up by then, and may be dead
+            // its caller has given up by then, and may be dead
             simulation.world.after(simulation.draw.int(...lateMillis), undefined, () => void Effect.runSyncExit(saved))
             return Effect.never
           case "crash after":

@@ -69,7 +69,7 @@ export class Simulation {
   readonly operations: Array<Operation> = []
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
-  /** Draws of faults and steps. */
+  /** The random source of faults and steps. */
   readonly draw: Prng
   /** Frames that a step has taken from a log or changed, to be put back when healing. */
   readonly damaged = new Map<
@@ -164,7 +164,7 @@ export class Simulation {
     engine.process.pause()
   }
 
-  /** A process has ended: whoever waits for it sees the connection close. */
+  /** Ends a process's connections: callers that wait for it see them close. */
   gone(engine: SimulatedEngine): void {
     engine.process.kill()
     if (this.isHealed) restartLater(this)
@@ -357,7 +357,7 @@ export class Simulation {
     const { log } = this.server.of(partition)
     const last = JournalMemory.lastSequenceOf(log)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
-    // past the end, the server empties the stream and moves its last sequence
+    // with a sequence past the end, the server empties the stream and moves its last sequence
     const kept = log.frames.filter((frame) => frame.sequence >= below)
     log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
     log.frames = kept

@@ -23,7 +23,7 @@ export interface Commit {
   readonly identity: string
   /** The decisions whose facts it holds, in their order. */
   readonly decisions: ReadonlyArray<Decided>
-  /** What does not fit between frame and decisions. */
+  /** What does not fit between the frame and its decisions; undefined when all fits. */
   readonly problem: string | undefined
 }
 
@@ -52,7 +52,7 @@ export class Moment {
   }
 }
 
-/** Everything an actor has been. The first moment is its initial state. */
+/** All states of an actor. The first one is its initial state. */
 export interface ActorHistory extends ActorAddress {
   readonly partition: number
   readonly actor: AnyActor
@@ -163,13 +163,13 @@ export class Truth {
     return moments[0]!
   }
 
-  /** Which of the drafted decisions a frame is made of: each one's facts stand in it in order. */
+  /** Finds the drafted decisions that a frame is made of: each one's facts stand in it in order. */
   private match(frame: Frame, drafted: ReadonlyArray<Decided>) {
     const decisions: Array<Decided> = []
     const texts = frame.records.map(({ actor, event, fact }) =>
       JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact])
     )
-    // from the end: what was decided before under the same frame number and refused comes earlier, and may look the same
+    // search from the end: refused decisions under the same frame number come earlier and may look the same
     let end = texts.length
     for (let index = drafted.length - 1; index >= 0; index--) {
       const decision = drafted[index]!
@@ -185,7 +185,7 @@ export class Truth {
 
   private fold(commit: Commit): void {
     const { frame, sequence } = commit
-    // by decision where they are known, so that a state between two decisions of one frame is known too
+    // group by decision if the decisions are known, so that states between two decisions of a frame are known too
     const groups: Array<{ readonly size: number; readonly decision: Decided | undefined }> =
       commit.problem === undefined && commit.decisions.length > 0
         ? commit.decisions.map((decision) => ({ size: decision.records.length, decision }))

@@ -1,6 +1,6 @@
 /**
- * What a simulation runs: actors with the commands that are asked of them, and what their rules promise. The engine's own workload is
- * `bank.ts`; `simulate.ts` makes one from a user's actor.
+ * What a simulation runs: actors, the commands they are asked, and what their rules promise. The engine's own workload
+ * is `bank.ts`; `simulate.ts` makes one from a user's actor.
  */
 import type { Arbitrary } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
@@ -25,7 +25,7 @@ export type Expected<Model, Reply, Rejection> =
 // biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
 export type AnyOracle = Oracle<any, any, any, any>
 
-/** A sentence about every state of an actor; false is a finding. */
+/** Statements about every state of an actor; a false one is a finding. */
 export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
 
 /** Commands of an actor and how often they are drawn. */
@@ -33,7 +33,7 @@ export interface CommandSource {
   readonly actor: AnyActor
   readonly weight: number
   readonly arbitrary: Arbitrary.Arbitrary<unknown>
-  /** Makes a command from a drawn one; `number` is different for each command of a scenario (an idempotency key). */
+  /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
   readonly finish?: (command: unknown, number: number) => unknown
 }
 
@@ -59,6 +59,6 @@ export interface Workload {
     readonly version: number
     readonly fact: unknown
   }
-  /** Whether a reactor cannot process a record, ever. */
+  /** Whether no reactor can ever process this record. */
   readonly isIndigestible?: (fact: unknown) => boolean
 }

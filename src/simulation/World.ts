@@ -9,7 +9,7 @@ import { Prng } from "./Prng.ts"
 /** The wall clock of a simulation at its beginning: 2026-01-01, milliseconds since the Unix epoch. */
 export const epochMillis = 1_767_225_600_000
 
-/** A simulation that runs more than this is in a loop without an end. */
+/** The number of tasks after which a simulation counts as an endless loop. */
 const maximumTasks = 400_000
 const maximumBusyOperations = 10_000_000
 
@@ -27,9 +27,9 @@ interface Timer extends Task {
 /** How the event loop behaves; part of a scenario. */
 export interface WorldOptions {
   readonly seed: number
-  /** How often another ready task than the oldest is taken, 0 to 1. */
+  /** The probability, 0 to 1, of taking another ready task than the oldest. */
   readonly disorder: number
-  /** Operations after which a fiber is made to yield at the latest; drawn anew from 1 to this each time. */
+  /** Most operations before a fiber must yield. The actual number is drawn from 1 to this each time. */
   readonly sliceOperations: number
   /** By how much every look at the monotonic clock moves it: a slow processor, microseconds. */
   readonly dragMicros: number
@@ -42,12 +42,12 @@ export class SimulatedProcess {
   readonly services: Context.Context<never>
   alive = true
   paused = false
-  /** What its wall clock shows beyond the true time, milliseconds. */
+  /** How far its wall clock is ahead of the true time, milliseconds. */
   clockOffset = 0
   /** The wall clock stands still at this time. */
   clockStoppedAt: number | undefined = undefined
   held: Array<() => void> = []
-  /** By how much its monotonic clock is behind, since it stood still while the machine was suspended; milliseconds. */
+  /** How far its monotonic clock is behind because it stood still during suspensions, milliseconds. */
   private monotonicLag = 0
   private suspendedAt: number | undefined = undefined
   private operations: number
@@ -112,8 +112,9 @@ export class SimulatedProcess {
   }
 
   /**
-   * Its monotonic clock stands still until it is resumed. Its wall clock goes on, as the machine's hardware clock does, also where it stood still:
-   * a process with neither clock cannot know that time has passed.
+   * Suspends the process: its monotonic clock stands still until it is resumed. Its wall clock goes on, like the
+   * machine's hardware clock, even if it stood still before, since a process without any running clock cannot know that
+   * time has passed.
    */
   suspend(): void {
     this.suspendedAt = this.world.now
@@ -129,7 +130,7 @@ export class SimulatedProcess {
     this.held = []
   }
 
-  /** Nothing of it runs until `resume`; what happens to it meanwhile is waiting for it then. */
+  /** Pauses the process until `resume`; events for it wait until then. */
   pause(): void {
     this.paused = true
   }
@@ -148,7 +149,7 @@ export class World {
   /** Monotonic time since the beginning, milliseconds with a fraction. */
   now = 0
   tasksRun = 0
-  /** Operations of fibers that did not yield by themselves. */
+  /** Operations since the running fiber last yielded. */
   busy = 0
   private readonly order: Prng
   private readonly queue: Array<Task> = []
@@ -173,12 +174,15 @@ export class World {
   private nanosAt = 0
   private nanosNow = 0n
 
-  /** Something that can run now. */
+  /** Adds a task that can run now. */
   ready(process: SimulatedProcess | undefined, run: () => void): void {
     this.queue.push({ process, run })
   }
 
-  /** Runs something after a while; the answer cancels it. Without a process it belongs to the machine room itself. */
+  /**
+   * Runs a task after some time; calling the answer cancels it. Without a process the task belongs to the machine room
+   * itself.
+   */
   after(millis: number, process: SimulatedProcess | undefined, run: () => void): () => void {
     const timer: Timer = { at: this.now + millis, order: this.timerCount++, process, run, cancelled: false }
     this.push(timer)

@@ -1,4 +1,4 @@
-/** Commands as clients send them and answers as they take them. Needs no service. */
+/** How clients send commands and read answers. Needs no service. */
 import { Cause, type Exit, Schema } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { AskError, isRetryable } from "../engine/errors.ts"
@@ -18,7 +18,7 @@ export const decodeCommand = (actor: AnyActor, encoded: unknown): unknown => {
   return decode(encoded)
 }
 
-/** What an ask came to, from how its effect ended. */
+/** The answer that the exit of an ask's effect stands for. */
 export const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
   if (exit._tag === "Success") return { _tag: "Replied", reply: exit.value }
   const error = Cause.squash(exit.cause)

@@ -18,7 +18,7 @@ const AccountCommand = Schema.Union([
   Schema.TaggedStruct("Transfer", { id: Id, to: Schema.Literals(["a", "b", "c"]), amount: Amount }),
   Schema.TaggedStruct("Balance", {}),
   Schema.TaggedStruct("Throw", {}),
-  /** Its fact cannot be applied. */
+  /** A command whose fact cannot be applied. */
   Schema.TaggedStruct("Break", {})
 ])
 export type AccountCommand = typeof AccountCommand.Type
@@ -170,7 +170,7 @@ const usage: SignalRule = (signal) => ({
 export const windowMillis = 10_000
 export const windowLimit = 3
 
-/** Says whether it admits, and in which window. It reads an account only so that a lane waits for loading too. */
+/** Answers whether it admits, and in which window. It reads an account only so that lanes also wait for loads. */
 export const Limiter = Lane.make<
   null,
   { window: number; used: number },

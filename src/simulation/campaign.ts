@@ -1,6 +1,6 @@
 /**
- * Plays many scenarios, one seed after the other, until one fails or the campaign is over; then shrinks the failing one. Sums up the marks. What
- * `sluice simulate` and the tests run. Needs no service.
+ * Plays many scenarios, one seed after the other, until one fails or the campaign is over; then shrinks the failing
+ * one. Sums up the marks. `sluice simulate` and the tests run it. Needs no service.
  */
 
 import { generate } from "./generate.ts"
@@ -11,7 +11,7 @@ import type { Violation } from "./Simulation.ts"
 import { shrink } from "./shrink.ts"
 import type { Workload } from "./Workload.ts"
 
-/** Every so many scenarios one is played twice: the same seed must give the same course of events. */
+/** One in this many scenarios is played twice: the same seed must give the same course of events. */
 const repeatEvery = 50
 
 export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
@@ -85,7 +85,7 @@ const report = (workload: Workload, drawn: Scenario, shrunk: Scenario, options: 
   }
 }
 
-/** The checker that needs two runs: the same seed twice gives the same course of events. */
+/** The check that needs two runs: the same seed gives the same course of events. */
 const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options: PlayOptions): Failure | undefined => {
   const second = play(scenario, workload, options)
   if (second.fingerprint === first.fingerprint) return undefined

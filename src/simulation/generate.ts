@@ -18,7 +18,7 @@ import type { CommandSource, Workload } from "./Workload.ts"
 /** Steps of a scenario unless told otherwise. */
 export const defaultSteps = 100
 
-/** Operations of a kind among which faults are planned. */
+/** Faults are planned among this many first operations of a kind. */
 const plannedOperations = 160
 
 /** Largest seed. */
@@ -26,7 +26,7 @@ const maximumSeed = 1_000_000_000
 
 type StepTag = Step["_tag"]
 
-/** How often the usual steps come. */
+/** The weights of the usual steps. */
 const usual: Partial<Record<StepTag, number>> = {
   Command: 60,
   Repeat: 3,
@@ -221,7 +221,7 @@ const drawTopology = (draw: Prng): Topology => ({
   feedFrames: draw.pick([1, 4, 64])
 })
 
-/** Those that end or hold up a process come rarely within one scenario, or nothing else would happen. */
+/** Faults that end or delay a process must be rare in one scenario, or nothing else would happen. */
 const isHeavy = (kind: string): boolean => kind.startsWith("crash") || kind.startsWith("pause") || kind === "full"
 
 /** Each kind of fault with its operation. */
@@ -234,7 +234,7 @@ const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
 const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
-    // most of what can go wrong goes wrong at a publish; the others come seldom, so that more of them go wrong
+    // most faults are at a publish; the other operations are seldom, so a larger share of them fails
     const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }

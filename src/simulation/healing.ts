@@ -1,6 +1,6 @@
 /**
- * The end of a scenario: all faults stop, an operator does what only an operator can, and what is left to be done is done. Nothing of it knows the
- * steps that came before.
+ * The end of a scenario: all faults stop, an operator does what only an operator can, and the deployment finishes its
+ * work. It does not depend on the steps that came before.
  */
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../engine/shell/purge.ts"
@@ -9,17 +9,17 @@ import type { Simulation } from "./Simulation.ts"
 /** Virtual time that a healed deployment gets to come to rest, milliseconds. */
 const healingMillis = 240_000
 
-/** What is under way at rest has ended after this. */
+/** How long until anything still under way at rest has ended. */
 export const restMillis = 3_000
 
-/** Somebody starts a process when none lives. */
+/** Starts a process when none lives. */
 export const ensureOwner = (simulation: Simulation): void => {
   if (simulation.living().length > 0) return
   simulation.start()
   if (simulation.isHealed) setClocksRight(simulation)
 }
 
-/** After so long somebody notices that the last process has died, milliseconds. */
+/** How long until somebody notices that the last process has died, milliseconds. */
 const restartMillis = 100
 
 /**
@@ -70,7 +70,7 @@ export const heal = (simulation: Simulation): void => {
 const latestFrameTime = ({ truth }: Simulation): number =>
   truth.commits.reduce((latest, commits) => commits.reduce((time, { frame }) => Math.max(time, frame.now), latest), 0)
 
-/** At or after every frame that was ever written. */
+/** Sets the clocks to a time at or after every frame that was ever written. */
 const setClocksRight = (simulation: Simulation): void => {
   const last = latestFrameTime(simulation)
   for (const { process } of simulation.living()) {
@@ -80,16 +80,16 @@ const setClocksRight = (simulation: Simulation): void => {
   }
 }
 
-/** Whether a frame has come from a clock that was ahead: one that was under way when everything was healed may be late by some seconds. */
+/** Whether a frame came from a clock that was ahead. A frame that was under way at the healing may arrive some seconds later. */
 const isClockBehind = (simulation: Simulation): boolean => {
   const last = latestFrameTime(simulation)
   return simulation.living().some(({ process }) => process.wallMillis() < last)
 }
 
-/** How often an operator starts what has stopped for good, after healing. */
+/** How often an operator restarts stopped partitions after healing. */
 const operatorRestarts = 2
 
-/** Lets a healed deployment do what is left to be done. What has stopped for good an operator starts again. */
+/** Lets a healed deployment finish its work. An operator restarts partitions that have stopped for good. */
 export const comeToRest = (simulation: Simulation): void => {
   simulation.world.advance(restMillis)
   const end = simulation.world.now + healingMillis
@@ -120,7 +120,7 @@ export const comeToRest = (simulation: Simulation): void => {
 /** Bytes that any frame of the workload fits in. */
 const roomyBytes = 4_096
 
-/** Whether a log is full and nothing that it holds can go, so that only more room helps. */
+/** Whether a log is full of frames that cannot go, so that only more room helps. */
 const isFullForGood = ({ logBytes, scenario, server, stores }: Simulation): boolean => {
   for (let partition = 0; partition < scenario.topology.partitions; partition++) {
     const { log } = server.of(partition)
@@ -135,7 +135,7 @@ const isFullForGood = ({ logBytes, scenario, server, stores }: Simulation): bool
   return false
 }
 
-/** Whether nothing is left to be waited for. */
+/** Whether there is nothing left to wait for. */
 const isAtRest = (simulation: Simulation): boolean => {
   if (simulation.server.lateFrames > 0) return false
   if (simulation.operations.some((operation) => operation.answer === undefined)) return false
@@ -143,24 +143,25 @@ const isAtRest = (simulation: Simulation): boolean => {
   if (newest?.engine === undefined) return false
   for (const partition of newest.partitions()) {
     if (partition.status._tag !== "Serving") return false
-    // a claim of one that is gone by now, which it has yet to meet: after the third of them it stops
+    // the log has a claim of a process that is gone, which this owner has yet to meet; after the third such fence it
+    // stops
     if (partition.core.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
     if (partition.core.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
     if (!reactorIsThrough(simulation, partition.id)) return false
-    // one that a hanging statement has kept from being cleaned up
+    // a hanging statement has kept an old checkpoint from being removed
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
   return true
 }
 
 /**
- * No timer is set, and what the last ones did has come through. The log says so: in an owner's memory a timer is nowhere to be seen while its frame is
- * under way, and of no account while it waits for its actor.
+ * Whether no timer is set and the last ones have been processed. This is read from the log, because an owner's memory
+ * does not show a timer whose frame is under way or that waits for its actor.
  */
 export const hasNothingLeft = (simulation: Simulation): boolean =>
   isAtRest(simulation) && !simulation.truth.wantsWakes()
 
-/** Whether the reactor has dealt with the last record of a log. */
+/** Whether the reactor has processed the last record of a log. */
 const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {
   const commits = truth.commits[partition]!
   for (let index = commits.length - 1; index >= 0; index--) {

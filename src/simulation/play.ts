@@ -19,7 +19,7 @@ import { epochMillis, RunawaySimulation } from "./World.ts"
 export interface PlayOptions {
   /** Whether the readable trace is kept; costs time. */
   readonly isTraced?: boolean
-  /** Instead of those of the engine. */
+  /** Replaces the engine's checkers. */
   readonly checkers?: ReadonlyArray<Checker>
 }
 
@@ -36,7 +36,7 @@ export interface Outcome {
   readonly failedStep: number | undefined
 }
 
-/** How long a healed deployment goes on while it has timers, before its end is judged: timers notice a clock that was set after a minute at the latest. */
+/** How long a healed deployment with timers runs on before its end is judged. A timer notices a clock that was set within a minute. */
 const settlingMillis = 65_000
 
 /** Plays one scenario from beginning to end. */
@@ -46,7 +46,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     isTraced: options.isTraced ?? false
   })
   let failedStep: number | undefined
-  // nobody reads the stacks of the errors that faults cause, and taking them is a good part of the time
+  // nobody reads the stacks of errors that faults cause, and capturing them takes much of the time
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
@@ -129,7 +129,7 @@ const seedOldFrames = (simulation: Simulation): void => {
   }
 }
 
-/** The branches of rule 2 that were taken, from the engine's own metric. */
+/** The branches of docs/architecture.md, rule 2 that were taken, from the engine's own metric. */
 const appendMarksOf = function* (simulation: Simulation): Generator<string> {
   for (const metric of simulation.world.metrics.values()) {
     if (metric.id !== "sluice_append_outcomes_total") continue

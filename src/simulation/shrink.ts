@@ -7,7 +7,7 @@ import type { AnyActor } from "../engine/Actor.ts"
 import type { Scenario, Step, Topology } from "./Scenario.ts"
 import type { Workload } from "./Workload.ts"
 
-/** Plays that shrinking may cost, at most. */
+/** Most plays for shrinking one scenario. */
 const maximumPlays = 1_500
 
 export interface Shrunk {
@@ -96,7 +96,7 @@ const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workl
   const step = steps[index]!
   switch (step._tag) {
     case "Repeat":
-      // a repeat holds on to the steps between; the command itself does not
+      // a repeat keeps the steps in between alive; a plain copy of the command does not
       for (const earlier of steps.slice(0, index).reverse()) if (earlier._tag === "Command") yield earlier
       return
     case "Advance":

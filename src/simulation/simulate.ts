@@ -1,6 +1,7 @@
 /**
- * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults, its invariants and its
- * oracle asked at every stored decision. What fails is shrunk to the few steps that matter.
+ * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults,
+ * its invariants and its oracle asked at every stored decision. A failing scenario is shrunk to the few steps that
+ * matter.
  */
 import { Arbitrary, Data, Effect } from "effect"
 import type { Actor, AnyActor } from "../engine/Actor.ts"
@@ -20,7 +21,10 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   readonly others?: ReadonlyArray<AnyActor>
   /** Names of the actors that commands go to; one, "", unless told otherwise. */
   readonly keys?: ReadonlyArray<string>
-  /** Whether the rule recognizes a repeated command, so that a client may repeat what it does not know the outcome of. */
+  /**
+   * Whether the rule recognizes a repeated command, so that clients may repeat a command whose outcome they do not
+   * know.
+   */
   readonly isRepeatable?: boolean
   /** Scenarios; 100 unless told otherwise. */
   readonly seeds?: number
@@ -38,7 +42,7 @@ export interface SimulationReport {
   readonly marks: ReadonlyMap<string, number>
 }
 
-/** A scenario in which the actor, its invariants or its oracle are not what they should be. */
+/** A scenario in which the actor breaks an invariant, its oracle or a promise of the engine. */
 export class SimulationFailed extends Data.TaggedError("SimulationFailed")<{
   /** For people: what was found, the trace, the scenario. */
   readonly message: string

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util"
 import { Data, Schema } from "effect"
 import type { Actor, ActorOfState, AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
 
-/** A rule did something else than its specification says. */
+/** A rule did not do what its specification says. */
 export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")<{ readonly message: string }> {}
 
 export interface SpecificationOptions {
@@ -22,7 +22,7 @@ export interface SpecificationOptions {
   }>
 }
 
-/** What a decision must be. What is left out is not compared, except that a decision without `rejection` must be accepted. */
+/** What a decision must be. Parts left out are not compared, but without `rejection` the decision must be accepted. */
 export interface ExpectedDecision<Fact, Reply, Rejection> {
   readonly facts?: ReadonlyArray<Fact>
   readonly reply?: Reply
@@ -61,7 +61,7 @@ const contextOf = (self: AnyActor, options: SpecificationOptions): DecideContext
   }
 }
 
-/** Applies a fact as a replay does: through the schema, and to a copy where the actor changes its state in place. */
+/** Applies a fact like a replay: through the schema, and to a copy if the actor changes its state in place. */
 const evolveOf =
   (actor: AnyActor) =>
   (state: unknown, fact: unknown): unknown => {
@@ -136,7 +136,7 @@ export const given = <Command, Fact, State, Reply, Rejection>(
       const asked = Schema.decodeUnknownSync(codec)(Schema.encodeUnknownSync(codec)(command))
       return decided((context) => actor.options.decide(state, asked, context))
     },
-    /** The actor's time has come. Throws `SpecificationFailed` when it does not want to be woken. */
+    /** Wakes the actor. Throws `SpecificationFailed` when it does not want to be woken. */
     whenWoken: () => {
       const { wake, wakeAt } = actor.options
       const at = wakeAt?.(state)

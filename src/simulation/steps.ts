@@ -14,7 +14,7 @@ const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined
 /** Processes that live at the same time, at most. */
 const maximumProcesses = 3
 
-/** Does one step, without letting time pass. */
+/** Performs one step, without letting time pass. */
 export const perform = (simulation: Simulation, step: Step) => {
   const { world } = simulation
   switch (step._tag) {
@@ -127,7 +127,7 @@ const crashAll = (simulation: Simulation, where: string): void => {
   for (const engine of simulation.living()) simulation.crash(engine, where)
 }
 
-/** The last frames that a checkpoint or a cursor has seen go. Nothing happens where nobody has seen any. */
+/** Removes the last frames that a checkpoint or a cursor has seen. Does nothing when nobody has seen any. */
 const loseTail = (simulation: Simulation, frames: number): void => {
   const { stores } = simulation
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
@@ -150,7 +150,7 @@ const loseTail = (simulation: Simulation, frames: number): void => {
   ensureOwner(simulation)
 }
 
-/** A frame that a start must replay, and that another one follows, changes on the disk. */
+/** Changes on the disk a frame that a start must replay and that another frame follows. */
 const corruptFrame = (simulation: Simulation, back: number): void => {
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     if (simulation.damaged.has(partition)) continue

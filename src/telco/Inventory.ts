@@ -1,12 +1,13 @@
 /**
- * Organizations' own numbers (decisions, "Telco"): imported by operators, looked at by lookups and searches. Needs `SqlClient` and `Cursors`.
+ * Organizations' own numbers (docs/platform.md, 4.4): operators import them, look-ups and searches read them. Needs
+ * `SqlClient` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Cursors, type InvalidCursor, pageOf } from "../http/PageCursors.ts"
+import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
 import { unnest } from "../postgres/unnest.ts"
 
-/** Numbers in one request to add; a file is imported in as many as it takes. */
+/** Most numbers in one request. A larger file is imported in several requests. */
 export const maximumNumbers = 5_000
 
 /** The organization has no such number. */
@@ -38,7 +39,7 @@ export class Inventory extends Context.Service<
     readonly add: (organizationId: string, numbers: ReadonlyArray<string>) => Effect.Effect<number, SqlError.SqlError>
     readonly remove: (organizationId: string, tn: string) => Effect.Effect<void, NumberNotFound | SqlError.SqlError>
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
-    /** In ascending order. */
+    /** Lists numbers in ascending order. */
     readonly list: (
       organizationId: string,
       options: { readonly limit: number; readonly cursor: string | undefined }
@@ -49,7 +50,7 @@ export class Inventory extends Context.Service<
       },
       InvalidCursor | SqlError.SqlError
     >
-    /** A page in ascending order, and how many there are. */
+    /** Answers a page in ascending order, and how many numbers match. */
     readonly search: (
       organizationId: string,
       filter: InventoryFilter,
@@ -57,7 +58,7 @@ export class Inventory extends Context.Service<
     ) => Effect.Effect<{ readonly numbers: ReadonlyArray<string>; readonly total: number }, SqlError.SqlError>
   }
 >()("sluice/telco/Inventory") {
-  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Inventory, never, SqlClient.SqlClient | PageCursors> = Layer.effect(
     Inventory,
     Effect.suspend(() => make)
   )
@@ -67,7 +68,7 @@ const listOf = (organizationId: string): string => `numbers of ${organizationId}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
 
   const add = Effect.fn("Inventory.add")(function* (organizationId: string, numbers: ReadonlyArray<string>) {
     if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))

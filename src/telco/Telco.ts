@@ -1,6 +1,6 @@
 /**
- * Number lookup and search (platform-api.md, "Telco event triggers"; decisions, "Telco"). Reads the directory in memory and the inventory in
- * PostgreSQL, and answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
+ * Number lookup and search (docs/platform.md, 4). Reads the directory in memory and the inventory in PostgreSQL, and
+ * answers once the event is stored in the log. Needs `Directory`, `Inventory` and `Engine`.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -34,7 +34,10 @@ export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn
   }
 }
 
-/** The event could not be stored, so nothing is answered. Safe to repeat; a stopped partition waits for its operator. */
+/**
+ * The event could not be stored, so the request is not answered. Repeating it is safe; a stopped partition waits for
+ * its operator.
+ */
 export class EventNotStored extends Data.TaggedError("EventNotStored")<{
   readonly cause: RetryableError | OutcomeUnknown | PartitionStopped
 }> {}
@@ -51,7 +54,7 @@ export interface LookupResult extends NumberingCode {
   readonly inInventory: boolean
 }
 
-/** A number of the inventory; null is what the directory does not say, or does not have. */
+/** A number of the inventory. Fields that the directory does not know are null. */
 export interface InventoryResult {
   readonly tn: string
   readonly npa: string
@@ -79,9 +82,14 @@ type Failure = DirectoryUnavailable | SqlError.SqlError | EventNotStored
 export class Telco extends Context.Service<
   Telco,
   {
-    /** One number, 10 digits. Without a record of its code there is no event. */
+    /**
+     * Looks up one number of 10 digits (docs/platform.md, 4.2). Without a record of its code it fails and emits no
+     * event.
+     */
     readonly lookup: (caller: Caller, tn: string) => Effect.Effect<LookupResult, CodeNotFound | Failure>
-    /** The directory's codes, by NPA, then NXX, or the organization's numbers, ascending. */
+    /**
+     * Lists the directory's codes by NPA, then NXX, or the organization's numbers, ascending (docs/platform.md, 4.3).
+     */
     readonly search: (
       caller: Caller,
       query: SearchQuery
@@ -104,7 +112,7 @@ const make = Effect.gen(function* () {
   const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
     engine.ask(TelcoActor, { organization: caller.organizationId }, command).pipe(
       Effect.catch((error: AskError) =>
-        // Any other one is a fault of this program.
+        // Any other error is a fault of this program.
         isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
           ? Effect.fail(new EventNotStored({ cause: error }))
           : Effect.die(error)

@@ -1,6 +1,6 @@
 /**
- * Telco's endpoints as an HttpApi group (platform-api.md, "Telco event triggers"; decisions, "Telco"): paths, parameters, answers and errors.
- * Definitions only; `http.ts` implements them and the typed client shares them.
+ * Telco's endpoints as an HttpApi group (docs/platform.md, 4): paths, parameters, answers and errors. Definitions only;
+ * `http.ts` implements them and the typed client shares them.
  */
 import { Schema, SchemaGetter } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"

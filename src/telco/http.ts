@@ -1,48 +1,43 @@
 /** Handlers of telco. Needs `Telco`. */
+
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
 import { builtWith } from "../http/lean.ts"
 import { defaultPageSize } from "../http/parameters.ts"
-import { retryAfter } from "../http/RequestState.ts"
+import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
 import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
-import { isStoreFailure } from "../postgres/transactions.ts"
 import { TelcoApi } from "./api.ts"
 import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
 
-/** When to come back where nobody says better. */
-const retryAfterMillis = 1_000
-
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
 
-/** The same of what is away for a while; says when to come back. */
+/** The same with a `Retry-After`, for what is away for a while. */
 const unavailableFor = (afterMillis: number, message: string) =>
   Effect.andThen(retryAfter(afterMillis), unavailable(message))
 
 const callerOf = ({ mode, organizationId }: Principal): Caller => ({ organizationId, livemode: mode === "live" })
 
-/** Input is checked before it reaches the database, so what is not the database's absence is a fault of this program. */
-const databaseFailed = (error: SqlError.SqlError) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(isStoreFailure(error) ? Effect.void : Effect.die(error)),
-    Effect.andThen(
-      unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
-    )
+const notRead = (error: SqlError.SqlError) =>
+  databaseFailed(
+    error,
+    unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
   )
 
 const notStored = ({ cause }: EventNotStored) => {
   const message = "The event of this request cannot be stored right now; the request is safe to repeat"
-  // a stopped partition waits for its operator
+  // without Retry-After: a stopped partition waits for its operator
   if (cause._tag === "PartitionStopped") return unavailable(message)
   return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
 }
 
 const failures = {
   DirectoryUnavailable: () => unavailable("The number directory is not loaded yet"),
-  SqlError: databaseFailed,
+  SqlError: notRead,
   EventNotStored: notStored
 }
 

@@ -1,8 +1,11 @@
-/** The table of organizations' numbers (decisions, "Telco"): reference data that operators import, so it is in PostgreSQL only. */
+/**
+ * The table of organizations' numbers (docs/platform.md, 4.4): reference data that operators import, so it is in
+ * PostgreSQL only.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Numbers sort like their digits, so an area code is a range of the key. */
+/** The key sorts numbers by their digits, so the numbers of an area code are a range of it. */
 export const createTelcoTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

@@ -1,19 +1,20 @@
 /**
- * Telephone numbers as people write them (decisions, "Telco"): 10 digits, optionally +1 or 1 before them, punctuation ignored. Pure.
+ * Telephone numbers as people write them, with or without the country's 1 and with any punctuation
+ * (docs/platform.md, 4.1). Pure.
  */
 
-/** The longest text that is looked at, in characters. */
+/** The longest text that is examined, in characters. */
 const maximumLength = 64
 
-/** What people put between digits, and blanks. The plus is only taken at the beginning. */
+/** Punctuation and blanks between digits are ignored. A plus is accepted only at the beginning. */
 const punctuation = /[\p{P}\s]/gu
 
 const form = /^(?:\+?1)?([0-9]{10})$/
 
-/** What a text that is no number is told. */
+/** What the error says about a text that is no number. */
 export const expectedNumber = "Expected 10 digits, optionally with +1 or 1 before them; punctuation is ignored"
 
-/** The 10 digits; undefined where the text is no number of the North American numbering plan. */
+/** The number's 10 digits; undefined when the text is no number of the North American numbering plan. */
 export const normalizeNumber = (text: string): string | undefined =>
   text.length > maximumLength ? undefined : form.exec(text.replace(punctuation, ""))?.[1]
 

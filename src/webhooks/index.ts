@@ -1,6 +1,6 @@
 /**
- * `sluice/webhook`: for those who receive webhooks, `verifyWebhook`; for those who send them, signing and patterns of event types.
- * None of it needs a server or a running Effect, or loads what delivers: that is `sluice/webhook/dispatcher`.
+ * `sluice/webhook`: `verifyWebhook` for receivers, signing and patterns of event types for senders. It needs no server
+ * and no running Effect, and does not load the dispatcher, which is `sluice/webhook/dispatcher`.
  */
 export {
   Event,

@@ -1,8 +1,10 @@
 /** Tables of the webhook endpoints over HTTP: signing secrets, replays, and requests with an `Idempotency-Key`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { deliveriesTable } from "./delivery/model.ts"
+import { endpointsTable } from "./endpoint/model.ts"
 
-/** Secrets are sealed; `key_id` names the key. What an idempotent request answered is sealed too, since it may show a secret. */
+/** Secrets are sealed; `key_id` names the key. Answers of idempotent requests are sealed too, since they may show a secret. */
 export const createWebhookTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -14,7 +16,7 @@ export const createWebhookTables = Effect.gen(function* () {
       ciphertext text not null,
       created_at int8 not null
     )`
-  // `after_*` is the place in the event log of the last event that was dealt with.
+  // `after_*` is the place in the event log of the last event that was processed.
   yield* sql`
     create table webhook_replays (
       id text collate "C" primary key,
@@ -49,4 +51,23 @@ export const createWebhookTables = Effect.gen(function* () {
       primary key (organization_id, key)
     )`
   yield* sql`create index webhook_idempotency_old on webhook_idempotency (created_at)`
+})
+
+/** Tells modes apart: what there is was made before there were any, and is live. */
+export const addWebhookModes = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table webhook_replays add livemode bool not null default true`
+  yield* sql`alter table webhook_idempotency add livemode bool not null default true`
+  yield* sql`
+    alter table webhook_idempotency drop constraint webhook_idempotency_pkey, add primary key (organization_id, livemode, key)`
+  // of the actor's state in the row
+  yield* sql`alter table ${sql(endpointsTable)} add version int4 not null default 1`
+})
+
+/** Lets a delivery name the replay that made it; those from before name none. */
+export const addReplayOfDeliveries = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table ${sql(deliveriesTable)} add replay_id text collate "C"`
+  // never written again with an outcome, and empty but for replays
+  yield* sql`create index webhook_deliveries_of_replay on ${sql(deliveriesTable)} (replay_id) where replay_id is not null`
 })

@@ -15,7 +15,7 @@ export const known = {
 export type Known = (typeof known)[keyof typeof known]
 
 /** Errors after which surely nothing of the ask is stored (the engine's own words). */
-const nothingStored = new Set(["Overloaded", "PartitionMoved", "Unavailable"])
+const nothingStored = new Set(["Overloaded", "PartitionMoved", "PartitionUnavailable"])
 
 /** What an answer with this error leaves known. */
 export const knownAfter = (error: string): Known => (nothingStored.has(error) ? known.refused : known.unknown)

@@ -32,7 +32,7 @@ export type Answer =
 
 /** Figures of a process since its start, summed over its partitions. */
 export interface Figures {
-  /** Appends by how they were resolved (rule 2). */
+  /** Appends by how they were resolved (docs/architecture.md, rule 2). */
   readonly branches: Readonly<Record<string, number>>
   readonly fences: number
   readonly restarts: number

@@ -1,6 +1,6 @@
 /**
- * The admin API of a running platform (decisions, "Tenancy, keys, scopes" and "Status codes and bodies"): its credential,
- * repeated requests, lists, what it refuses and what it records.
+ * The admin API of a running platform (docs/platform.md, 8.3): its credential, repeated requests, lists, what it
+ * refuses and what it records.
  */
 import { randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, it } from "vitest"

@@ -77,7 +77,9 @@ describe("sluice trigger", () => {
     const { code, stderr, stdout } = await sluice(["trigger", "platform.test", "--org", organization], environment)
     expect(code).toBe(0)
     expect(stdout).toContain("Emitted platform.test as a test event")
-    expect(stderr).toMatch(/goes to no webhook endpoint: POST \/v1\/webhooks\/\{id\}\/test sends one/)
+    expect(stderr).toMatch(/goes to no webhook endpoint: POST \/v1\/webhooks\/\{id\}\/test sends one.*--endpoint/)
+    const nobody = ["trigger", "platform.test", "--org", organization, "--endpoint", "we_none"]
+    expect(refusal(await sluice(nobody, environment))).toContain('The organization has no webhook endpoint "we_none"')
   })
 
   it("asks whose event it is where there are several organizations", async () => {
@@ -211,7 +213,7 @@ describe("sluice listen", () => {
     const logged = await fetch(`${platform.url}/v1/events/${id}`, { headers: { "x-api-key": key } })
     expect(body).toBe(await logged.text())
 
-    // The rule of the document, by itself.
+    // The signature computed here from docs/platform.md, 7.3, without the platform's code.
     const timestamp = headers["x-platformwebhook-timestamp"]
     const expected = createHmac("sha256", listener.secret).update(`${timestamp}.${body}`).digest("hex")
     expect(headers).toMatchObject({

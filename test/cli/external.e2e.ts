@@ -15,7 +15,7 @@ import { descendants, ok, okJson, query, refusal, useDatabases, useFolders } fro
 const database = useDatabases()
 const folder = useFolders()
 const adminKey = `adm_${"Ab1".repeat(10)}`
-/** In which a revocation must be in force everywhere (decisions, "Tenancy, keys, scopes"). */
+/** In which a revocation must be in force everywhere (docs/platform.md, 2.3). */
 const revocationMillis = 1_000
 
 let databaseUrl = ""

@@ -73,7 +73,7 @@ describe("sluice numbers", () => {
     expect(await listed(org)).toEqual([tn(1), tn(2)])
   })
 
-  it("import reports malformed lines with their number and goes on, and refuses a file with more than 1 % of them", async () => {
+  it("import names malformed lines by their place and takes the others, unless more than 1 % are malformed", async () => {
     const org = await owner()
     const lines = Array.from({ length: 200 }, (_, index) => tn(index))
     lines[49] = "212555,short"

@@ -1,6 +1,7 @@
 /**
- * The reckoning of a kill run: what was answered, what is in the event log, what arrived at the receiver and what the deliveries of the API say
- * must agree. Signatures are computed here from the document (platform-api.md, "Signature rule"), without the platform's own code.
+ * The reckoning of a kill run: what was answered, what is in the event log, what arrived at the receiver and what the
+ * deliveries of the API say must agree. Signatures are computed here by docs/platform.md, 7.3, without the platform's
+ * own code.
  */
 import { createHmac } from "node:crypto"
 import type { Arrival } from "./receiverProcess.ts"

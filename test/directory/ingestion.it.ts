@@ -1,4 +1,4 @@
-/** Ingestion on a real database (decisions, "Number directory"): what files change, what is refused, and the history. */
+/** Ingestion on a real database (docs/directory.md, 6): what files change, what is refused, and the history. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -115,7 +115,7 @@ layer(directoryDatabase, { excludeTestServices: true })("ingestion", (it) => {
     })
   )
 
-  it.effect("reports malformed lines with their number and goes on", () =>
+  it.effect("names malformed lines by their place and reads the others", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder
       const lines = manhattan.map((line, position) => (position === 5 ? line.replace("\tAS \t", "\tXX \t") : line))

@@ -1,4 +1,4 @@
-/** Runs of ingestion on a real database (decisions, "Number directory"): several at once, beside readers, and when things break. */
+/** Runs of ingestion on a real database (docs/directory.md, 6): several at once, beside readers, and when things break. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,8 +1,8 @@
 import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, Country } from "../../src/directory/model.ts"
 
 /**
- * The directory once more, as anybody would write it from the document without a thought for speed: lists of records
- * that are filtered, sorted and counted for every question. The index must answer the same.
+ * The directory once more, as anybody would write it from docs/directory.md without a thought for speed: lists of
+ * records that are filtered, sorted and counted for every question. The index must answer the same.
  */
 export interface NaiveRecords {
   readonly codes: ReadonlyArray<CodeRecord>

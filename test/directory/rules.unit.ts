@@ -4,7 +4,7 @@ import { InvalidRecord, make } from "../../src/directory/IndexBuilder.ts"
 import * as rules from "../../src/directory/rules.ts"
 import { code, indexOf, listed, type Records, reported } from "./records.ts"
 
-/** Each line of the decisions, "Number directory", that can be told from an index alone; the names quote the lines. */
+/** The rules of docs/directory.md, 1 to 3, that an index alone can show; each test's name says its rule. */
 
 const carrier = (records: Records, ocn: string) => Result.getOrThrow(rules.carrierByOcn(indexOf(records), ocn))
 const areaCode = (records: Records, npa: string, query: rules.AreaCodeQuery = {}) =>
@@ -16,7 +16,7 @@ const never = { NANPA: null, CNAC: null }
 describe("pseudo values", () => {
   const mult: Records = { codes: [code("212-200"), code("212-201", { ocn: "MULT", company: "MULTIPLE OCN LISTING" })] }
 
-  it("`MULT` is shown as an exchange's OCN", () => {
+  it("`MULT` stands where an exchange has several OCNs", () => {
     assert.deepStrictEqual(areaCode(mult, "212", { nxx: "201" }).exchanges, [
       {
         nxx: "201",
@@ -45,12 +45,12 @@ describe("pseudo values", () => {
 })
 
 describe("carriers", () => {
-  it("a carrier is an OCN that occurs in the records or in the type list", () => {
+  it("an OCN of a record or of the list makes a carrier", () => {
     const index = indexOf({ codes: [code("212-200", { ocn: "123A" })], carrierTypes: [listed("0004"), listed("123A")] })
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index)), ["0004", "123A"])
   })
 
-  it("`carrier_type` and `common_name` come from that list, null where it has none", () => {
+  it("`carrier_type` and `common_name` are the list's, and null where it is silent", () => {
     const codes = [code("212-200", { ocn: "0001" }), code("212-201", { ocn: "0002" }), code("212-202", { ocn: "0003" })]
     const carrierTypes = [listed("0001", { type: "WIRELESS", commonName: "Brand" }), listed("0002")]
     assert.deepStrictEqual(
@@ -63,7 +63,7 @@ describe("carriers", () => {
     )
   })
 
-  it("known from the list only: company name from the list, state null, country US", () => {
+  it("one that only the list knows has the list's name, no state and the country US", () => {
     const records = { carrierTypes: [listed("0004", { companyName: "CONSOLIDATED", type: "ILEC" })] }
     assert.deepStrictEqual(carrier(records, "0004"), {
       ocn: "0004",
@@ -86,7 +86,7 @@ describe("carriers", () => {
     assert.strictEqual(carrier({ codes, carrierTypes }, "0002").company_name, "LISTED")
   })
 
-  it("a carrier's `state` is where it has most exchanges", () => {
+  it("`state` goes to the state with more exchanges than any other", () => {
     const codes = [
       code("203-200", { state: "CT" }),
       code("212-200"),
@@ -97,17 +97,17 @@ describe("carriers", () => {
     assert.strictEqual(carrier({ codes }, "9104").state, "CT")
   })
 
-  it("records without a state do not vote", () => {
+  it("a record without a state gives it none", () => {
     const codes = [code("212-200"), code("867-200", { state: null }), code("867-201", { state: null })]
     assert.strictEqual(carrier({ codes }, "9104").state, "NY")
   })
 
-  it("ties alphabetical", () => {
+  it("of states with as many the first in the alphabet", () => {
     const codes = [code("212-200"), code("860-200", { state: "CT" })]
     assert.strictEqual(carrier({ codes }, "9104").state, "CT")
   })
 
-  it("none at all: the NPA report's location, else null", () => {
+  it("where no record has a state, the area code's report decides, and then null", () => {
     const codes = [
       code("204-200", { state: null, country: "CA" }),
       code("600-200", { state: null, ocn: "0001", country: "CA" })
@@ -117,7 +117,7 @@ describe("carriers", () => {
     assert.strictEqual(carrier({ codes, areaCodes }, "0001").state, null)
   })
 
-  it("`exchanges.total` and `by_state` count ASSIGNED exchanges; those without a state are in the total only", () => {
+  it("`exchanges` are the ASSIGNED ones, also of no state in `total`, of a state in `by_state`", () => {
     const codes = [
       code("212-200"),
       code("212-201"),
@@ -160,27 +160,27 @@ describe("area codes", () => {
     code("902-203", { country: "CA", state: null, status: "UNASSIGNED" })
   ]
 
-  it("an area code's `state` is where it has most exchanges", () => {
+  it("`state` goes to the state with more exchanges than any other", () => {
     assert.strictEqual(areaCode({ codes }, "902").state, "NS")
   })
 
-  it("ties alphabetical, records without a state do not vote", () => {
+  it("of states with as many the first in the alphabet; a record without one gives none", () => {
     const tied = [code("902-200", { state: "PE" }), code("902-201", { state: "NS" }), code("902-202", { state: null })]
     assert.strictEqual(areaCode({ codes: tied }, "902").state, "NS")
   })
 
-  it("none at all: the NPA report's location (the first of several), else null", () => {
+  it("where no record has a state, the first location of its report decides, and then null", () => {
     const bare = [code("902-200", { state: null }), code("622-200", { state: null })]
     const areaCodes = [reported("902", { locations: ["NS", "PE"] }), reported("622", { use: "N" })]
     assert.strictEqual(areaCode({ codes: bare, areaCodes }, "902").state, "NS")
     assert.strictEqual(areaCode({ codes: bare, areaCodes }, "622").state, null)
   })
 
-  it("`total_exchanges` counts all records of every status", () => {
+  it("`total_exchanges` has every record, whatever its status", () => {
     assert.strictEqual(areaCode({ codes }, "902").total_exchanges, 4)
   })
 
-  it("`pagination.total` counts those matching the request; with `nxx` one record", () => {
+  it("`pagination.total` has what was asked for; with `nxx` that is one", () => {
     assert.deepStrictEqual(areaCode({ codes }, "902").pagination, { limit: 50, offset: 0, total: 4 })
     const one = areaCode({ codes }, "902", { nxx: "201" })
     assert.deepStrictEqual(
@@ -191,14 +191,14 @@ describe("area codes", () => {
     assert.strictEqual(one.total_exchanges, 4)
   })
 
-  it("exchanges by NXX", () => {
+  it("exchanges come in the order of their NXX", () => {
     assert.deepStrictEqual(
       areaCode({ codes }, "902").exchanges.map((exchange) => exchange.nxx),
       ["200", "201", "202", "203"]
     )
   })
 
-  it("unknown NPA or NXX is not found, and the message names it", () => {
+  it("an NPA or NXX that is unknown is not found, by its name", () => {
     const npa = refusal(rules.areaCodeByNpa(indexOf({ codes }), "333"))
     assert.strictEqual(npa.resource, "areaCode")
     assert.include(npa.message, "333")
@@ -226,7 +226,7 @@ describe("filters and pages of the carrier list", () => {
     carrierTypes: [listed("0001", { type: "CLEC" }), listed("0002", { type: "CLEC" }), listed("0003", { type: "ILEC" })]
   })
 
-  it("carriers by OCN", () => {
+  it("carriers come in the order of their OCN", () => {
     assert.deepStrictEqual(ocnsOf(rules.listCarriers(index)), ["0001", "0002", "0003", "8084"])
   })
 

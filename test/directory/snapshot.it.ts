@@ -112,7 +112,7 @@ layer(directory.pipe(Layer.provideMerge(workerIngestions), Layer.provideMerge(di
     )
   }
 
-  it.effect("US codes that the file does not list are no records, Canadian ones that are available are", () =>
+  it.effect("a US code exists where the file has it; of Canada those that are available exist too", () =>
     Effect.gen(function* () {
       const service = yield* Directory
       const vacant = yield* Effect.flip(service.areaCode("670", { nxx: "200" }))

@@ -1,4 +1,4 @@
-/** A log and a database belong together: what does not fit is refused before anything is written, and what is from before there were ids is adopted once. */
+/** A log and a database belong together: a stranger is refused while nothing is written yet, and what is from before there were ids is adopted once. */
 import { expect, it } from "@effect/vitest"
 import { Deferred, Effect, Layer, Logger } from "effect"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"

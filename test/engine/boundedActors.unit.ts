@@ -66,7 +66,7 @@ describe("rule 10, bounded actors", () => {
       const waiting = yield* Effect.forkChild(Effect.result(engine.ask(Counter, target, get)))
       yield* TestClock.adjust("30 seconds")
       expect(waiting.pollUnsafe()).toBeDefined()
-      expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "Failure", failure: { _tag: "Unavailable" } })
+      expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "Failure", failure: { _tag: "PartitionUnavailable" } })
       isAway = false
       expect(yield* engine.ask(Counter, target, get)).toBe(5)
     })

@@ -1,6 +1,6 @@
 /** What a life of the core leaves to the next one, and what it must not: the log and the checkpoints decide anew. */
 import { describe, expect, it } from "@effect/vitest"
-import { OutcomeUnknown, PartitionMoved, Unavailable } from "../../src/engine/errors.ts"
+import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Counter, Limiter, Reminder } from "./support/actors.ts"
 import { servingCore } from "./support/core.ts"
 import { add, get } from "./support/durability.ts"
@@ -31,6 +31,7 @@ describe("a new life of the core", () => {
     core.begin()
     core.pass(20_000)
     core.run()
+    core.pass(5_000)
     const rang = core.ask(Reminder, "org_1", { _tag: "Rang" })
     core.run()
     expect(rang.value).toEqual([1_020_000])
@@ -56,6 +57,28 @@ describe("a new life of the core", () => {
     expect(waiting).toMatchObject({ answers: 1, accepted: true, value: 7 })
     core.pass(10_000)
     core.run()
+    const rang = core.ask(Reminder, "org_1", { _tag: "Rang" })
+    core.run()
+    expect(rang.value).toEqual([1_010_000])
+  })
+
+  it("given an empty page of timers that was asked for by the life before, then those stored since still ring", () => {
+    const core = servingCore()
+    core.ask(Counter, "org_1", add(1))
+    core.run()
+    core.save()
+    core.begin()
+    const page = core.takeRead()!
+    core.ask(Reminder, "org_1", set(1_010_000))
+    core.next()
+    core.readAll()
+    core.run()
+    core.save()
+    core.begin()
+    core.answerRead(page)
+    core.pass(10_000)
+    core.run()
+    core.pass(5_000)
     const rang = core.ask(Reminder, "org_1", { _tag: "Rang" })
     core.run()
     expect(rang.value).toEqual([1_010_000])
@@ -183,6 +206,24 @@ describe("a new life of the core", () => {
   })
 })
 
+describe("a recovery", () => {
+  it("given frames that another owner writes before the claim, then the checkpoint after it covers the bytes of all", () => {
+    const core = servingCore()
+    for (const organization of ["org_1", "org_2", "org_3"]) {
+      core.ask(Counter, organization, add(1))
+      core.run()
+    }
+    const [first, ...later] = core.log.splice(0)
+    core.log.push(first!)
+    core.recover()
+    core.log.push(...later)
+    core.readOn()
+    const { bytes, count } = core.core.checkpoints.snapshot()!
+    expect(count).toBe(3)
+    expect(bytes).toBe([first!, ...later].reduce((sum, frame) => sum + frame.bytes.length, 0))
+  })
+})
+
 describe("the end of a life of the core", () => {
   it("given a frame on its way, then its callers are told that it may be stored, and those behind it the reason", () => {
     const core = servingCore()
@@ -256,7 +297,7 @@ describe("the end of a life of the core", () => {
     core.core.confirmed(core.fill, core.now, core.now)
     const before = core.wakes
     const asked = core.askLane(Limiter, "org_1")
-    expect(asked.value).toBeInstanceOf(Unavailable)
+    expect(asked.value).toBeInstanceOf(PartitionUnavailable)
     expect(core.wakes).toBeGreaterThan(before)
     expect(before).toBeGreaterThanOrEqual(wakes)
   })

@@ -1,4 +1,7 @@
-/** The engine as an embedder sees it: asks, lanes (rule 15), states, inspection, refusals, asks from other processes, metrics. */
+/**
+ * The engine as an embedder sees it: asks, lanes (docs/architecture.md, rule 15), states, inspection, refusals, asks
+ * from other processes, metrics.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -323,7 +326,10 @@ describe("asks from another process", () => {
   it.effect("are answered by the owner, with its replies, rejections and errors", () =>
     Effect.gen(function* () {
       const { far, owner } = yield* processes
-      expect(yield* Effect.flip(far.ask(Counter, target, get))).toMatchObject({ _tag: "Unavailable", retryable: true })
+      expect(yield* Effect.flip(far.ask(Counter, target, get))).toMatchObject({
+        _tag: "PartitionUnavailable",
+        retryable: true
+      })
       const { engine } = yield* owner
       expect(yield* far.ask(Counter, target, add(3))).toBe(3)
       expect(yield* far.ask(Counter, target, add(4))).toBe(7)

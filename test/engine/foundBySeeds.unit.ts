@@ -164,7 +164,7 @@ describe("a refusal of the log", () => {
         faulty.publishes.push("request late", refusal(tag))
         const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))))
         yield* TestClock.adjust("5 seconds")
-        expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable" })
+        expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "PartitionUnavailable" })
         const stored = lastOf(deployment)
         faulty.deliverLate()
         yield* settle

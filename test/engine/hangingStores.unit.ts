@@ -1,4 +1,4 @@
-/** Rule 16: a database that hangs (not: refuses) costs what is not in memory, and nothing else. */
+/** A database that hangs instead of refusing (docs/architecture.md, rule 16): only what is not in memory waits for it. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -108,30 +108,35 @@ describe("rule 16, a database that hangs for ten minutes", () => {
     })
   )
 
-  it.effect("a cold actor is answered Unavailable within the deadline of a load, and served when it is over", () =>
-    Effect.gen(function* () {
-      const { database, engine } = yield* prepared()
-      database.isHanging = true
-      yield* minutes(
-        3,
-        Effect.gen(function* () {
-          const asks = yield* Effect.forEach([1, 2, 3], (n) =>
-            Effect.forkChild(Effect.flip(engine.ask(Counter, coldOf(n), get)), { startImmediately: true })
-          )
-          const lane = yield* Effect.forkChild(Effect.flip(engine.askLane(Limiter, coldOf(4), null)), {
-            startImmediately: true
+  it.effect(
+    "a cold actor is answered PartitionUnavailable within the deadline of a load, and served when it is over",
+    () =>
+      Effect.gen(function* () {
+        const { database, engine } = yield* prepared()
+        database.isHanging = true
+        yield* minutes(
+          3,
+          Effect.gen(function* () {
+            const asks = yield* Effect.forEach([1, 2, 3], (n) =>
+              Effect.forkChild(Effect.flip(engine.ask(Counter, coldOf(n), get)), { startImmediately: true })
+            )
+            const lane = yield* Effect.forkChild(Effect.flip(engine.askLane(Limiter, coldOf(4), null)), {
+              startImmediately: true
+            })
+            yield* elapse(loadDeadlineMillis / 1_000 + 1)
+            for (const ask of [...asks, lane]) {
+              expect(ask.pollUnsafe()).toBeDefined()
+              expect(yield* Fiber.join<unknown, unknown>(ask)).toMatchObject({
+                _tag: "PartitionUnavailable",
+                retryable: true
+              })
+            }
           })
-          yield* elapse(loadDeadlineMillis / 1_000 + 1)
-          for (const ask of [...asks, lane]) {
-            expect(ask.pollUnsafe()).toBeDefined()
-            expect(yield* Fiber.join<unknown, unknown>(ask)).toMatchObject({ _tag: "Unavailable", retryable: true })
-          }
-        })
-      )
-      database.isHanging = false
-      yield* elapse(10)
-      expect(yield* engine.ask(Counter, coldOf(3), get)).toBe(3)
-    })
+        )
+        database.isHanging = false
+        yield* elapse(10)
+        expect(yield* engine.ask(Counter, coldOf(3), get)).toBe(3)
+      })
   )
 
   it.effect("commands that wait for loads do not shut out who needs none, however many there are", () =>
@@ -191,30 +196,32 @@ describe("rule 16, a database that hangs for ten minutes", () => {
     })
   )
 
-  it.effect("a start waits, says why, answers Unavailable at once, and goes on by itself when it is over", () =>
-    Effect.gen(function* () {
-      const { deployment, stop } = yield* prepared()
-      yield* stop
-      const { database, layers } = hanging(deployment)
-      // it is asked for the number of partitions first, and that call is the platform's own
-      const { engine } = yield* start(deployment, { ...layers })
-      yield* healAtEnd(database)
-      database.isHanging = true
-      partitionIn(engine).restart("a test")
-      yield* elapse(1)
-      yield* minutes(
-        5,
-        Effect.gen(function* () {
-          const error = yield* Effect.flip(engine.ask(Counter, hot, get))
-          expect(error).toMatchObject({ _tag: "Unavailable", retryable: true })
-        })
-      )
-      expect(yield* engine.status).toMatchObject([{ status: { _tag: "Starting" } }])
-      database.isHanging = false
-      yield* elapse(35)
-      yield* engine.ready
-      expect(yield* engine.ask(Counter, hot, get)).toBe(1)
-    })
+  it.effect(
+    "a start waits, says why, answers PartitionUnavailable at once, and goes on by itself when it is over",
+    () =>
+      Effect.gen(function* () {
+        const { deployment, stop } = yield* prepared()
+        yield* stop
+        const { database, layers } = hanging(deployment)
+        // it is asked for the number of partitions first, and that call is the platform's own
+        const { engine } = yield* start(deployment, { ...layers })
+        yield* healAtEnd(database)
+        database.isHanging = true
+        partitionIn(engine).restart("a test")
+        yield* elapse(1)
+        yield* minutes(
+          5,
+          Effect.gen(function* () {
+            const error = yield* Effect.flip(engine.ask(Counter, hot, get))
+            expect(error).toMatchObject({ _tag: "PartitionUnavailable", retryable: true })
+          })
+        )
+        expect(yield* engine.status).toMatchObject([{ status: { _tag: "Starting" } }])
+        database.isHanging = false
+        yield* elapse(35)
+        yield* engine.ready
+        expect(yield* engine.ask(Counter, hot, get)).toBe(1)
+      })
   )
 
   it.effect("a reactor goes on where it was, each record once", () =>
@@ -258,7 +265,7 @@ describe("rule 16, a load", () => {
       const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, coldOf(2), get)), { startImmediately: true })
       yield* elapse(5)
       expect(ask.pollUnsafe()).toBeDefined()
-      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable" })
+      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "PartitionUnavailable" })
       isBroken = false
       yield* elapse(2)
       expect(yield* engine.ask(Counter, coldOf(2), get)).toBe(2)
@@ -290,7 +297,7 @@ describe("rule 16, a load", () => {
         expect(yield* engine.ask(Counter, coldOf(n + 1), get)).toBe(n + 1)
       }
       yield* elapse((lookupDeadlineMillis + loadDeadlineMillis) / 1_000)
-      for (const ask of cold) expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable" })
+      for (const ask of cold) expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "PartitionUnavailable" })
       expect(yield* engine.ask(Counter, hot, add(1))).toBe(7)
       expect(core.head.epoch).toBe(epoch)
       expect(core.probe.counts).toMatchObject({ commands: 0, stalledCommands: 0 })

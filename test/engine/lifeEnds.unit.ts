@@ -117,10 +117,10 @@ describe("an owner without a connection to its log", () => {
         yield* TestClock.adjust("2 seconds")
         for (const ask of asks) {
           expect(ask.pollUnsafe()).toBeDefined()
-          expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable", reason: awayReason })
+          expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "PartitionUnavailable", reason: awayReason })
         }
         expect(partition.status).toEqual({ _tag: "Starting", reason: awayReason })
-        const away = { _tag: "Unavailable", reason: awayReason }
+        const away = { _tag: "PartitionUnavailable", reason: awayReason }
         expect(yield* Effect.flip(engine.ask(Counter, target, add(1_000)))).toMatchObject(away)
         expect(yield* Effect.flip(engine.askLane(Limiter, target, null))).toMatchObject(away)
         yield* TestClock.adjust("1 minute")
@@ -176,7 +176,7 @@ describe("an owner without a connection to its log", () => {
       faulty.disconnected = true
       const ask = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), { startImmediately: true })
       yield* TestClock.adjust("2 seconds")
-      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "Unavailable" })
+      expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "PartitionUnavailable" })
       const successor = yield* serving(deployment)
       yield* successor.engine.ask(Counter, target, add(7))
       yield* successor.stop

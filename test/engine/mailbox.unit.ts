@@ -100,7 +100,7 @@ describe("rule 13, a partition under pressure", () => {
       const stopping = yield* Effect.forkChild(stop)
       yield* TestClock.adjust(0)
       const late = yield* Effect.flip(engine.ask(Counter, { organization: "org_9" }, { _tag: "Get" }))
-      expect(late).toMatchObject({ _tag: "Unavailable", reason: "it is shutting down" })
+      expect(late).toMatchObject({ _tag: "PartitionUnavailable", reason: "it is shutting down" })
       yield* Deferred.succeed(gate, undefined)
       expect(yield* Effect.forEach(asks, Fiber.join)).toEqual([1, 2, 3])
       yield* Fiber.join(stopping)

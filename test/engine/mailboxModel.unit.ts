@@ -1,4 +1,7 @@
-/** The mailbox of rule 13 against a naive model: order, turns, shares, bytes, and commands that wait for an actor's state. */
+/**
+ * The mailbox of docs/architecture.md, rule 13 against a naive model: order, turns, shares, bytes, and commands that
+ * wait for an actor's state.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { Entry } from "../../src/engine/core/actors.ts"

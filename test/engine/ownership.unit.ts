@@ -179,7 +179,9 @@ describe("rules 3 and 4", () => {
         owned = false
         yield* Effect.flip(first.engine.ask(Counter, target, add(1)))
         yield* TestClock.adjust("5 seconds")
-        expect(yield* Effect.flip(first.engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "Unavailable" })
+        expect(yield* Effect.flip(first.engine.ask(Counter, target, add(1)))).toMatchObject({
+          _tag: "PartitionUnavailable"
+        })
         expect(yield* second.engine.ask(Counter, target, add(1))).toBe(1)
         owned = true
         yield* TestClock.adjust("5 seconds")
@@ -200,7 +202,7 @@ describe("rules 3 and 4", () => {
         faulty.away = true
         yield* TestClock.adjust("10 seconds")
         expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "OutcomeUnknown", retryable: false })
-        expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "Unavailable" })
+        expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ _tag: "PartitionUnavailable" })
         faulty.away = false
         yield* TestClock.adjust("30 seconds")
         expect(yield* engine.ask(Counter, target, { _tag: "Get" })).toBe(7)
@@ -214,7 +216,7 @@ describe("rules 3 and 4", () => {
       const { engine } = yield* serving(deployment, { journalLayer: faulty.layer })
       faulty.publishes.push({ _tag: "answer", answer: { _tag: "Full" } })
       expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({
-        _tag: "Unavailable",
+        _tag: "PartitionUnavailable",
         reason: "its log is full"
       })
       expect(yield* engine.ask(Counter, target, { _tag: "Get" })).toBe(0)

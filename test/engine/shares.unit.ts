@@ -1,4 +1,4 @@
-/** Rule 19: commands, timers, signals and loads each have a share, and what costs much for one costs little for the others. */
+/** Shares of a drain (docs/architecture.md, rule 19): what costs much for one kind of work costs little for the others. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"

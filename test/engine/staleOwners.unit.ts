@@ -93,7 +93,7 @@ describe("a log that loses its end under a running owner", () => {
         truncate(deployment, frames)
         const asked = yield* Effect.forkChild(Effect.result(engine.ask(Counter, target, add(1))))
         yield* TestClock.adjust("1 minute")
-        expect(["OutcomeUnknown", "PartitionMoved", "Unavailable", "PartitionStopped"]).toContain(
+        expect(["OutcomeUnknown", "PartitionMoved", "PartitionUnavailable", "PartitionStopped"]).toContain(
           told(yield* Fiber.join(asked))
         )
         const [found] = yield* engine.status

@@ -320,7 +320,7 @@ describe("rule 14, a log that is full", () => {
         if (Exit.isSuccess(exit)) stored++
         else {
           refused++
-          expect(exit).toMatchObject({ cause: { reasons: [{ error: { _tag: "Unavailable" } }] } })
+          expect(exit).toMatchObject({ cause: { reasons: [{ error: { _tag: "PartitionUnavailable" } }] } })
           // no fact, no room needed
           expect(yield* engine.ask(Counter, { organization: "org_1" }, get)).toBe(0)
         }

@@ -104,7 +104,7 @@ describe("a refusal of the only copy", () => {
       faulty.publishes.push(answer)
       const asked = yield* ask
       yield* TestClock.adjust(0)
-      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Failure", failure: { _tag: "Unavailable" } })
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Failure", failure: { _tag: "PartitionUnavailable" } })
       // what stands in its place is empty, so that no copy of it can be stored any more
       const stored = deployment.journal.log(0).frames.map(({ bytes }) => decodeFrame(bytes))
       expect(stored.flatMap(({ records }) => records)).toEqual([])

@@ -64,7 +64,7 @@ describe("rule 5, visibility", () => {
     })
   )
 
-  it.effect("given a rejection decided after a fact of the same drain, then it waits for the frame", () =>
+  it.effect("given a rejection that rests on a fact of its own drain, then it waits for the frame", () =>
     Effect.gen(function* () {
       const { close, engine } = yield* gated
       const open = yield* close
@@ -171,7 +171,7 @@ describe("rule 6, freshness", () => {
       yield* TestClock.adjust("4 seconds")
       const late = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, get)))
       yield* TestClock.adjust("2 seconds")
-      expect(yield* Fiber.join(late)).toMatchObject({ _tag: "Unavailable" })
+      expect(yield* Fiber.join(late)).toMatchObject({ _tag: "PartitionUnavailable" })
       faulty.away = false
     })
   )
@@ -210,7 +210,7 @@ describe("rule 7, time", () => {
         yield* engine.ask(Counter, target, add(1))
         yield* TestClock.setTime(900_000)
         const error = yield* Effect.flip(engine.ask(Counter, target, add(1)))
-        expect(error).toMatchObject({ _tag: "Unavailable" })
+        expect(error).toMatchObject({ _tag: "PartitionUnavailable" })
         expect(error).toHaveProperty("message", expect.stringContaining("--accept-clock"))
         expect(yield* engine.status).toMatchObject([{ status: { _tag: "ClockBehind" } }])
         yield* TestClock.setTime(1_000_001)

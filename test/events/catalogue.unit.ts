@@ -22,7 +22,7 @@ const types = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
 const id = eventId(3, 1, 42, 0)
 const now = Date.UTC(2026, 6, 1)
 
-/** The table "Event types", the billing events and the telco rows of platform-api.md, and what decisions add. */
+/** The types and payloads of docs/platform.md, 5.2. */
 const documented = {
   "send.email.sent": ["messageId", "from", "to", "subject"],
   "send.email.delivered": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],

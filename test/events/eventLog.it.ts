@@ -6,12 +6,15 @@ import { eventId } from "../../src/engine/ids.ts"
 import { appendEvents, EventLog, type Followed, type LoggedEvent, maximumScanned } from "../../src/events/EventLog.ts"
 import { EventWakeups, payloadsOf } from "../../src/events/EventWakeups.ts"
 import { type Event, encodeEvent, eventRetentionMillis, knownTypes, parsePattern } from "../../src/events/index.ts"
-import { createEventTables } from "../../src/events/migrations.ts"
+import { addReachOfEvents, createEventTables } from "../../src/events/migrations.ts"
 import { matches } from "../../src/events/patterns.ts"
-import { Cursors, makeCursors } from "../../src/http/PageCursors.ts"
+import { makePageCursors, PageCursors } from "../../src/http/PageCursors.ts"
 import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
 import { freshDatabase } from "../support/database.ts"
+
+/** Who reads with a live key. */
+const live = (organizationId: string) => ({ organizationId, mode: "live" }) as const
 
 const types = [...knownTypes]
 let organizations = 0
@@ -38,12 +41,12 @@ const patternOf = (text: string) => Result.getOrThrow(parsePattern(text))
 const services = Layer.mergeAll(EventLog.layer, DayPartitions.layer).pipe(
   Layer.provideMerge(EventWakeups.layer),
   Layer.provideMerge(Notifications.layer()),
-  Layer.provide(Layer.succeed(Cursors, makeCursors("secret")))
+  Layer.provide(Layer.succeed(PageCursors, makePageCursors("secret")))
 )
 
 layer(
   services.pipe(
-    Layer.provideMerge(Layer.effectDiscard(createEventTables)),
+    Layer.provideMerge(Layer.effectDiscard(Effect.andThen(createEventTables, addReachOfEvents))),
     Layer.provideMerge(freshDatabase({ maxConnections: 8 }))
   ),
   { excludeTestServices: true, timeout: 60_000 }
@@ -58,10 +61,10 @@ layer(
       const now = yield* Clock.currentTimeMillis
       const events = types.map(([type], index) => logged(org, now, type, index))
       yield* append(events)
-      const { data, pagination } = yield* log.list({ organizationId: org, limit: 100 })
+      const { data, pagination } = yield* log.list({ ...live(org), limit: 100 })
       assert.deepStrictEqual(data, events.map(({ body }) => body).toReversed())
       assert.deepStrictEqual(pagination, { hasMore: false })
-      for (const { body, event } of events) assert.strictEqual(yield* log.get(org, event.eventId), body)
+      for (const { body, event } of events) assert.strictEqual(yield* log.get(live(org), event.eventId), body)
     })
   )
 
@@ -72,9 +75,9 @@ layer(
       const [mine, theirs] = [organization(), organization()]
       const event = logged(theirs, now, "platform.test")
       yield* append([event])
-      assert.deepStrictEqual((yield* log.list({ organizationId: mine, limit: 10 })).data, [])
-      assert.isUndefined(yield* log.get(mine, event.event.eventId))
-      assert.isUndefined(yield* log.positionOf(mine, event.event.eventId))
+      assert.deepStrictEqual((yield* log.list({ ...live(mine), limit: 10 })).data, [])
+      assert.isUndefined(yield* log.get(live(mine), event.event.eventId))
+      assert.isUndefined(yield* log.positionOf(live(mine), event.event.eventId))
     })
   )
 
@@ -82,7 +85,7 @@ layer(
     Effect.gen(function* () {
       const log = yield* EventLog
       for (const id of ["", "evt_", "evt_1", "\0", "evt_00000000-0000-8000-8000-00000000000G", "x".repeat(10_000)]) {
-        assert.isUndefined(yield* log.get("org_1", id))
+        assert.isUndefined(yield* log.get(live("org_1"), id))
       }
     })
   )
@@ -130,7 +133,7 @@ layer(
         const found: Array<string> = []
         let cursor: string | undefined
         do {
-          const page = yield* log.list({ organizationId: org, pattern, since, until, limit, cursor })
+          const page = yield* log.list({ ...live(org), pattern, since, until, limit, cursor })
           assert.isAtMost(page.data.length, limit)
           found.push(...page.data)
           cursor = page.pagination.nextCursor
@@ -158,7 +161,7 @@ layer(
       const pages: Array<ReadonlyArray<string>> = []
       let cursor: string | undefined
       do {
-        const page = yield* log.list({ organizationId: org, pattern: patternOf("invoice.*"), limit: 2, cursor })
+        const page = yield* log.list({ ...live(org), pattern: patternOf("invoice.*"), limit: 2, cursor })
         pages.push(page.data)
         cursor = page.pagination.nextCursor
         assert.strictEqual(page.pagination.hasMore, cursor !== undefined)
@@ -167,7 +170,7 @@ layer(
       assert.deepStrictEqual(pages.flat(), wanted.toReversed())
       assert.isAtMost(pages.length, 5)
       // Without a filter nothing is looked through in vain.
-      assert.strictEqual((yield* log.list({ organizationId: org, limit: 100 })).data.length, 100)
+      assert.strictEqual((yield* log.list({ ...live(org), limit: 100 })).data.length, 100)
     })
   )
 
@@ -177,8 +180,8 @@ layer(
       const now = yield* Clock.currentTimeMillis
       const [one, other] = [organization(), organization()]
       yield* append([1, 2, 3].map((index) => logged(one, now, "platform.test", index)))
-      const { nextCursor } = (yield* log.list({ organizationId: one, limit: 1 })).pagination
-      const stale = makeCursors("secret").encode(`events of ${one}`, {
+      const { nextCursor } = (yield* log.list({ ...live(one), limit: 1 })).pagination
+      const stale = makePageCursors("secret").encode(`events of ${one}`, {
         atMillis: now - eventRetentionMillis - 1_000,
         id: "1.0"
       })
@@ -188,7 +191,7 @@ layer(
         [one, "x"],
         [one, stale]
       ] as const) {
-        const error = yield* Effect.flip(log.list({ organizationId, limit: 1, cursor }))
+        const error = yield* Effect.flip(log.list({ ...live(organizationId), limit: 1, cursor }))
         assert.strictEqual(error._tag, "InvalidCursor")
       }
     })
@@ -204,10 +207,10 @@ layer(
         logged(org, now - eventRetentionMillis + 60_000, "platform.test")
       ]
       yield* append([over!, kept!])
-      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [kept!.body])
-      assert.isUndefined(yield* log.get(org, over!.event.eventId))
-      assert.isUndefined(yield* log.positionOf(org, over!.event.eventId))
-      assert.strictEqual(yield* log.get(org, kept!.event.eventId), kept!.body)
+      assert.deepStrictEqual((yield* log.list({ ...live(org), limit: 10 })).data, [kept!.body])
+      assert.isUndefined(yield* log.get(live(org), over!.event.eventId))
+      assert.isUndefined(yield* log.positionOf(live(org), over!.event.eventId))
+      assert.strictEqual(yield* log.get(live(org), kept!.event.eventId), kept!.body)
     })
   )
 
@@ -219,10 +222,10 @@ layer(
       const org = organization()
       const event = logged(org, now, "platform.test")
       yield* Effect.flip(sql.withTransaction(Effect.andThen(appendEvents([event]), Effect.fail("rolled back"))))
-      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [])
+      assert.deepStrictEqual((yield* log.list({ ...live(org), limit: 10 })).data, [])
       yield* append([event])
       yield* append([event])
-      assert.deepStrictEqual((yield* log.list({ organizationId: org, limit: 10 })).data, [event.body])
+      assert.deepStrictEqual((yield* log.list({ ...live(org), limit: 10 })).data, [event.body])
     })
   )
 
@@ -237,11 +240,11 @@ layer(
         logged(org, now + index, index % 4 === 0 ? "platform.test" : "telco.lookup.completed")
       )
       yield* append(all.slice(0, 120))
-      const after = yield* log.positionOf(org, all[9]!.event.eventId)
+      const after = yield* log.positionOf(live(org), all[9]!.event.eventId)
       assert.isDefined(after)
       const expected = all.slice(10).filter(({ event }) => event.type === "telco.lookup.completed")
       const following = yield* log
-        .follow({ organizationId: org, patterns: [patternOf("telco.*")], after: after!, idleMillis: 60_000 })
+        .follow({ ...live(org), patterns: [patternOf("telco.*")], after: after!, idleMillis: 60_000 })
         .pipe(
           Stream.filter(({ _tag }) => _tag === "Event"),
           Stream.take(expected.length),
@@ -267,7 +270,7 @@ layer(
         const log = yield* EventLog
         return yield* log
           // Would not look by itself within the time of this test.
-          .follow({ organizationId: org, patterns: [patternOf("*")], after, idleMillis: 600_000 })
+          .follow({ ...live(org), patterns: [patternOf("*")], after, idleMillis: 600_000 })
           .pipe(
             Stream.filter(({ _tag }) => _tag === "Event"),
             Stream.tap(() => Deferred.succeed(looked, undefined)),
@@ -293,7 +296,7 @@ layer(
       const org = organization()
       const after = yield* log.end(org)
       const items = yield* log
-        .follow({ organizationId: org, patterns: [patternOf("*")], after, idleMillis: 5 })
+        .follow({ ...live(org), patterns: [patternOf("*")], after, idleMillis: 5 })
         .pipe(Stream.take(3), Stream.runCollect)
       assert.deepStrictEqual(
         items.map(({ _tag }) => _tag),
@@ -310,7 +313,7 @@ layer(
       yield* append(Array.from({ length: 500 }, (_, index) => logged(org, now + index, "platform.test")))
       const pull = yield* Stream.toPull(
         log.follow({
-          organizationId: org,
+          ...live(org),
           patterns: [patternOf("*")],
           after: { createdAt: 0, sequence: 0, index: 0 },
           idleMillis: 60_000

@@ -39,6 +39,7 @@ import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
+import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http/handlers.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
 import { parseSecretsKeys } from "../../src/webhooks/secret/secretsKeys.ts"
@@ -150,7 +151,7 @@ const accessMarkOf = (access: object) => {
   return mark.access
 }
 
-/** Marks an access anew, with what the fault makes of it; the ordinary way is left as it is. */
+/** Marks an access anew, with what the fault makes of it; the general path is left as it is. */
 const planted = <Access extends object>(
   access: Access,
   { counts = 1, forgetsServices = false }: Fault,
@@ -251,7 +252,16 @@ const listen = async (
   const registry = new Map<string, never>()
   const options = { host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false, failureLog: false, fastLane }
   const layer = layerServer(SluiceApi, options, [docsPage(SluiceApi)]).pipe(
-    Layer.provide(Layer.mergeAll(layerDirectory, layerEvents, layerTelco, layerWebhooks, layerSystem("anybody"))),
+    Layer.provide(
+      Layer.mergeAll(
+        layerDirectory,
+        layerEvents,
+        layerTelco,
+        layerWebhooks,
+        layerEventDeliveries,
+        layerSystem("anybody")
+      )
+    ),
     Layer.provide(await accessesOf(shared, fault, counter)),
     Layer.provide(EventStreams.layer),
     Layer.provide(Layer.succeed(Metric.MetricRegistry, registry)),

@@ -38,7 +38,7 @@ describe("targets", () => {
     ["a fragment", "/things/abc#x"],
     ["a whole address", "http://localhost/things/abc"],
     ["a long one", `/things/${"a".repeat(300)}`]
-  ])("are left to the ordinary way: %s", (_, target) => {
+  ])("are left to the general path: %s", (_, target) => {
     expect(make().find(target)).toBeUndefined()
   })
 

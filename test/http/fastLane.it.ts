@@ -1,6 +1,6 @@
 /**
- * The fast lane and the ordinary way give the same bytes and count the same, whatever comes: thousands of raw requests to two
- * listeners, one with the lane. That this would show a fault is shown by faults planted in a third one.
+ * The fast lane and the general path give the same bytes and count the same, whatever comes: thousands of raw requests
+ * to two listeners, one with the lane. That this would show a fault is shown by faults planted in a third one.
  */
 import { connect } from "node:net"
 import { Effect, Exit, Scope } from "effect"
@@ -33,7 +33,7 @@ const differences = async (first: Way, second: Way, cases: Iterable<RawCase>, en
   return found
 }
 
-/** A key goes the ordinary way while it is looked up, and once more when the announcement of its making comes late. */
+/** A key takes the general path while it is looked up, and once more when the announcement of its making comes late. */
 const untilTaken = (fast: Way, ordinary: Way, raw: RawCase): Promise<void> =>
   until(async () => {
     const before = fast.taken()
@@ -58,7 +58,7 @@ const post = (target: string, body: string) =>
 
 const created = post("/v1/webhooks", '{"url":"https://hooks.example.com/in","enabled_events":["*"]}')
 
-describe("the fast lane beside the ordinary way", { timeout: longMillis }, () => {
+describe("the fast lane beside the general path", { timeout: longMillis }, () => {
   it("answers thousands of raw requests with the same bytes and counts the same", async () => {
     const cases = drawn(1, 2_000)
     expect(await differences(ways.fast, ways.ordinary, cases)).toEqual([])

@@ -49,7 +49,7 @@ export interface TestPlatform {
   readonly database: TcpProxy
   readonly nats: TcpProxy
   readonly collector: Collector
-  /** Whether requests are logged and traced, and so all go the ordinary way. */
+  /** Whether requests are logged and traced, and so all take the general path. */
   readonly isObserved: boolean
   readonly process: Platform
   /** The organization of every key made here, plan `team`. */
@@ -70,7 +70,7 @@ export interface TestPlatform {
   readonly stop: () => Promise<Finished>
 }
 
-/** Requests, and checks what decisions ("Status codes and bodies") asks of every response. */
+/** Requests, and checks what docs/platform.md, 1.3 asks of every response. */
 export const request = async (url: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(hangMillis), redirect: "manual", ...init })
   const text = await response.text()

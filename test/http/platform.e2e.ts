@@ -1,7 +1,7 @@
 /**
- * The platform over HTTP, as its users see it, against the specification and not against its code: one running platform,
- * one section a topic. They run in this order; the last one stops it. Requests are logged and traced here, and so all go the
- * ordinary way.
+ * The platform over HTTP, as its users see it, against docs/platform.md and docs/directory.md and not against its code:
+ * one running platform, one section a topic. The sections run in this order; the last one stops the platform. Requests
+ * are logged and traced here, so all take the general path.
  */
 import { usePlatform } from "./harness.ts"
 import { allSections } from "./sections/all.ts"

@@ -1,7 +1,7 @@
 /**
- * The platform's request rate as its users meet it (platform-api.md, "Platform request rate"; decisions, the same heading): over
- * HTTP on the whole platform, with the commands by which an operator sets plans and limits. NATS is behind a proxy, so that it can
- * fall silent. What has to happen within one clock minute is done again where a minute ended meanwhile.
+ * The platform's request rate as its users meet it (docs/platform.md, 3.1): over HTTP on the whole platform, with the
+ * commands by which an operator sets plans and limits. NATS is behind a proxy, so that it can fall silent. What has to
+ * happen within one clock minute is done again where a minute ended meanwhile.
  */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"

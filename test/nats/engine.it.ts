@@ -245,7 +245,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
           if (result._tag === "Success") answered.push(result.success)
           else refused = result.failure
         }
-        assert.deepInclude(refused, { _tag: "Unavailable", retryable: true })
+        assert.deepInclude(refused, { _tag: "PartitionUnavailable", retryable: true })
         assert.match(String(refused), /full/)
         assert.isAbove(answered.length, 100)
         assert.isAtMost((yield* stored(small)).state.bytes, 1024 * 1024)
@@ -292,7 +292,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       yield* waitUntil(isFull)
       const target = { organization: "org_0", key: keys[0]! }
       const refused = yield* Effect.flip(again.engine.ask(Counter, target, { _tag: "Get" }))
-      assert.deepInclude(refused, { _tag: "Unavailable", retryable: true })
+      assert.deepInclude(refused, { _tag: "PartitionUnavailable", retryable: true })
       assert.match(String(refused), /full/)
 
       yield* Deferred.succeed(gate, undefined)

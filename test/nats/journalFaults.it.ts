@@ -1,6 +1,6 @@
 /**
- * The fenced append of the engine (architecture, rule 2) over a real nats-server that is killed, frozen, cut off, truncated and written to by
- * others: whatever happens, a frame is stored once or the caller knows.
+ * The fenced append of the engine (docs/architecture.md, rule 2) over a real nats-server that is killed, frozen, cut
+ * off, truncated and written to by others: whatever happens, a frame is stored once or the caller knows.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"

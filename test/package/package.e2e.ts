@@ -70,12 +70,13 @@ describe("the packed package", () => {
     return stdout.trim()
   }
 
-  it("holds the build, nats.conf, the data with its notice and nothing of the workshop", () => {
+  it("holds the build, the documents that it cites, nats.conf, the data with its notice and nothing of the workshop", () => {
     for (const file of [
       "bin/sluice.js",
       "dist/main.js",
       "dist/index.d.ts",
       "dist/directory/data/NOTICE",
+      "docs/platform.md",
       "nats.conf",
       "LICENSE",
       "README.md"

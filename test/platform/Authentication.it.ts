@@ -1,6 +1,6 @@
 /**
- * Authentication by API key (decisions, "Tenancy, keys, scopes") on a real database: what a warm look-up costs, what
- * happens to many at once, and how fast a change of a key is known, also while it cannot be announced.
+ * Authentication by API key (docs/platform.md, 2.3) on a real database: what a warm look-up costs, what happens to many
+ * at once, and how fast a change of a key is known, also while it cannot be announced.
  */
 import { randomBytes } from "node:crypto"
 import { expect, layer } from "@effect/vitest"

@@ -1,7 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { keyDigest, randomText } from "../../src/common/identifiers.ts"
-import { makeCursors, pageOf } from "../../src/http/PageCursors.ts"
+import { makePageCursors, pageOf } from "../../src/http/PageCursors.ts"
 import { givenKey } from "../../src/platform/layerAccess.ts"
 import { grants } from "../../src/platform/model.ts"
 
@@ -55,7 +55,7 @@ describe("random texts", () => {
 })
 
 describe("cursors", () => {
-  const cursors = makeCursors("secret")
+  const cursors = makePageCursors("secret")
   const decode = (list: string, cursor: string | undefined) =>
     Effect.runSync(Effect.result(cursors.decode(list, cursor)))
 
@@ -76,7 +76,7 @@ describe("cursors", () => {
       cursor.slice(1),
       `${cursor}.${cursor}`,
       `${payload}.${cursor.split(".")[1]}`,
-      makeCursors("other").encode("a", { atMillis: 1, id: "x" }),
+      makePageCursors("other").encode("a", { atMillis: 1, id: "x" }),
       "a".repeat(100_000),
       "\u0000.\u0000"
     ]

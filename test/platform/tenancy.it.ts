@@ -1,4 +1,4 @@
-/** Organizations and API keys in PostgreSQL (decisions, "Tenancy, keys, scopes"). */
+/** Organizations and API keys in PostgreSQL (docs/platform.md, 2). */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { SqlClient } from "effect/sql"

@@ -48,22 +48,22 @@ layer(
       const payload = `{"quote":"'\\"","line":"\\n","wide":"🐎"}`
       yield* queue.put([job(partition, "a", { payload, expiresAt: 90_000, lane: 3 })])
       const claim = [{ ...all, lane: 3 }]
-      assert.deepStrictEqual(yield* queue.take(partition, claim, { now: 999, takenUntil: 2_000 }), [])
-      const taken = yield* queue.take(partition, claim, { now: 1_000, takenUntil: 2_000 })
+      assert.deepStrictEqual(yield* queue.take(partition, claim, { now: 999, leasedUntil: 2_000 }), [])
+      const taken = yield* queue.take(partition, claim, { now: 1_000, leasedUntil: 2_000 })
       assert.deepStrictEqual(taken, [
         {
           id: `${partition} a`,
           group: "endpoint",
           lane: 3,
           attempt: 1,
-          takenUntil: 2_000,
+          leasedUntil: 2_000,
           expiresAt: 90_000,
           payload
         }
       ])
-      assert.deepStrictEqual(yield* queue.take(partition, claim, { now: 1_999, takenUntil: 9_000 }), [])
-      const again = yield* queue.take(partition, claim, { now: 2_000, takenUntil: 9_000 })
-      assert.deepStrictEqual([again[0]?.attempt, again[0]?.takenUntil], [2, 9_000])
+      assert.deepStrictEqual(yield* queue.take(partition, claim, { now: 1_999, leasedUntil: 9_000 }), [])
+      const again = yield* queue.take(partition, claim, { now: 2_000, leasedUntil: 9_000 })
+      assert.deepStrictEqual([again[0]?.attempt, again[0]?.leasedUntil], [2, 9_000])
     })
   )
 
@@ -73,7 +73,7 @@ layer(
       yield* queue.put([job(partition, "a"), job(partition, "b"), job(partition, "a")])
       yield* queue.put([job(partition, "a", { payload: "other" })])
       yield* queue.put([])
-      const taken = yield* queue.take(partition, [all], { now: minute, takenUntil: 2 * minute })
+      const taken = yield* queue.take(partition, [all], { now: minute, leasedUntil: 2 * minute })
       assert.deepStrictEqual(namesOf(taken).sort(), ["a", "b"])
       assert.isFalse(taken.some((one) => one.payload === "other"))
     })
@@ -82,11 +82,11 @@ layer(
   it.effect("a job may be put in as taken, and is free again when nothing was heard", () =>
     Effect.gen(function* () {
       const { queue, partition } = yield* fresh
-      yield* queue.put([job(partition, "a", { takenUntil: 5_000 }), job(partition, "b", { takenUntil: 5_000 })])
-      assert.deepStrictEqual(yield* queue.take(partition, [all], { now: 4_999, takenUntil: minute }), [])
+      yield* queue.put([job(partition, "a", { leasedUntil: 5_000 }), job(partition, "b", { leasedUntil: 5_000 })])
+      assert.deepStrictEqual(yield* queue.take(partition, [all], { now: 4_999, leasedUntil: minute }), [])
       const counted = yield* queue.settle(done([{ id: `${partition} a`, attempt: 1 }]))
       assert.deepStrictEqual([...counted], [`${partition} a`])
-      const taken = yield* queue.take(partition, [all], { now: 5_000, takenUntil: minute })
+      const taken = yield* queue.take(partition, [all], { now: 5_000, leasedUntil: minute })
       assert.deepStrictEqual([namesOf(taken), taken[0]?.attempt], [["b"], 2])
     })
   )
@@ -110,7 +110,7 @@ layer(
           { group: "nobody", lane: 0, limit: 10 },
           { group: "z", lane: 0, limit: 0 }
         ],
-        { now: minute, takenUntil: 2 * minute }
+        { now: minute, leasedUntil: 2 * minute }
       )
       assert.deepStrictEqual(namesOf(taken).sort(), ["x01", "x02", "x11", "y11", "y12", "y13"])
     })
@@ -131,7 +131,7 @@ layer(
       }
       yield* queue.put(jobs)
       yield* queue.put([
-        job(partition, "parked", { group: "only parked", takenUntil: 1 }),
+        job(partition, "parked", { group: "only parked", leasedUntil: 1 }),
         job(partition, "", { group: "" })
       ])
       yield* queue.settle([{ _tag: "Parked", id: `${partition} parked`, attempt: 1, error: "no" }])
@@ -162,7 +162,7 @@ layer(
             while (true) {
               const taken = yield* queue.take(partition, [{ ...all, limit: 20 }], {
                 now: minute,
-                takenUntil: 9 * minute
+                leasedUntil: 9 * minute
               })
               mine.push(...namesOf(taken))
               const left = yield* queue.due(partition, { limit: 1 })
@@ -182,7 +182,7 @@ layer(
       const { queue, partition } = yield* fresh
       const names = ["done", "again", "returned", "parked", "late"]
       yield* queue.put(names.map((name) => job(partition, name)))
-      yield* queue.take(partition, [all], { now: minute, takenUntil: 2 * minute })
+      yield* queue.take(partition, [all], { now: minute, leasedUntil: 2 * minute })
       const id = (name: string) => `${partition} ${name}`
       const counted = yield* queue.settle([
         { _tag: "Done", id: id("done"), attempt: 1 },
@@ -194,7 +194,7 @@ layer(
       ])
       assert.deepStrictEqual([...counted].sort(), ["again", "done", "parked", "returned"].map(id).sort())
       const at = (now: number, lane = 0) =>
-        Effect.map(queue.take(partition, [{ ...all, lane }], { now, takenUntil: 99 * minute }), (jobs) =>
+        Effect.map(queue.take(partition, [{ ...all, lane }], { now, leasedUntil: 99 * minute }), (jobs) =>
           jobs.map((one) => [one.id, one.attempt])
         )
       assert.deepStrictEqual(yield* at(2 * minute), [[id("late"), 2]])
@@ -219,8 +219,8 @@ layer(
     Effect.gen(function* () {
       const { queue, partition } = yield* fresh
       yield* queue.put([job(partition, "a")])
-      const [first] = yield* queue.take(partition, [all], { now: 1_000, takenUntil: 2_000 })
-      const [second] = yield* queue.take(partition, [all], { now: 2_000, takenUntil: 3_000 })
+      const [first] = yield* queue.take(partition, [all], { now: 1_000, leasedUntil: 2_000 })
+      const [second] = yield* queue.take(partition, [all], { now: 2_000, leasedUntil: 3_000 })
       assert.strictEqual((yield* queue.settle(done([first!]))).size, 0)
       assert.strictEqual((yield* queue.settle([{ _tag: "Parked", ...first!, error: "late" }])).size, 0)
       assert.strictEqual((yield* queue.keep([first!], 9_000)).size, 0)
@@ -233,13 +233,13 @@ layer(
     Effect.gen(function* () {
       const { queue, partition } = yield* fresh
       yield* queue.put([job(partition, "a"), job(partition, "b")])
-      const taken = yield* queue.take(partition, [all], { now: 1_000, takenUntil: 2_000 })
+      const taken = yield* queue.take(partition, [all], { now: 1_000, leasedUntil: 2_000 })
       const kept = yield* queue.keep(
         taken.filter((one) => one.id.endsWith("a")),
         9_000
       )
       assert.deepStrictEqual([...kept], [`${partition} a`])
-      assert.deepStrictEqual(namesOf(yield* queue.take(partition, [all], { now: 3_000, takenUntil: 4_000 })), ["b"])
+      assert.deepStrictEqual(namesOf(yield* queue.take(partition, [all], { now: 3_000, leasedUntil: 4_000 })), ["b"])
     })
   )
 
@@ -248,7 +248,7 @@ layer(
       const { queue, partition } = yield* fresh
       const sql = yield* SqlClient.SqlClient
       yield* queue.put([job(partition, "there")])
-      const [taken] = yield* queue.take(partition, [all], { now: 1_000, takenUntil: 2_000 })
+      const [taken] = yield* queue.take(partition, [all], { now: 1_000, leasedUntil: 2_000 })
       const failed = yield* Effect.flip(
         sql.withTransaction(
           Effect.gen(function* () {
@@ -259,7 +259,7 @@ layer(
         )
       )
       assert.strictEqual(failed, "rolled back")
-      const left = yield* queue.take(partition, [all], { now: minute, takenUntil: 2 * minute })
+      const left = yield* queue.take(partition, [all], { now: minute, leasedUntil: 2 * minute })
       assert.deepStrictEqual(namesOf(left), ["there"])
     })
   )
@@ -270,8 +270,8 @@ layer(
       yield* queue.put([
         job(partition, "old", { expiresAt: 5_000 }),
         job(partition, "old too", { expiresAt: 5_000 }),
-        job(partition, "parked", { expiresAt: 5_000, takenUntil: 1 }),
-        job(partition, "taken", { expiresAt: 5_000, takenUntil: 7_000 }),
+        job(partition, "parked", { expiresAt: 5_000, leasedUntil: 1 }),
+        job(partition, "taken", { expiresAt: 5_000, leasedUntil: 7_000 }),
         job(partition, "later", { expiresAt: 9_000 }),
         job(partition, "ever")
       ])
@@ -291,7 +291,7 @@ layer(
       for (let piece = 0; piece < 21; piece++) {
         yield* queue.put(Array.from({ length: 1_000 }, (_, index) => job(partition, `${piece}/${index}`)))
       }
-      yield* queue.put([job(partition, "other", { group: "other" }), job(partition, "parked", { takenUntil: 1 })])
+      yield* queue.put([job(partition, "other", { group: "other" }), job(partition, "parked", { leasedUntil: 1 })])
       yield* queue.settle([{ _tag: "Parked", id: `${partition} parked`, attempt: 1, error: "no" }])
       assert.strictEqual(yield* queue.removeGroup(partition, "endpoint"), 21_001)
       assert.deepStrictEqual(yield* queue.backlog(partition), { pending: 1, parked: 0, oldestDueAt: 1_000 })
@@ -305,16 +305,16 @@ layer(
       const names = ["a", "b", "c"]
       yield* queue.put(names.map((name) => job(partition, name, { group: name === "c" ? "other" : "endpoint" })))
       const claims = [all, { ...all, group: "other" }]
-      const taken = yield* queue.take(partition, claims, { now: 1_000, takenUntil: 2_000 })
+      const taken = yield* queue.take(partition, claims, { now: 1_000, leasedUntil: 2_000 })
       yield* queue.settle(taken.map(({ attempt, id }) => ({ _tag: "Parked", id, attempt, error: `broken ${id}` })))
-      assert.deepStrictEqual(yield* queue.take(partition, claims, { now: minute, takenUntil: 2 * minute }), [])
+      assert.deepStrictEqual(yield* queue.take(partition, claims, { now: minute, leasedUntil: 2 * minute }), [])
       assert.deepStrictEqual(yield* queue.backlog(partition), { pending: 0, parked: 3, oldestDueAt: null })
       assert.deepStrictEqual(namesOf(yield* queue.parked(partition, { limit: 10 })), names)
       assert.deepStrictEqual(namesOf(yield* queue.parked(partition, { limit: 10, group: "other" })), ["c"])
       const [first] = yield* queue.parked(partition, { limit: 1 })
       assert.deepStrictEqual(namesOf(yield* queue.parked(partition, { limit: 10, after: first!.id })), ["b", "c"])
       assert.strictEqual(yield* queue.unpark([first!.id, "nobody"], 3_000), 1)
-      const again = yield* queue.take(partition, claims, { now: 3_000, takenUntil: 4_000 })
+      const again = yield* queue.take(partition, claims, { now: 3_000, leasedUntil: 4_000 })
       assert.deepStrictEqual([namesOf(again), again[0]?.attempt], [["a"], 1])
     })
   )
@@ -338,7 +338,7 @@ layer(
       for (let round = 0; round < 8; round++) {
         const due = yield* queue.due(partition, { limit: 100 })
         const claims = due.map(({ group, lane }) => ({ group, lane, limit: 2 }))
-        const taken = yield* queue.take(partition, claims, { now: 1_000, takenUntil: minute })
+        const taken = yield* queue.take(partition, claims, { now: 1_000, leasedUntil: minute })
         assert.strictEqual(taken.length, 200)
         yield* queue.keep(taken, 2 * minute)
         assert.strictEqual((yield* queue.settle(done(taken))).size, 200)

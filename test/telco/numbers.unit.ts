@@ -26,7 +26,7 @@ const naive = (text: string): string | undefined => {
   return digits.length === 10 && !plus ? digits : undefined
 }
 
-describe("10 digits, optionally +1 or 1 before, punctuation ignored", () => {
+describe("a number as people write it", () => {
   it.prop("whatever stands between the digits", { gaps, prefix, ten }, ({ gaps, prefix, ten }) => {
     const text = ten.map((one, index) => `${gaps[index]}${one}`).join("") + gaps[10]
     expect(normalizeNumber(`${prefix}${text}`)).toBe(ten.join(""))

@@ -232,8 +232,8 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: an actor that is over loses its timer",
     file: src("core/rows"),
-    find: "state: never && isOver(actor, state) ? null",
-    replace: "state: isOver(actor, state) ? null",
+    find: "text = never && isOver(actor, state) ? null",
+    replace: "text = isOver(actor, state) ? null",
     sentence: "an alarm of an actor that looks unused does not ring after a restart",
     finders: [unit("rules"), simulation]
   },

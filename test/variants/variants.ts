@@ -1,11 +1,20 @@
 /** All broken variants, by area. */
+import { core } from "./core.ts"
+import { coreIntake } from "./coreIntake.ts"
 import { engine } from "./engine.ts"
 import { journal } from "./journal.ts"
 import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { webhooks } from "./webhooks.ts"
 
-export const variants: ReadonlyArray<Variant> = [...engine, ...journal, ...postgres, ...webhooks]
+export const variants: ReadonlyArray<Variant> = [
+  ...engine,
+  ...core,
+  ...coreIntake,
+  ...journal,
+  ...postgres,
+  ...webhooks
+]
 
 for (const [index, { name }] of variants.entries())
   if (variants.findIndex((other) => other.name === name) !== index) throw new Error(`two variants are called ${name}`)

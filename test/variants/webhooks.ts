@@ -29,8 +29,8 @@ const leases: ReadonlyArray<Variant> = [
   {
     name: "webhooks: leases are kept too late",
     file: src("dispatcher/refilling"),
-    find: "takenUntil < now + leaseMillis / 2",
-    replace: "takenUntil < now",
+    find: "leasedUntil < now + leaseMillis / 2",
+    replace: "leasedUntil < now",
     sentence: "a delivery whose attempt takes long is attempted by another process at the same time",
     finders: [dispatcher]
   },
@@ -100,7 +100,7 @@ const matching: ReadonlyArray<Variant> = [
     name: "webhooks: a taken test delivery is not handed over",
     file: src("delivery/matching"),
     find: "    if (isTaken)\n      this.taken.push({",
-    replace: "    if (isTaken && lane !== lanes.asked)\n      this.taken.push({",
+    replace: "    if (isTaken && lane !== jobLanes.asked)\n      this.taken.push({",
     sentence: "a test that an owner asks for is attempted only when its lease is over",
     finders: [unit("delivery/matching"), simulation]
   },

@@ -103,7 +103,7 @@ export const startReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect
   }
 })
 
-/** What a receiver who has read the documents would compute (platform-api.md, "Signature rule"), without the platform's own code. */
+/** The signature that a receiver computes by docs/platform.md, 7.3, without the platform's own code. */
 export const expectedSignature = (secret: string, { body, headers }: Received): string =>
   createHmac("sha256", secret).update(`${headers["x-platformwebhook-timestamp"]}.${body}`).digest("hex")
 

@@ -75,10 +75,16 @@ export interface WholeTenant {
   readonly id: string
   readonly key: string
   readonly ask: Ask
+  /** Asks with a test key. */
+  readonly askTest: Ask
   /** Has the catalogue's example of a type happen. */
   readonly happens: (type: string, count?: number) => Promise<void>
+  /** The same for one endpoint. */
+  readonly triggers: (type: string, endpoint: string) => ReturnType<Ask>
   /** Makes an endpoint; `base` is the receiver's address, unless given. */
   readonly hook: (enabledEvents?: ReadonlyArray<string>, base?: string) => Promise<Hook>
+  /** The same with the test key. */
+  readonly testHook: (enabledEvents?: ReadonlyArray<string>) => Promise<Hook>
   /** The newest events of the log, once there are so many that match. */
   readonly events: (count: number, query?: string) => Promise<ReadonlyArray<ShownEvent>>
 }
@@ -135,27 +141,36 @@ const tenantOf = async (platform: Platform, admin: Ask, receiver: Receiver): Pro
     admin("POST", "/admin/v1/organizations", { name: "whole", plan: "team" }),
     201
   )
-  const { key } = await bodyOf<{ readonly key: string }>(
-    admin("POST", `/admin/v1/organizations/${id}/keys`, { services: ["telco"], scopes: ["*"] }),
-    201
-  )
+  const keyOf = async (mode: string) =>
+    (
+      await bodyOf<{ readonly key: string }>(
+        admin("POST", `/admin/v1/organizations/${id}/keys`, { mode, services: ["telco"], scopes: ["*"] }),
+        201
+      )
+    ).key
+  const key = await keyOf("live")
   const ask = askAt(platform.url, key)
+  const askTest = askAt(platform.url, await keyOf("test"))
+  const hookBy = async (by: Ask, enabledEvents: ReadonlyArray<string> = ["telco.*"], base = receiver.url("")) => {
+    const to = `/${randomUUID()}`
+    const made = await bodyOf<{ readonly id: string; readonly signing_secret: string }>(
+      by("POST", "/v1/webhooks", { url: `${base}${to}`, enabled_events: enabledEvents }),
+      201
+    )
+    return hookOf(by, receiver, to, { id: made.id, secret: made.signing_secret })
+  }
   return {
     id,
     key,
     ask,
+    askTest,
     happens: async (type, count = 1) => {
       for (let at = 0; at < count; at++)
         await bodyOf(admin("POST", `/admin/v1/organizations/${id}/events`, { type }), 202)
     },
-    hook: async (enabledEvents = ["telco.*"], base = receiver.url("")) => {
-      const to = `/${randomUUID()}`
-      const made = await bodyOf<{ readonly id: string; readonly signing_secret: string }>(
-        ask("POST", "/v1/webhooks", { url: `${base}${to}`, enabled_events: enabledEvents }),
-        201
-      )
-      return hookOf(ask, receiver, to, { id: made.id, secret: made.signing_secret })
-    },
+    triggers: (type, endpoint) => admin("POST", `/admin/v1/organizations/${id}/events`, { type, endpoint }),
+    hook: (enabledEvents, base) => hookBy(ask, enabledEvents, base),
+    testHook: (enabledEvents) => hookBy(askTest, enabledEvents),
     events: (count, query = "") =>
       eventually(async () => {
         const page = await bodyOf<{ readonly data: ReadonlyArray<ShownEvent> }>(

@@ -1,7 +1,7 @@
 /**
- * Reads the carrier type list (`ocn_carriers_joined.csv`): OCN, names, type and country of the carriers, by
- * column name. The two lists it was joined from are no such files: one has no types, the other no names, and each
- * would wipe out what it lacks.
+ * Reads the carrier type list (`ocn_carriers_joined.csv`): OCN, names, type and country of the carriers, by column
+ * name. The two lists that it was joined from are refused: one has no types, the other no names, and each would erase
+ * what it lacks.
  */
 import { type CarrierType, type CarrierTypeRecord, carrierTypes, countries, multipleCarriersOcn } from "../model.ts"
 import { splitCsv } from "./csv.ts"
@@ -10,7 +10,10 @@ import { badOcn, type Columns, type DatasetReader, isOcn, makeColumns, takeFirst
 
 const required = ["ocn", "company_name", "common_name", "type", "country"]
 
-/** The columns of a header line; a text says what keeps it from being one, null that it is nothing like one. */
+/**
+ * The columns of a header line. A text says what is wrong with a line that is nearly a header; null means that it is
+ * nothing like one.
+ */
 export const carrierTypesHeader = (line: string): Columns | string | null => {
   const cells = splitCsv(line)
   if (typeof cells === "string") return null

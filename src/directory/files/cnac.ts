@@ -1,8 +1,7 @@
 /**
- * Reads the CNAC status file of Canada (`COCodeStatus_ALL.csv`, or one area code's `COCodeStatus_NPA….csv`):
- * the layouts of 7, 8 (with Province) and 9 columns (with Pooled), by column name. The line after the header
- * holds only the publication date. Each area code has a line for every code from 200 to 999, which is what tells
- * a complete file.
+ * Reads the CNAC status file of Canada (`COCodeStatus_ALL.csv`, or one area code's `COCodeStatus_NPA….csv`): the
+ * layouts of 7, 8 (with Province) and 9 columns (with Pooled), by column name. The line after the header holds only the
+ * publication date. Each area code has a line for every code from 200 to 999, by which a complete file is recognized.
  */
 import type { CodeRecord, ExchangeStatus } from "../model.ts"
 import { splitCsv } from "./csv.ts"
@@ -29,7 +28,7 @@ const required = ["NPA", "CO Code (NXX)", "Status", "Exchange Area", "Company", 
 /** Codes of an area code, 200 to 999. */
 const codesOfAreaCode = 800
 
-/** Decisions, "Number directory": a status not listed here is a malformed line. */
+/** The status of each cell text (docs/directory.md, 1.3). Any other text makes the line malformed. */
 const statusOfCell: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["In Service", "ASSIGNED"],
   ["Assigned", "ASSIGNED"],
@@ -55,7 +54,10 @@ const knownAreaCodes: ReadonlyArray<string> = (
   "579 581 584 587 604 613 639 647 672 683 705 709 742 753 778 780 782 807 819 825 867 873 879 902 905 942"
 ).split(" ")
 
-/** The columns of a header line; a text says what keeps it from being one, null that it is nothing like one. */
+/**
+ * The columns of a header line. A text says what is wrong with a line that is nearly a header; null means that it is
+ * nothing like one.
+ */
 export const cnacHeader = (line: string): Columns | string | null => {
   const cells = splitCsv(line)
   if (typeof cells === "string") return null
@@ -135,7 +137,7 @@ export const makeCnacReader = (columns: Columns, publicationDate: string | null)
     readLine,
     keyOf: (line) => {
       const cells = splitCsv(line)
-      // Where a quote is missing, cells may have moved.
+      // When a quote is missing, cells may have shifted.
       if (typeof cells === "string") return null
       const [npa, nxx] = [cells[npaAt] ?? "", cells[nxxAt] ?? ""]
       const known = npa.length === 3 && nxx.length === 3 && codeAt(npa, 0) >= 0 && codeAt(nxx, 0) >= 0

@@ -1,7 +1,7 @@
 /**
- * Splits one line of a comma-separated file into its cells, strictly (RFC 4180). The published files have no
- * line ends inside quotes, so a record never spans lines: an unclosed quote spoils its own line and nothing
- * after it, which a general reader of such files cannot promise.
+ * Splits one line of a comma-separated file into its cells, strictly (RFC 4180). The published files have no line ends
+ * inside quotes, so a record never spans lines: an unclosed quote spoils its own line only, which a general CSV reader
+ * cannot promise.
  */
 
 /** Answers the trimmed cells of a line, or why it cannot be split. */

@@ -16,16 +16,16 @@ export interface LocalFile {
   readonly path: string
   /** Bytes. */
   readonly size: number
-  /** How messages call it. */
+  /** The name of the source in messages. */
   readonly source: string
 }
 
 const addressPattern = /^([a-z][a-z0-9+.-]*):\/\//i
 
-/** Whether a source is an address and not a path, of whichever scheme: what cannot be fetched is refused by its name. */
+/** Whether a source is an address of any scheme, not a path. A scheme that cannot be fetched is refused by name. */
 export const isAddress = (source: string): boolean => addressPattern.test(source)
 
-/** How messages and logs call a source: an address goes without its credentials, query and fragment. */
+/** The name of a source in messages and logs: an address without its credentials, query and fragment. */
 export const sourceName = (source: string): string => {
   if (!addressPattern.test(source)) return source
   if (!URL.canParse(source)) return source.replace(/\/\/[^/]*@/, "//").replace(/[?#].*$/s, "")
@@ -127,7 +127,7 @@ const localFile = Effect.fnUntraced(function* (
   const { size, type } = yield* fileSystem.stat(path).pipe(asUnreadable)
   if (type === "Directory") return yield* unreadable(path, "NotAFile", "it is a directory, not a file")
   if (type !== "File") {
-    // Not through FileSystem, which reads at positions; a pipe has none.
+    // FileSystem reads at positions, which a pipe does not have.
     const bytes = NodeStream.fromReadable<Uint8Array, SourceUnreadable>({
       evaluate: () => createReadStream(path),
       onError: (error) => unreadable(path, "NotReadable", `it cannot be read (${codeOf(error)})`)
@@ -191,7 +191,7 @@ const downloaded = Effect.fnUntraced(function* (
       duration: limits.downloadTimeoutMillis,
       orElse: () => Effect.fail(tookTooLong(source, limits))
     }),
-    // Redirects are counted here; and an address with a secret in its query belongs in no trace.
+    // Redirects are counted here. No trace, because the address may have a secret in its query.
     Effect.provideContext(
       Context.make(FetchHttpClient.RequestInit, { redirect: "manual" }).pipe(
         Context.add(HttpClient.TracerDisabledWhen, () => true)

@@ -1,12 +1,12 @@
 /**
- * Why a file of the number directory was not taken: its bytes could not be had (`SourceUnreadable`), it is no
- * file of a known kind (`NotRecognized`), or it is one and too damaged to replace what is stored (`Refused`).
- * Sources are named without the credentials and the query of an address.
+ * Why a file of the number directory was not taken: its bytes could not be read (`SourceUnreadable`), it is no file of
+ * a known kind (`NotRecognized`), or it is too damaged to replace what is stored (`Refused`). Sources are named without
+ * the credentials and the query of an address.
  */
 import { Schema } from "effect"
 import { datasetKinds } from "../model.ts"
 
-/** What kept the bytes of a source away. */
+/** The reasons why a source cannot be read. */
 export const sourceFaults = [
   "NotFound",
   "NotReadable",
@@ -22,7 +22,7 @@ export const sourceFaults = [
 ] as const
 export type SourceFault = (typeof sourceFaults)[number]
 
-/** The bytes of a source could not be had, or not all of them. */
+/** The bytes of a source could not be read, or not all of them. */
 export class SourceUnreadable extends Schema.TaggedError<SourceUnreadable>()("SourceUnreadable", {
   source: Schema.String,
   reason: Schema.Literals(sourceFaults),
@@ -51,7 +51,7 @@ export type MalformedLines = typeof MalformedLines.Type
 export const refusals = ["NoRecords", "Truncated", "TooManyMalformed", "Changed"] as const
 export type Refusal = (typeof refusals)[number]
 
-/** A recognised file that must not replace what is stored (decisions, "Number directory": ingestion). */
+/** A recognised file that must not replace what is stored (docs/directory.md, 6.3). */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   source: Schema.String,
   kind: Schema.Literals(datasetKinds),

@@ -1,7 +1,7 @@
 /**
- * The bounds of reading files of the number directory: how large a source may be, packed and unpacked, how
- * long a line, how many malformed lines are listed. One place, so that an operator can see what is refused and
- * why. The bounds of a source are a reference, replaceable where one is read.
+ * The bounds of reading files of the number directory: how large a source may be, packed and unpacked, how long a line,
+ * how many malformed lines are listed. They are in one place, so that an operator can see what is refused and why. The
+ * bounds of a source are a reference, which a caller may replace.
  */
 import { Context } from "effect"
 
@@ -11,10 +11,10 @@ export const lineLimitBytes = 8_192
 /** Malformed lines that a summary lists with number and reason; all are counted. */
 export const listedMalformedLimit = 100
 
-/** Share of malformed lines above which a file is refused (decisions, "Number directory"). */
+/** Share of malformed lines above which a file is refused (docs/directory.md, 6.3). */
 export const malformedShareLimit = 0.01
 
-/** Malformed lines whose record is remembered, a few times what the share of a whole published file allows. */
+/** How many malformed lines have their record remembered: a few times what a whole published file may have. */
 export const unreadKeysLimit = 8_192
 
 /** Records handed over at once. */
@@ -40,11 +40,11 @@ export interface Limits {
   readonly unpackedBytes: number
   /** Redirects that a download follows. */
   readonly redirects: number
-  /** Until the headers of an answer are there. */
+  /** How long until the headers of an answer must have come. */
   readonly responseTimeoutMillis: number
-  /** Between two pieces of a body. */
+  /** How long between two pieces of a body. */
   readonly idleTimeoutMillis: number
-  /** A download as a whole. */
+  /** How long a download may take as a whole. */
   readonly downloadTimeoutMillis: number
 }
 

@@ -23,7 +23,7 @@ const lineFeed = 10
 const carriageReturn = 13
 const byteOrderMark = 0xfeff
 
-/** A tab and the carriage return of a line end are the only ones expected. */
+/** Only a tab and the carriage return of a line end are expected. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\r(?!\n)/
 
@@ -102,7 +102,7 @@ export const makeLineSplitter = (consumer: LineConsumer): LineSplitter => {
         bytes = bytes.subarray(last + 1)
       }
       if (bytes.length > 0) carry = carry === null ? Buffer.from(bytes) : Buffer.concat([carry, bytes])
-      // One more than the limit, for the carriage return that may be its last byte, and three for a mark before it.
+      // One byte more than the limit for a carriage return at the end, and three for a byte order mark.
       if (carry !== null && carry.length > lineLimitBytes + 4) {
         number++
         consumer.malformed(tooLong, number)

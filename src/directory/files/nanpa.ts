@@ -29,7 +29,10 @@ const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"]
 /** The rate center of codes without one. */
 const noRateCenter = "XXXXXXXXXX"
 
-/** `AS` assigned, `UA` unavailable (decisions, "Number directory": any other is a malformed line). */
+/**
+ * The status of each use: `AS` assigned, `UA` unavailable (docs/directory.md, 1.3). Any other use makes the line
+ * malformed.
+ */
 const statusOfUse: ReadonlyMap<string, ExchangeStatus> = new Map([
   ["AS", "ASSIGNED"],
   ["UA", "RESERVED"]
@@ -41,7 +44,10 @@ export interface NanpaHeader {
   readonly publicationDate: string | null
 }
 
-/** Reads a header line; a text says what keeps it from being one, null that it is nothing like one. */
+/**
+ * Reads a header line. A text says what is wrong with a line that is nearly a header; null means that it is nothing
+ * like one.
+ */
 export const nanpaHeader = (line: string): NanpaHeader | string | null => {
   if (!line.includes("\t")) return null
   const cells = line.replace(updatedPattern, "").split("\t")
@@ -133,7 +139,10 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
 
   const listsServiceCodes = (npa: number): boolean => n11.every((code) => seen[npa * 1_000 + code] === 1)
 
-  /** Every known file lists the service codes (211 to 911) of each area code; one cut in the middle lacks the later ones. */
+  /**
+   * Every known file lists the service codes (211 to 911) of each area code. An area code that was cut in the middle
+   * lacks the later ones.
+   */
   const endsInsideAreaCode = (): boolean => {
     let others = 0
     for (let npa = 200; npa < 1_000; npa++) {

@@ -29,7 +29,7 @@ export const npaReportDate = (line: string): string | null | undefined => {
   return dateOfCell(cells[1]!)
 }
 
-/** The columns of the second line; a text says what keeps it from being one. */
+/** The columns of the second line, or a text that says what is wrong with it. */
 export const npaReportHeader = (line: string): Columns | string => {
   const cells = splitCsv(line)
   if (typeof cells === "string") return `an NPA report whose line of column names ${cells}`
@@ -66,7 +66,7 @@ export const makeNpaReportReader = (columns: Columns, publicationDate: string | 
     if (inService !== "Y" && inService !== "N") return `has ${quoted(inService)} for in service, neither Y nor N`
     const countryCell = cells[countryAt]!
     const country = countryCell === "US" ? "US" : countryCell === "CANADA" ? "CA" : null
-    // The other countries of the plan are not covered; their places have no codes.
+    // Other countries of the numbering plan are not covered, so their locations are ignored.
     const locations = country === null && countryCell !== "" ? [] : regionsOfLocation(cells[locationAt]!)
     if (locations === null) return `has the unknown location ${quoted(cells[locationAt]!)}`
     if (seen[npa] === 1) return `repeats ${npaCell}`

@@ -1,7 +1,7 @@
 /**
- * Reads one file from its bytes, synchronously and a chunk at a time: recognises it, hands its lines to the
- * reader of its kind, counts what is malformed, and gives the verdict at the end. Knows no input and output, so
- * that it runs wherever bytes arrive.
+ * Reads one file from its bytes, synchronously and a chunk at a time: recognises it, hands its lines to the reader of
+ * its kind, counts what is malformed, and gives the verdict at the end. It does no input or output, so it runs wherever
+ * bytes arrive.
  */
 import { createHash } from "node:crypto"
 import type { DatasetKind } from "../model.ts"
@@ -20,7 +20,7 @@ export interface Header {
   readonly columns: number
 }
 
-/** What a file that was read as a whole amounts to. */
+/** The result of reading a whole file. */
 export interface Result extends Header {
   /** Data lines: without header, date row and blank lines. */
   readonly lines: number
@@ -28,7 +28,7 @@ export interface Result extends Header {
   readonly malformed: MalformedLines
   readonly coverage: Coverage
   readonly unread: Unread
-  /** Of the unpacked content, hexadecimal: equal for the same file however it was packed. */
+  /** SHA-256 of the unpacked content, hexadecimal: the same however the file was packed. */
   readonly sha256: string
   readonly unpackedBytes: number
 }
@@ -41,7 +41,7 @@ export type Verdict =
       readonly reason: Refusal
       readonly lines: number
       readonly malformed: MalformedLines
-      /** A clause without its subject's name: "it ends …". */
+      /** A clause about the file: "it ends …". */
       readonly why: string
     }
   | Unrecognized
@@ -82,7 +82,7 @@ const looksLike = (head: Uint8Array, why: string | null): string => {
 
 const headBytes = 256
 
-/** A share above the limit, with as many digits as show that it is above. */
+/** A share above the limit, with enough digits to show that it is above. */
 const over = (share: number): string => {
   const digits = [1, 2, 3, 4, 5].find((count) => Number((share * 100).toFixed(count)) > malformedShareLimit * 100) ?? 6
   return `${(share * 100).toFixed(digits)} %`

@@ -1,8 +1,8 @@
 /**
- * Reads files of the number directory from a path or an http(s) address, packed or not: `openSource` brings the
- * source here and tells what is in it, `readFile` reads one of its files and hands over the records in batches.
- * Parsing is synchronous within a chunk of 64 KiB; memory does not grow with the file. Needs `FileSystem` and
- * `HttpClient`, which `layer` provides on Node.
+ * Reads files of the number directory from a path or an http(s) address, packed or not: `openSource` fetches the source
+ * and tells what is in it, `readFile` reads one of its files and hands over the records in batches. Parsing is
+ * synchronous within a chunk of 64 KiB; memory does not grow with the file. Needs `FileSystem` and `HttpClient`, which
+ * `layer` provides on Node.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, type FileSystem, Layer, type Scope, Stream } from "effect"
@@ -33,7 +33,7 @@ export interface OpenedSource {
   readonly skipped: ReadonlyArray<SkippedEntry>
 }
 
-/** Some thousand records of one file, in its order, with the progress of the reading. */
+/** Up to 4,096 records of one file, in its order, with the progress of the reading. */
 export interface Batch {
   readonly data: Records
   /** Data lines read so far, malformed ones included. */
@@ -81,7 +81,7 @@ const recognition = Effect.fnUntraced(function* (
  * it that is recognised and names the others. Temporary files and handles go when the scope closes.
  *
  * Fails with `SourceUnreadable`, or with `NotRecognized` when nothing in the source is a file of a known kind
- * (number-directory.md; decisions, "Number directory": ingestion).
+ * (docs/directory.md, 6.1).
  */
 export const openSource = Effect.fn("directory.openSource")(function* (
   source: string
@@ -111,9 +111,9 @@ export const openSource = Effect.fn("directory.openSource")(function* (
 })
 
 /**
- * Reads one file of an open source and hands its records over in batches of at most 4,096, one after the other.
- * The verdict comes at the end: with `Refused` the batches handed over before must be dropped, so collect them
- * where they can be rolled back.
+ * Reads one file of an open source and hands its records over in batches of at most 4,096, one after the other. The
+ * verdict comes at the end. With `Refused` the caller must drop the batches it got before, so collect them where they
+ * can be rolled back.
  *
  * Fails with `Refused` (over 1 % malformed, truncated, no records), `SourceUnreadable` (corrupt, cut, too large),
  * or what `onBatch` fails with.

@@ -1,7 +1,7 @@
 /**
- * What the readers of the four kinds of file have in common: one line in, a record or the reason why it is none;
- * records out in batches; at the end what the file covers and whether it is complete. Readers are synchronous
- * and know neither bytes nor Effect.
+ * The common interface of the readers of the four kinds of file. A line goes in and becomes a record, or the reader
+ * says why not; records come out in batches; at the end the reader tells what the file covers and whether it is
+ * complete. Readers are synchronous and know neither bytes nor Effect.
  */
 import type { AreaCodeRecord, CarrierTypeRecord, CodeRecord, DatasetKind } from "../model.ts"
 import { internedNamesLimit } from "./limits.ts"
@@ -23,7 +23,7 @@ export interface Coverage {
   readonly areaCodes: ReadonlyArray<string>
 }
 
-/** Records that a file says something about, but nothing that can be read: its malformed lines do not remove them. */
+/** Records that malformed lines of a file may be about. The file does not remove them. */
 export interface Unread {
   /** Keys of the dataset, their columns joined: `212200`, or an OCN. */
   readonly keys: ReadonlyArray<string>
@@ -46,9 +46,9 @@ export interface DatasetReader {
   readonly publicationDate: string | null
   /** Columns of the header. */
   readonly columns: number
-  /** Takes one data line. Null when it became a record, otherwise why it is none. */
+  /** Takes one data line. Null when it became a record, otherwise the reason why not. */
   readonly readLine: (line: string) => string | null
-  /** The key of the record that a malformed line is about, its columns joined; null where that cannot be told for sure. */
+  /** The key of the record that a malformed line is about, with its columns joined; null when that is not certain. */
   readonly keyOf: (line: string) => string | null
   /** Records waiting to be taken. */
   readonly waiting: () => number
@@ -88,8 +88,8 @@ export const takeFirst = <A>(list: Array<A>, atMost: number): ReadonlyArray<A> =
 const copyOf = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
 /**
- * Answers one string for equal strings. It is a copy, because a piece of a text keeps the whole text in memory
- * for as long as it lives, and records outlive the chunk they were read from.
+ * Answers one string for equal strings. It is a copy: a slice would keep the whole chunk in memory, and records outlive
+ * the chunk they were read from.
  */
 export const makeInterner = (): ((text: string) => string) => {
   const known = new Map<string, string>()
@@ -135,9 +135,9 @@ export const wrongFields = (found: number, columns: number): string => `has ${fo
 export const badOcn = (cell: string): string => `has the OCN ${quoted(cell)}, not 4 characters 0-9 and A-Z`
 
 /**
- * A whole file is sorted, so one that was cut between two lines has the first of the known members and lacks all
- * later ones. Answers the last one it has, or null when it is not such a beginning. One member alone is taken for
- * a file about that member.
+ * Recognizes a sorted file that was cut between two lines: it has the first known members and lacks all later ones.
+ * Answers the last member it has, or null when the file was not cut. A single member counts as a file about that
+ * member.
  */
 export const cutAfter = (has: (member: string) => boolean, members: ReadonlyArray<string>): string | null => {
   const first = members.findIndex((member) => !has(member))
@@ -151,7 +151,7 @@ const isoDatePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const dateOf = (year: string, month: string, day: string): string | null => {
   const text = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}`
   const time = Date.parse(`${text}T00:00:00Z`)
-  // A 31st of a month of 30 days would be read as the 1st of the next.
+  // Date would read the 31st of a month of 30 days as the 1st of the next month.
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text ? null : text
 }
 

@@ -16,7 +16,7 @@ export type Recognition =
   | { readonly _tag: "NeedsMore" }
   /** `dataFrom` is the index of the first given line that is data. */
   | { readonly _tag: "Recognized"; readonly reader: DatasetReader; readonly dataFrom: number }
-  /** `why` says what the file is nearly, or null. */
+  /** `why` says what kind the file nearly is, or null. */
   | { readonly _tag: "Unknown"; readonly why: string | null }
 
 const recognized = (reader: DatasetReader, dataFrom: number): Recognition => ({

@@ -13,7 +13,7 @@ export const states: ReadonlyArray<string> = (
 export const stateOfCell: ReadonlyMap<string, string> = new Map([
   ...states.map((state) => [state, state] as const),
   ...["AS", "GU", "MP", "PR", "VI"].map((territory) => [territory, territory] as const),
-  // The US file's own code for the Northern Marianas (decisions, "Number directory").
+  // The US file's own code for the Northern Marianas (docs/directory.md, 1.2).
   ["NN", "MP"]
 ])
 

@@ -26,7 +26,7 @@ export interface PackedFile {
   readonly name: string
   /** Starts from the beginning each time it is run. */
   readonly bytes: Stream.Stream<Uint8Array, SourceUnreadable>
-  /** Of the reading that is under way. */
+  /** The progress of the current reading. */
   readonly progress: () => Progress
 }
 
@@ -46,7 +46,7 @@ export interface Unpacked {
 const fault = (name: string, reason: SourceFault, sentence: string): SourceUnreadable =>
   new SourceUnreadable({ source: name, reason, message: `${name}: ${sentence}` })
 
-/** What a failed read or a failed decompression means. Texts of the failures may hold paths and are not shown. */
+/** Translates a failed read or decompression. The failures' own texts may hold paths and are not shown. */
 const readFault =
   (name: string) =>
   (error: unknown): SourceUnreadable => {
@@ -107,7 +107,7 @@ const zipFault =
     return fault(name, "Corrupt", `the zip archive is damaged or cut (${text})`)
   }
 
-/** Passes bytes on and fails at the end unless their checksum is the archive's, which yauzl does not compare. */
+/** Passes bytes on, and fails at the end unless their checksum is the archive's. yauzl does not compare it. */
 const checked = (name: string, expected: number, onBytes: (count: number) => void): Transform => {
   let actual = 0
   return new Transform({
@@ -196,7 +196,7 @@ const firstBytes = (file: LocalFile): Effect.Effect<Buffer, SourceUnreadable> =>
     catch: readFault(file.source)
   })
 
-/** Opens the files that a local file holds. Fails with `SourceUnreadable` where an archive is damaged or too large. */
+/** Opens the files that a local file holds. Fails with `SourceUnreadable` when an archive is damaged or too large. */
 export const unpack = Effect.fnUntraced(function* (
   file: LocalFile
 ): Effect.fn.Return<Unpacked, SourceUnreadable, Scope.Scope> {

@@ -1,10 +1,11 @@
 /**
- * How actors come into a partition's memory beside its drains (architecture, rules 10 and 16): asked for in batches, with what waits for each of
- * them kept in order. A store that fails or hangs costs those who wait, and nobody else.
+ * Brings actors into a partition's memory beside its drains (docs/architecture.md, rules 10 and 16). It asks for them
+ * in batches and keeps what waits for each of them in order. A store that fails or hangs costs those who wait, and
+ * nobody else.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { Unavailable } from "../errors.ts"
-import { loadHoldMillis } from "../limits.ts"
+import { PartitionUnavailable } from "../errors.ts"
+import { loadHoldMillis, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, Entry, type LaneAsk } from "./actors.ts"
 import { assert } from "./assert.ts"
@@ -15,9 +16,7 @@ import { fill } from "./rows.ts"
 import { checkTouches, quarantined } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
-const retryAfterMillis = 1_000
-
-/** A due timer that finds no room for its actor is tried again after so long, milliseconds. */
+/** How long a due timer waits when there is no room for its actor, milliseconds. */
 const deferMillis = 100
 
 const nameOf = ({ key, kind, organization }: TimerRow | ActorRow | Cell["address"]): string =>
@@ -28,7 +27,7 @@ export interface LoaderOptions {
   readonly memory: ActorMemory
   readonly mailbox: Mailbox
   readonly host: CoreHost
-  /** An ask of a lane waits no longer: it is tried again, or answered with the error. */
+  /** Ends the wait of a lane's ask: it is tried again, or answered with the error. */
   readonly laneResumed: (ask: LaneAsk, error: unknown) => void
 }
 
@@ -38,7 +37,7 @@ export class ActorLoader {
   private timers: Timers
   /** The checkpoint from whose rows actors are loaded; undefined while there is none. */
   private base: CheckpointRecord | undefined = undefined
-  /** The base was taken before any actor had a state: there is nothing to load. */
+  /** Whether the base was taken before any actor had a state, so that there is nothing to load. */
   private isBaseEmpty = false
   private heldUntil = 0
   private monotonic = 0
@@ -62,7 +61,7 @@ export class ActorLoader {
     this.deferred = []
   }
 
-  /** From now on rows are read as of this checkpoint. */
+  /** Reads rows as of this checkpoint from now on. */
   useBase(base: CheckpointRecord | undefined, isEmpty: boolean): void {
     this.base = base
     this.isBaseEmpty = isEmpty
@@ -72,7 +71,7 @@ export class ActorLoader {
     return this.base
   }
 
-  /** Whether loads for timers and signals may be asked for: not soon after one has failed. */
+  /** Whether timers and signals may ask for loads; they may not for a while after a load has failed. */
   get mayLoad(): boolean {
     return this.monotonic >= this.heldUntil
   }
@@ -81,19 +80,22 @@ export class ActorLoader {
     return this.heldUntil
   }
 
-  /** A due timer whose actor cannot be loaded now comes back when it may be tried again. */
+  /** Puts off a due timer whose actor cannot be loaded now, until it may be tried again. */
   defer({ key, kind, organization, wakeAt }: TimerRow): void {
     this.deferred.push({ organization, kind, key, wakeAt })
     this.heldUntil = Math.max(this.heldUntil, this.monotonic + deferMillis)
   }
 
-  /** The time goes on: timers that were put off come back when their time has come. */
+  /** Brings back the timers whose put-off time is over at this monotonic time. */
   at(monotonic: number): void {
     this.monotonic = monotonic
     if (this.deferred.length > 0 && this.mayLoad) for (const row of this.deferred.splice(0)) this.restore(row)
   }
 
-  /** An actor's state: true when it is there at once, false when it has been asked for. Throws where it cannot be had. */
+  /**
+   * Loads an actor's state: true when it is there at once, false when it was asked for. Throws when the state cannot be
+   * had.
+   */
   load(cell: Cell): boolean {
     if (cell.loaded) return true
     if (cell.unreadable !== undefined) throw quarantined(cell.organization.name, cell.unreadable.reason)
@@ -108,7 +110,7 @@ export class ActorLoader {
     return false
   }
 
-  /** A new actor. One that could not even be made is not left behind. */
+  /** Makes a new actor. When its initial state cannot be made, nothing is left behind. */
   private initialize(cell: Cell): void {
     const { memory } = this.options
     try {
@@ -121,7 +123,7 @@ export class ActorLoader {
     memory.settle(cell)
   }
 
-  /** Something waits for an actor that has been asked for. */
+  /** Adds something that waits for an actor that was asked for. */
   waitFor(cell: Cell, waiter: Entry | LaneAsk): void {
     cell.waiters ??= []
     cell.waiters.push(waiter)
@@ -176,7 +178,7 @@ export class ActorLoader {
       for (const name of names as ReturnType<typeof touches>)
         want(memory.registry.actorIndex(name.actor.kind), name.key)
     } catch {
-      // said when it is decided
+      // the error is told when the entry is decided
     }
   }
 
@@ -185,7 +187,7 @@ export class ActorLoader {
     return this.loads.take(this.base?.sequence ?? 0)
   }
 
-  /** The rows of a batch are there. */
+  /** Takes in the rows of a batch. */
   loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow>): void {
     if (!this.loads.ended(batch)) return
     this.fillAll(batch.cells, rows, false)
@@ -193,13 +195,13 @@ export class ActorLoader {
     this.options.host.wake()
   }
 
-  /** A batch could not be read: who waits is told, and timers and signals ask again later. */
+  /** Tells those who wait that a batch could not be read; timers and signals ask again later. */
   failed(batch: LoadBatch): void {
     if (!this.loads.ended(batch)) return
     const { host, memory, partition } = this.options
     this.heldUntil = this.monotonic + loadHoldMillis
     const reason = "actors cannot be loaded, the checkpoints are away"
-    const error = new Unavailable({ partition, reason, retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason, retryAfterMillis })
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
@@ -216,7 +218,7 @@ export class ActorLoader {
       if (cell.loaded) continue
       fill(cell, byName.get(nameOf(cell.address)), hasFacts)
       this.timers.loaded(cell)
-      // whoever asks for it is told why it cannot be made
+      // whoever asks for this actor next learns why it cannot be made
       if (cell.isNew) continue
       if (cell.unreadable !== undefined) {
         const { organization } = cell
@@ -230,8 +232,8 @@ export class ActorLoader {
     }
   }
 
-  /** Lets everything go on that waits for an actor, or tells it the error. */
-  private release(cell: Cell, error: Unavailable | undefined): void {
+  /** Ends the wait of everything that waits for an actor, with its state or with the error. */
+  private release(cell: Cell, error: PartitionUnavailable | undefined): void {
     const waiters = cell.waiters ?? []
     cell.waiters = undefined
     this.awaited.delete(cell)
@@ -249,20 +251,22 @@ export class ActorLoader {
     for (const waiter of waiters) if (!(waiter instanceof Entry)) laneResumed(waiter, error)
   }
 
-  /** A wake that waited for its actor, or for one that it touches. */
+  /** Ends the wait of a wake, for its own actor or for one that it touches. */
   private releaseTimer({ actor, key, organization, wakeAt }: Entry, cell: Cell, isFailed: boolean): void {
     const row: TimerRow = { organization: organization.name, kind: actor.kind, key, wakeAt: wakeAt! }
     if (isFailed) this.deferred.push(row)
     else if (cell.actor !== actor || cell.key !== key) this.restore(row)
   }
 
-  /** Sets a timer again that was taken for its actor: by the actor's own time where it is in memory. */
+  /**
+   * Sets a timer again that was taken so that its actor could be loaded. An actor in memory decides the time itself.
+   */
   private restore(row: TimerRow): void {
     const { memory } = this.options
     const index = memory.registry.actorIndex(row.kind)
     const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
     if (cell === undefined) this.timers.addCold(row)
-    // whether it can be loaded shows soon; until then the timer must not be forgotten
+    // we soon learn whether it can be loaded; until then the timer must not be forgotten
     else if (cell.requested) this.deferred.push(row)
     else if (cell.loaded && cell.suspendedWakeAt !== cell.wakeAt) this.timers.set(cell, cell.wakeAt)
   }

@@ -1,6 +1,6 @@
 /**
- * All organizations and actors of a partition, within the bounds of the process. Actors that are as their checkpoint has them stand in a list by last
- * use, from which the longest unused ones leave first.
+ * All organizations and actors of a partition, within the bounds of the process. Actors that have not changed since
+ * their checkpoint stand in a list by last use, and the longest unused ones leave first.
  */
 import { isSubjectToken } from "../address.ts"
 import { Cell, type LaneCell, Organization, type Registry } from "./actors.ts"
@@ -17,11 +17,14 @@ export class ActorMemory implements Evictable {
   laneCount = 0
   /** The number of the drain that is running, or of the last one. */
   drain = 0
-  /** Set by the core: actors with a timer stay while a page of timers is read, or one could fall between the two. */
+  /**
+   * Set by the core while a page of timers is read: actors with a timer stay, since a timer could otherwise be in
+   * neither place.
+   */
   keepsTimers = false
   /** Nothing leaves while the log is replayed. */
   isReplaying = false
-  /** Told when an actor has left. */
+  /** Called when an actor has left. */
   onEvicted: (cell: Cell) => void = () => {}
   private readonly bounds: ProcessBounds
   private oldest: Cell | undefined = undefined
@@ -33,7 +36,7 @@ export class ActorMemory implements Evictable {
     this.bounds = bounds
   }
 
-  /** The organization of that name, made when it is new; undefined when the name cannot be one. */
+  /** The organization of that name, made when it is new; undefined when the name is not valid. */
   organization(name: string): Organization | undefined {
     let found = this.organizations.get(name)
     if (found === undefined) {
@@ -44,7 +47,7 @@ export class ActorMemory implements Evictable {
     return found
   }
 
-  /** The cell of an actor, made (not loaded) when it is new. Throws where the key cannot be one. */
+  /** The cell of an actor, made (not loaded) when it is new. Throws when the key is not valid. */
   cell(organization: Organization, actorIndex: number, key: string): Cell {
     let map = organization.cells[actorIndex]
     if (map === undefined) {
@@ -68,7 +71,7 @@ export class ActorMemory implements Evictable {
     return this.bounds.admitsActor(this)
   }
 
-  /** Notes a use: it stays for this drain, and is the last to leave among the idle ones. */
+  /** Notes a use: the actor stays for this drain and becomes the last of the idle ones to leave. */
   use(cell: Cell, nowMillis: number): void {
     cell.usedBy = this.drain
     cell.usedAt = nowMillis
@@ -77,13 +80,13 @@ export class ActorMemory implements Evictable {
     this.list(cell)
   }
 
-  /** It has changed: it stays until a checkpoint has it. */
+  /** Notes a change: the actor stays until a checkpoint has it. */
   changed(cell: Cell): void {
     this.dirty.add(cell)
     if (cell.isIdle) this.unlist(cell)
   }
 
-  /** A checkpoint up to `sequence` is written: what has not changed since may leave memory. */
+  /** Notes that a checkpoint up to `sequence` is written: actors that have not changed since may leave memory. */
   saved(sequence: number): void {
     for (const cell of this.dirty) {
       if (cell.changedAt > sequence) continue
@@ -92,13 +95,16 @@ export class ActorMemory implements Evictable {
     }
   }
 
-  /** Lets idle actors go that are too many: a log that was replayed, or a bound of others', has brought more than fit. */
+  /**
+   * Lets idle actors go while there are too many: a replayed log, or other partitions, may have filled the process's
+   * bound.
+   */
   shrink(): void {
     const { limits } = this.bounds
     if (this.bounds.actors > limits.maximumActors) this.evict(this.bounds.actors - limits.maximumActors)
   }
 
-  /** A loaded actor that is as its checkpoint has it. */
+  /** Adds a loaded actor that has not changed since its checkpoint. */
   settle(cell: Cell): void {
     if (cell.loaded && !cell.isIdle && !this.dirty.has(cell)) this.list(cell)
   }
@@ -168,12 +174,12 @@ export class ActorMemory implements Evictable {
     this.noteEmptied(organization)
   }
 
-  /** Remembers an organization of which nothing may be left; `releaseEmptied` looks when no entry of it can be in anybody's hands. */
+  /** Remembers an organization that may be empty. `releaseEmptied` checks it at a time when nobody holds one of its entries. */
   noteEmptied(organization: Organization): void {
     if (organization.cellCount === 0) this.emptied.add(organization)
   }
 
-  /** Forgets organizations of which nothing is left. Only between drains: what was taken may still be put back. */
+  /** Forgets empty organizations. Call it only between drains, because a drain may still put back what it took. */
   releaseEmptied(): void {
     if (this.emptied.size === 0) return
     for (const organization of this.emptied) {
@@ -182,7 +188,7 @@ export class ActorMemory implements Evictable {
         organization.laneCount === 0 &&
         organization.waiting === 0 &&
         organization.stalled === 0
-      // one that is still in the mailbox's ring is looked at again
+      // an organization that is still in the mailbox's ring is checked again later
       if (isEmpty && organization.inRing) continue
       if (isEmpty && this.organizations.get(organization.name) === organization)
         this.organizations.delete(organization.name)
@@ -190,7 +196,7 @@ export class ActorMemory implements Evictable {
     }
   }
 
-  /** Forgets all actors and lanes; waiting commands stay (rule 3: drop the memory). */
+  /** Forgets all actors and lanes; waiting commands stay (docs/architecture.md, rule 3: drop the memory). */
   dropActors(): void {
     this.dirty.clear()
     this.oldest = undefined

@@ -1,4 +1,4 @@
-/** Answers to callers that a partition has decided and not given yet. */
+/** Answers that a partition has decided and not yet given to its callers. */
 import type { Caller } from "./actors.ts"
 
 export type Reply = (caller: Caller, accepted: boolean, value: unknown) => void
@@ -18,14 +18,14 @@ export class Answers {
     this.values.push(value)
   }
 
-  /** Gives them; whoever is answered may ask again meanwhile. */
+  /** Gives the answers. Callers may ask again while this runs. */
   give(reply: Reply): void {
     const { accepted, callers, values } = this
     this.clear()
     for (let index = 0; index < callers.length; index++) reply(callers[index]!, accepted[index]!, values[index])
   }
 
-  /** Gives an error instead of them. */
+  /** Gives every caller an error instead. */
   fail(reply: Reply, error: unknown): void {
     const { callers } = this
     this.clear()

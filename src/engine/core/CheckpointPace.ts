@@ -1,6 +1,11 @@
-/** When a checkpoint is due: after so many frames, bytes or changed actors, so that a log can be purged before it is full (architecture, rule 9). */
+/**
+ * Decides when a checkpoint is due: after a number of frames, bytes or changed actors, so that the log can be purged
+ * before it is full (docs/architecture.md, rule 9).
+ */
 
-/** Checkpoints are at most this part of a full log apart, because it is purged up to the second-newest. */
+/**
+ * How many checkpoints fit into a full log. There must be several, because the log is purged up to the second-newest.
+ */
 const checkpointsPerLog = 8
 
 export interface PaceOptions {
@@ -26,7 +31,7 @@ export class CheckpointPace {
     this.afterBytes = Math.min(this.options.checkpointBytes, Math.floor(logBytes / checkpointsPerLog))
   }
 
-  /** A frame is stored; answers whether a checkpoint is due. */
+  /** Notes a stored frame and answers whether a checkpoint is due. */
   stored(bytes: number, changedActors: number): boolean {
     this.frames++
     this.bytes += bytes

@@ -1,6 +1,6 @@
 /**
- * A partition's core towards the checkpoints (architecture, rules 9 and 10): what is to be read from them, what was read, and the states that go into
- * the next one.
+ * The side of a partition's core that deals with checkpoints (docs/architecture.md, rules 9 and 10): what it wants to
+ * read from them, what was read, and the states that go into the next one.
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import type { Head } from "../frame.ts"
@@ -46,7 +46,7 @@ export class CheckpointSide {
     const time = Math.max(this.parts.head().now, now.wall)
     if (this.parts.memory.isReplaying || !this.parts.pages.isWanted(this.parts.timers(), time, now.monotonic))
       return undefined
-    // until the page is there, no actor with a timer leaves memory: the page may be older than its timer
+    // until the page has come, no actor with a timer leaves memory: the page may be older than that timer
     this.parts.memory.keepsTimers = true
     return {
       _tag: "Timers",
@@ -54,7 +54,7 @@ export class CheckpointSide {
     }
   }
 
-  /** The rows of a batch are there; undefined when they could not be read. */
+  /** Takes in the rows of a batch; undefined when they could not be read. */
   loaded(batch: LoadBatch, rows: ReadonlyArray<ActorRow> | undefined, now: Instant): void {
     this.parts.now.set(now)
     this.parts.loader.at(now.monotonic)
@@ -62,7 +62,7 @@ export class CheckpointSide {
     else this.parts.loader.loaded(batch, rows)
   }
 
-  /** A page of timers is there; undefined when it could not be read. */
+  /** Takes in a page of timers; undefined when it could not be read. */
   paged(page: PageRequest, rows: ReadonlyArray<TimerRow> | undefined, now: Instant): void {
     if (!this.parts.pages.ended(page, rows !== undefined, now.monotonic)) return
     this.parts.memory.keepsTimers = false
@@ -91,7 +91,10 @@ export class CheckpointSide {
     return { record, rows, count: actors.length, bytes: this.parts.pace.bytesSince }
   }
 
-  /** A checkpoint is written. `coveredBytes`: of the frames that it covers and the one before did not. */
+  /**
+   * Notes that a checkpoint is written. `coveredBytes` is the size of the frames that it covers and the one before did
+   * not.
+   */
   saved(record: CheckpointRecord, count: number, coveredBytes: number): void {
     assert(record.sequence <= this.parts.head().sequence, "a checkpoint is ahead of the head")
     const isFirst = this.newest === undefined

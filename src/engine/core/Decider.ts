@@ -1,11 +1,18 @@
 /**
- * Decides one command, signal or wake after the other against the drafts of a drain (architecture, rules 5, 8, 10, 12, 13, 17). What a rule
- * answers is checked before it counts, and a command that breaks its rule fails alone. What is decided waits here for the frame, or is
- * answered before it.
+ * Decides one command, signal or wake after the other against the drafts of a drain (docs/architecture.md, rules 5, 8,
+ * 10, 12, 13, 17). It checks what a rule answers before that counts, and a command whose rule breaks fails alone.
+ * Decided entries wait here for the frame, or are answered before it.
  */
 import type { AnyActor, Decision } from "../Actor.ts"
 import { describe } from "../describe.ts"
-import { CommandFailed, CommandInvalid, DecisionTooLarge, Overloaded, StateTooLarge, Unavailable } from "../errors.ts"
+import {
+  CommandFailed,
+  CommandInvalid,
+  DecisionTooLarge,
+  Overloaded,
+  PartitionUnavailable,
+  StateTooLarge
+} from "../errors.ts"
 import type { Head } from "../frame.ts"
 import {
   frameOverheadBytes,
@@ -13,7 +20,8 @@ import {
   maximumDrainCommands,
   maximumFrameBytes,
   maximumStateBytes,
-  maximumTouchedActors
+  maximumTouchedActors,
+  retryAfterMillis
 } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { Answers } from "./Answers.ts"
@@ -27,9 +35,6 @@ import { checkDecision, checkTouches, KeyInvalid, quarantined } from "./rules.ts
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
 
-/** How soon an overloaded partition, and a full log, are worth asking again, milliseconds. */
-const retryAfterMillis = 1_000
-
 const noCells: ReadonlyArray<Cell> = []
 
 /** Stands for a command that only reads the durable state. */
@@ -40,18 +45,21 @@ export interface DeciderHost {
   readonly partition: number
   readonly memory: ActorMemory
   readonly mailbox: Mailbox
-  /** Loads an actor at once and answers true, or asks for its checkpoint row and answers false. Throws where it cannot be had. */
+  /**
+   * Loads an actor at once and answers true, or asks for its checkpoint row and answers false. Throws when the state
+   * cannot be had.
+   */
   readonly load: (cell: Cell) => boolean
-  /** An entry waits for an actor that has been asked for. */
+  /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
   readonly poisoned: (kind: string, reason: string) => void
-  /** Memory is full and nothing can go before a checkpoint. */
+  /** Tells that memory is full and nothing can leave before a checkpoint. */
   readonly crowded: () => void
   /** Whether anybody follows the log from memory. */
   readonly wantsRecords: boolean
 }
 
-/** What became of an entry: decided, waits for a state, or has no place in this frame any more. */
+/** What became of an entry: it is decided, it waits for a state, or this frame has no more room for it. */
 export type Fate = "decided" | "waits" | "no room"
 
 export class Decider {
@@ -64,12 +72,12 @@ export class Decider {
   /** A decision was refused because the log has no room for its facts. */
   metFullLog = false
   private readonly host: DeciderHost
-  /** What waits for the frame, with its answers. */
+  /** The entries that wait for the frame, with their answers. */
   private waiting: Array<Entry> = []
   private waitingAccepted: Array<boolean> = []
   private waitingValues: Array<unknown> = []
   private tookSignals = false
-  /** A decision did not fit into the frame any more. */
+  /** Whether a decision no longer fitted into the frame. */
   private full = false
   private logRoom = Number.POSITIVE_INFINITY
   private monotonic = 0
@@ -97,14 +105,14 @@ export class Decider {
     return this.draft.builder.count > 0 || this.tookSignals || this.draft.hasFewIdsLeft
   }
 
-  /** Whether the frame takes more, of which some may fill only a share. */
+  /** Whether the frame takes more. Some entries may fill only a `share` of it. */
   hasRoom(share: number): boolean {
     return (
       !this.full && this.decidedCount < maximumDrainCommands && this.draft.builder.bytes < share * maximumDrainBytes
     )
   }
 
-  /** The frame is stored: what waited for it may be answered. */
+  /** Takes the answers that waited for the frame, which is stored now. */
   takeAnswers(): Answers {
     const answers = new Answers()
     const { waiting, waitingAccepted, waitingValues } = this
@@ -116,7 +124,7 @@ export class Decider {
     return answers
   }
 
-  /** Takes what waits for the frame, which it is not part of any more. */
+  /** Takes out the entries that wait for the frame and are no longer part of it. */
   takeWaiting(): ReadonlyArray<Entry> {
     const entries = this.waiting
     this.waiting = []
@@ -168,13 +176,16 @@ export class Decider {
     return this.accept(entry, cell, touched, decision)
   }
 
-  /** Its actor wants to be woken at another time by now. Where that is not stored yet, the timer comes back when it is not. */
+  /**
+   * The actor now wants to be woken at another time. If the frame that says so is not stored in the end, the timer
+   * comes back.
+   */
   private moved(entry: Entry): Fate {
     this.awaitFrame(entry, false, undefined)
     return "decided"
   }
 
-  /** The actor an entry is for; undefined where it is new and finds no place. */
+  /** The actor an entry is for; undefined when it is new and there is no room for it. */
   private cellOf(entry: Entry): Cell | undefined {
     const { memory } = this.host
     const known = entry.organization.cell(entry.actorIndex, entry.key)
@@ -184,7 +195,9 @@ export class Decider {
     return cell
   }
 
-  /** The actors that a command names, asked for where they are not loaded; undefined where one finds no place. */
+  /**
+   * The actors that a command names. Those not loaded are asked for. Undefined when there is no room for one of them.
+   */
   private touch(
     entry: Entry,
     names: ReadonlyArray<{ readonly actor: AnyActor; readonly key: string }>
@@ -233,7 +246,7 @@ export class Decider {
         return this.unchanged(entry, cell, false, error)
       }
     } catch (cause) {
-      // what it changed in place cannot be taken back alone
+      // a change made in place cannot be undone for this decision alone
       entry.organization.isCareful = true
       this.awaitFrame(entry, false, undefined)
       throw cause
@@ -242,7 +255,7 @@ export class Decider {
     return this.settle(entry, true, decision.reply)
   }
 
-  /** Its facts do not fit: into this frame, where there are others; or into the log. */
+  /** The facts do not fit: into this frame, which has others already, or into the log. */
   private noRoom(entry: Entry, { bytes }: EncodedDecision): Fate {
     if (this.draft.builder.count > 0 || bytes <= this.logRoom) {
       this.full = true
@@ -250,17 +263,24 @@ export class Decider {
     }
     this.metFullLog = true
     if (entry.caller === undefined) return "no room"
-    const error = new Unavailable({ partition: this.host.partition, reason: "its log is full", retryAfterMillis })
+    const error = new PartitionUnavailable({
+      partition: this.host.partition,
+      reason: "its log is full",
+      retryAfterMillis
+    })
     return this.settle(entry, false, error)
   }
 
-  /** Decided without facts. A wake that does nothing is not tried again before the state changes. */
+  /** Settles an entry without facts. A wake that did nothing is not tried again before the state changes. */
   private unchanged(entry: Entry, cell: Cell, accepted: boolean, value: unknown): Fate {
     if (entry.wakeAt !== undefined) cell.suspendedWakeAt = entry.wakeAt
     return this.settle(entry, accepted, value)
   }
 
-  /** Counts an entry as decided. What rests on a fact of this drain, or has no caller, waits for the frame (rule 5). */
+  /**
+   * Counts an entry as decided. An answer that rests on a fact of this drain, or an entry without a caller, waits for
+   * the frame (docs/architecture.md, rule 5).
+   */
   private settle(entry: Entry, accepted: boolean, value: unknown): Fate {
     this.decidedCount++
     if (entry.signalSequence > 0) {
@@ -273,7 +293,7 @@ export class Decider {
     return "decided"
   }
 
-  /** For what rests on the durable state alone, whatever this drain has decided. */
+  /** Answers what rests on the durable state alone, whatever this drain has decided. */
   private answerNow(entry: Entry, value: unknown): Fate {
     this.decidedCount++
     this.immediate.add(entry.caller!, true, value)
@@ -291,7 +311,7 @@ export class Decider {
     const reason = describe(cause)
     const cell = entry.organization.cell(entry.actorIndex, entry.key)
     if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
-    // one that could not even be made is not left behind
+    // an actor that could not be made is not left behind
     if (cell !== undefined && !cell.loaded && !cell.requested && cell.unreadable === undefined)
       this.host.memory.remove(cell)
     if (cause instanceof KeyInvalid)
@@ -300,7 +320,7 @@ export class Decider {
     return this.settle(entry, false, new CommandFailed({ kind, reason }))
   }
 
-  /** Waits for an actor's state; with a caller only as far as there is room for such. */
+  /** Makes an entry wait for an actor's state. An entry with a caller needs room among the waiting commands. */
   private stall(entry: Entry, cell: Cell): Fate {
     if (entry.caller === undefined) {
       if (entry.wakeAt !== undefined) this.host.waitFor(cell, entry)

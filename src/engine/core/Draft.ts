@@ -1,6 +1,6 @@
 /**
- * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as followers will see them
- * (architecture, rule 5). The durable states are untouched until `commit`.
+ * What a drain has changed and not yet stored: the actors' draft states, the frame being built, and its records as
+ * followers will see them (docs/architecture.md, rule 5). Nothing touches the durable states before `commit`.
  */
 import type { Decision, PublicEvent } from "../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"
@@ -22,8 +22,8 @@ const actorOverheadBytes = 24
 const maximumCharacterBytes = 6
 
 /**
- * Thrown when a decision cannot be undone alone, because it has changed a state in place: the drain is decided again, and that organization's
- * decisions on copies.
+ * Thrown when a decision has changed a state in place and so cannot be undone alone. The drain is decided again, with
+ * copies for that organization.
  */
 export class DecideAgain extends Error {}
 
@@ -32,10 +32,10 @@ export interface EncodedDecision {
   readonly cells: ReadonlyArray<Cell>
   readonly facts: ReadonlyArray<unknown>
   readonly events: ReadonlyArray<PublicEvent>
-  /** Of the facts, then of the events. */
+  /** The texts of the facts, then those of the events. */
   readonly texts: ReadonlyArray<string>
   readonly sizes: ReadonlyArray<number>
-  /** Upper bound of what they take in a frame. */
+  /** Upper bound of the bytes they take in a frame. */
   readonly bytes: number
 }
 
@@ -44,7 +44,7 @@ export type NotApplied =
   | { readonly _tag: "Threw"; readonly cause: unknown }
   | { readonly _tag: "Outgrown"; readonly bytes: number }
 
-/** A draft as it was before a decision. */
+/** What restores a draft to what it was before a decision. */
 interface Undo {
   readonly cell: Cell
   readonly draft: unknown
@@ -67,10 +67,10 @@ export class Draft implements DecidingDraft {
   now = 0
   epoch = 0
   frameNumber = 0
-  /** States that were measured by encoding them: costly ones make a drain look at the time. */
+  /** How many states were encoded to measure them. That is costly, so the drain checks the time by this count. */
   measured = 0
   private readonly wantsRecords: boolean
-  /** The number of the draft: states and frame indexes that bear another one are void. */
+  /** The draft's number. States and frame indexes with another number are void. */
   private stamp = 0
   private sequence = 0
   private changed: Array<Cell> = []
@@ -81,7 +81,7 @@ export class Draft implements DecidingDraft {
     this.wantsRecords = wantsRecords
   }
 
-  /** Starts anew after `head`; whatever was drafted is void. */
+  /** Starts a new draft after `head`; the previous draft is void. */
   begin(head: Head, now: number): void {
     this.discard()
     if (this.epoch !== head.epoch || this.frameNumber !== head.number + 1) this.idCommands = 0
@@ -98,7 +98,7 @@ export class Draft implements DecidingDraft {
     this.changed = []
   }
 
-  /** An empty frame. */
+  /** Encodes an empty frame. */
   fence(header: FrameHeader): Uint8Array {
     return new FrameBuilder().encode(header)
   }
@@ -108,7 +108,10 @@ export class Draft implements DecidingDraft {
     return this.idCommands++
   }
 
-  /** Whether so many ids were given under this frame's number that the next drain might find none: a frame has to be stored. */
+  /**
+   * Whether this frame's number has nearly run out of ids. A frame must then be stored, so that the next drain gets a
+   * new number.
+   */
   get hasFewIdsLeft(): boolean {
     return this.idCommands > maximumIdCommands - maximumDrainCommands
   }
@@ -118,7 +121,7 @@ export class Draft implements DecidingDraft {
     return this.idCommands
   }
 
-  /** Forgets ids that were given after `idsGiven` was looked at: nobody has seen them. */
+  /** Takes back the ids given since `idsGiven` was `given`; nobody has seen them. */
   forgetIds(given: number): void {
     this.idCommands = given
   }
@@ -186,7 +189,7 @@ export class Draft implements DecidingDraft {
         const { copy, evolve } = cell.actor.options
         if (!isAmong(undo, cell)) {
           const isNew = cell.draftOf !== this.stamp
-          // before anything is noted to be undone: it may throw
+          // before an undo is noted, because copying may throw
           const first = isNew && copy !== undefined ? copy(cell.state) : cell.state
           undo = { cell, draft: cell.draft, wakeAt: cell.draftWakeAt, bytes: cell.bytes, isNew, before: undo }
           if (isNew) {
@@ -207,7 +210,7 @@ export class Draft implements DecidingDraft {
         checkState(cell.actor, cell.draft)
         cell.draftWakeAt = wakeAtOf(cell.actor, cell.draft)
         if (cell.bytes <= maximumStateBytes) continue
-        // the estimate has passed the bound: only encoding tells
+        // the estimate is over the bound; only encoding tells the real size
         const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
         this.measured++
         cell.bytes = Math.min(bytes, maximumStateBytes)
@@ -256,7 +259,7 @@ export class Draft implements DecidingDraft {
     }
   }
 
-  /** The frame is stored at `sequence`: the drafts are the durable states now. */
+  /** Makes the drafts the durable states, since the frame is stored at `sequence`. */
   commit(sequence: number, memory: ActorMemory, timers: Timers): void {
     for (const cell of this.changed) {
       cell.state = cell.draft
@@ -264,7 +267,7 @@ export class Draft implements DecidingDraft {
       cell.changedAt = sequence
       memory.changed(cell)
       cell.wakeAt = cell.draftWakeAt
-      // a wake that failed or did nothing is tried again when the state has changed
+      // now that the state has changed, a wake that failed or did nothing may be tried again
       cell.suspendedWakeAt = Number.NaN
       timers.set(cell, cell.wakeAt)
     }

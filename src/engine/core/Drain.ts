@@ -1,6 +1,7 @@
 /**
- * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one frame's worth of facts with the
- * replies that wait for it (architecture, rules 8, 10, 13, 19). Synchronous; afterwards `end`, `commit` or `abandon` ends it.
+ * One drain of a partition: takes timers, signals and commands by their shares, has them decided, and leaves one
+ * frame's worth of facts with the replies that wait for it (docs/architecture.md, rules 8, 10, 13, 19). Synchronous;
+ * afterwards `end`, `commit` or `abandon` ends it.
  */
 import { describe } from "../describe.ts"
 import { CommandFailed } from "../errors.ts"
@@ -22,9 +23,9 @@ export interface DrainHost extends DeciderHost {
   readonly signals: SignalQueue
   /** Whether loads for timers and signals may be asked for now. */
   readonly mayLoad: () => boolean
-  /** A due timer whose actor cannot be loaded now comes back a little later. */
+  /** Puts off a due timer whose actor cannot be loaded now. */
   readonly defer: (timer: Timer) => void
-  /** A timer whose time has come stays until this is over: it comes after a page that is being read. */
+  /** Whether a due timer must wait for a page that is being read, because that page may hold earlier ones. */
   readonly waitsForPage: (timer: Timer) => boolean
 }
 
@@ -61,8 +62,8 @@ export class Drain {
   }
 
   /**
-   * Decides what is there, within the bounds of one drain. `logRoom`: bytes that the log takes for facts, 0 while it is full; `held` leaves
-   * timers and signals for later.
+   * Decides what waits, within the bounds of one drain. `logRoom` is how many bytes of facts the log takes, 0 while it
+   * is full; `held` leaves timers and signals for later.
    */
   run(head: Head, now: number, turn: Turn, logRoom: number, held: boolean): void {
     assert(this.immediate.size === 0, "a drain begins with answers of another one")
@@ -98,21 +99,24 @@ export class Drain {
     this.decider.begin(head, now, this.turn.monotonic, 0)
   }
 
-  /** Nothing of it has to be stored: what is left waited for nothing. */
+  /** Ends a drain of which nothing has to be stored. */
   end(): void {
     assert(!this.decider.hasFrame, "a drain with a frame ends without it")
     this.decider.takeWaiting()
     this.letGo()
   }
 
-  /** The frame is stored at `sequence`; answers what waited for it. */
+  /** Commits the drain, whose frame is stored at `sequence`. Answers what waited for it. */
   commit(sequence: number): Answers {
     this.decider.draft.commit(sequence, this.host.memory, this.timers)
     this.letGo()
     return this.decider.takeAnswers()
   }
 
-  /** The frame is not stored, or may not be: drafts are void, signals and timers are there again. Answers who has to be told. */
+  /**
+   * Abandons the drain, whose frame is not stored, or perhaps not: its drafts are void, its signals and timers come
+   * back. Answers the callers who have to be told.
+   */
   abandon(): ReadonlyArray<Caller> {
     const entries = this.decider.takeWaiting()
     this.decider.draft.discard()
@@ -121,7 +125,9 @@ export class Drain {
     return entries.flatMap(({ caller }) => caller ?? [])
   }
 
-  /** What it has used may leave memory: an idle partition has no next drain for a long time. */
+  /**
+   * Lets the actors that the drain used leave memory again. An idle partition may have no next drain for a long time.
+   */
   private letGo(): void {
     this.host.memory.drain++
   }
@@ -137,7 +143,7 @@ export class Drain {
     const { decider } = this
     const { mailbox, signals } = this.host
     if (!held) {
-      // while others wait, timers and signals leave them the rest of the frame's bytes and of the time
+      // while commands wait, timers and signals leave them the rest of the frame's bytes and of the time
       const timersMay = signals.isReady || mailbox.hasRunnable ? timersShare : 1
       this.fireTimers(timersMay)
       this.takeSignals(mailbox.hasRunnable ? signalsShare : 1)
@@ -155,7 +161,9 @@ export class Drain {
     }
   }
 
-  /** Fires due timers in their order. Those of actors that are not in memory are asked for, and hold up no others. */
+  /**
+   * Fires due timers in their order. Actors that are not in memory are asked for, and their timers hold up no others.
+   */
   private fireTimers(share: number): void {
     const { host, timers } = this
     let taken = 0
@@ -164,7 +172,7 @@ export class Drain {
       if (timer === undefined || timer.wakeAt > this.decider.draft.now || host.waitsForPage(timer)) return
       const { cell } = timer
       if (cell === undefined && !host.mayLoad()) {
-        // it steps aside, so that it holds up nobody whose actor is in memory
+        // this timer steps aside, so that it does not hold up timers whose actor is in memory
         timers.take(timer)
         host.defer(timer)
         continue
@@ -177,7 +185,7 @@ export class Drain {
     }
   }
 
-  /** The actor of a due timer is asked for; its row brings the timer back. */
+  /** Asks for the actor of a due timer. Its row brings the timer back. */
   private loadForTimer(timer: Timer): Fate {
     const { host, timers } = this
     const { memory } = host
@@ -226,7 +234,7 @@ export class Drain {
 
   private putBack(entry: Entry): void {
     const { mailbox, memory, signals } = this.host
-    // it may have left memory meanwhile
+    // the organization may have left memory meanwhile
     entry.organization = memory.organization(entry.organization.name) ?? entry.organization
     if (entry.signalSequence > 0) signals.putBack(entry)
     else if (entry.wakeAt === undefined) mailbox.putBack(entry)

@@ -1,9 +1,12 @@
 /**
- * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once (architecture, rules 6, 13, 15). What
- * waits here is answered one way or the other, whatever becomes of the life.
+ * Where commands, asks of lanes and signals come into a partition's core: refused, queued or answered at once
+ * (docs/architecture.md, rules 6, 13, 15). Everything that waits here is answered in the end, whatever becomes of this
+ * life.
  */
+
 import type { AnyActor } from "../Actor.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"
+import { retryAfterMillis } from "../limits.ts"
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
@@ -14,8 +17,6 @@ import type { CoreOptions } from "./protocol.ts"
 import { estimateBytes } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Instant, Moment, PartitionTime } from "./time.ts"
-
-const retryAfterMillis = 1_000
 
 export interface IntakeParts {
   readonly options: CoreOptions
@@ -31,7 +32,7 @@ export interface IntakeParts {
 export class Intake {
   private readonly parts: IntakeParts
   private readonly options: CoreOptions
-  /** Why commands are not taken, while they are not. */
+  /** Why commands are refused now; undefined while they are taken. */
   private refusal: { readonly error: unknown } | undefined = undefined
 
   constructor(parts: IntakeParts) {
@@ -39,7 +40,7 @@ export class Intake {
     this.options = parts.options
   }
 
-  /** From now on commands are refused with an error, or taken. */
+  /** Refuses commands with this error from now on, or takes them again (undefined). */
   refuse(error: unknown): void {
     this.refusal = error === undefined ? undefined : { error }
   }
@@ -49,7 +50,7 @@ export class Intake {
     return this.refusal?.error
   }
 
-  /** A command of a caller. Answers at once when it cannot be taken. */
+  /** Takes in a caller's command, or answers at once why it cannot. */
   offer(organizationName: string, actorIndex: number, key: string, command: unknown, caller: Caller): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
@@ -70,7 +71,10 @@ export class Intake {
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
   }
 
-  /** The durable state of an actor, at once where it is in memory and the ownership is fresh, else through the mailbox. */
+  /**
+   * Answers the durable state of an actor: at once when it is in memory and the ownership is fresh, otherwise through
+   * the mailbox.
+   */
   peek(organization: string, actorIndex: number, key: string, caller: Caller, now: Instant): void {
     if (this.refusal === undefined && this.parts.time.isFresh(now)) {
       const cell = this.parts.memory.organizations.get(organization)?.cell(actorIndex, key)
@@ -83,7 +87,7 @@ export class Intake {
     this.offer(organization, actorIndex, key, peekCommand, caller)
   }
 
-  /** Asks a lane: answers at once where possible, otherwise later through the caller. */
+  /** Asks a lane. Answers at once where it can, otherwise later through the caller. */
   askLane(ask: LaneAsk, now: Instant): LaneAnswer {
     if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }
     this.parts.now.set(now)
@@ -95,7 +99,7 @@ export class Intake {
     return answer
   }
 
-  /** An ask of a lane waits no longer: it is tried again, or answered with the error. */
+  /** Ends the wait of a lane's ask: it is tried again, or answered with the error. */
   laneResumed(ask: LaneAsk, error: unknown): void {
     const answer =
       error === undefined ? this.parts.lanes.resumed(ask, this.parts.now) : { accepted: false, value: error }
@@ -103,7 +107,7 @@ export class Intake {
     if (answer !== undefined) this.options.host.reply(ask.caller, answer.accepted, answer.value)
   }
 
-  /** The ownership is proved: asks of lanes that waited for it are tried again. */
+  /** Tries the lane asks again that waited for a proof of the ownership. */
   retryUnconfirmed(): void {
     for (const ask of this.parts.lanes.takeUnconfirmed()) {
       const answer = this.parts.lanes.ask(ask, this.parts.now)
@@ -111,7 +115,10 @@ export class Intake {
     }
   }
 
-  /** An external signal, in its order. False where it means nothing: its place is remembered with the next one that does. */
+  /**
+   * Takes in an external signal, in order. False when it means nothing; the next meaningful signal then stands for its
+   * place too.
+   */
   signal(sequence: number, organizationName: string, actor: AnyActor, key: string, command: unknown): boolean {
     const actorIndex = this.options.registry.actorIndex(actor.kind)
     const organization = this.parts.memory.organization(organizationName)
@@ -132,7 +139,7 @@ export class Intake {
     return true
   }
 
-  /** Whether more signals may be read; otherwise `onRoom` is called once they may. */
+  /** Whether more signals may be read. If not, `onRoom` is called once they may. */
   admitsSignals(onRoom: () => void): boolean {
     this.parts.signals.onRoom = this.parts.signals.hasRoom ? undefined : onRoom
     return this.parts.signals.hasRoom

@@ -1,7 +1,8 @@
 /**
- * How much a partition's log still takes (architecture, rule 14). A small part of it is kept for claims and marks: facts are refused unsent
- * before that part is touched, so that a partition whose log has filled up can still claim it, and can write the one frame behind which
- * its checkpoints let the rest go. Estimated between two looks at the log itself.
+ * How much a partition's log still takes (docs/architecture.md, rule 14). A small part is kept for claims and marks:
+ * before facts would touch that part they are refused without being sent. So a partition whose log has filled up can
+ * still claim it, and can write the one frame behind which its checkpoints free the rest. Between two looks at the log
+ * itself this is an estimate.
  */
 import {
   fullHoldMillis,
@@ -11,7 +12,7 @@ import {
   storedOverheadBytes
 } from "../limits.ts"
 
-/** What the log's leader said of it. */
+/** How full the log is, as its leader says. */
 export interface LogFill {
   readonly bytes: number
   readonly maximumBytes: number
@@ -20,14 +21,14 @@ export interface LogFill {
 export class LogRoom {
   private bytes = 0
   private maximumBytes = Number.POSITIVE_INFINITY
-  /** Facts were refused since the log was looked at last. */
+  /** Whether facts were refused since we last looked at the log. */
   private isDoubtful = false
-  /** The log itself has refused a frame: no facts are sent before this monotonic time. */
+  /** The log itself refused a frame, so no facts are sent before this monotonic time. */
   private refusedUntil = 0
-  /** Timers and signals find no room before this monotonic time. */
+  /** Timers and signals wait for room until this monotonic time. */
   private heldUntil = 0
   private lookAgainAt = 0
-  /** A mark was written since there was room last. */
+  /** Whether a mark was written since there was last room. */
   private isMarked = false
 
   begin(fill: LogFill): void {
@@ -38,7 +39,7 @@ export class LogRoom {
     this.note(fill)
   }
 
-  /** The log itself has told. */
+  /** Takes in what the log itself said. */
   note({ bytes, maximumBytes }: LogFill): void {
     this.bytes = bytes
     this.maximumBytes = maximumBytes
@@ -48,19 +49,19 @@ export class LogRoom {
     this.heldUntil = this.refusedUntil
   }
 
-  /** A frame was stored. */
+  /** Notes a stored frame. */
   stored(bytes: number): void {
     this.bytes += bytes + storedOverheadBytes
   }
 
-  /** A frame was refused by the log itself: none with facts is sent for a while. */
+  /** Notes that the log itself refused a frame. No frame with facts is sent for a while. */
   refused(monotonic: number): void {
     this.refusedUntil = monotonic + fullHoldMillis
     this.heldUntil = this.refusedUntil
     this.isDoubtful = true
   }
 
-  /** A decision found no room: the log is to be asked, in case others have made some. */
+  /** Notes that a decision found no room. The log is asked again, since others may have made room. */
   missed(monotonic: number): void {
     this.heldUntil = monotonic + fullHoldMillis
     if (monotonic < this.lookAgainAt) return
@@ -73,7 +74,7 @@ export class LogRoom {
     return this.isDoubtful
   }
 
-  /** It could not be asked; it is asked again with the next refusal. */
+  /** Notes that the log could not be asked. The next refusal asks again. */
   lookFailed(): void {
     this.isDoubtful = false
   }
@@ -98,7 +99,7 @@ export class LogRoom {
     return this.bytes > this.maximumBytes - this.reserve - minimumLogReserveBytes
   }
 
-  /** Whether a mark would let a checkpoint free the log: once each time that it has filled up. */
+  /** Whether a mark would let a checkpoint free the log. True once each time the log has filled up. */
   get wantsMark(): boolean {
     return this.isFull && !this.isMarked
   }

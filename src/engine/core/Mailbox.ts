@@ -1,7 +1,8 @@
 /**
- * The bounded mailbox of a partition (architecture, rule 13): a queue per organization, at most a quarter of the whole each, served round-robin.
- * Commands that wait for an actor's state have a bound of their own, so that a store that hangs does not shut out who needs none of it.
- * Commands of one organization keep their order, except that one may overtake another that waits for a state.
+ * The bounded mailbox of a partition (docs/architecture.md, rule 13): a queue per organization, at most a quarter of
+ * the whole each, served round-robin. Commands that wait for an actor's state have a bound of their own, so that a
+ * hanging store does not shut out commands that need nothing from it. Commands of one organization keep their order,
+ * except that one may overtake another that waits for a state.
  */
 import { organizationShare } from "../limits.ts"
 import type { Entry, Organization } from "./actors.ts"
@@ -41,7 +42,10 @@ export class Mailbox {
     return true
   }
 
-  /** Puts an entry that was taken back to its organization's front. Always fits: it was there before. */
+  /**
+   * Puts an entry that was taken back to the front of its organization's queue. It always fits, because it was there
+   * before.
+   */
   putBack(entry: Entry): void {
     const { organization } = entry
     entry.next = organization.head
@@ -76,7 +80,7 @@ export class Mailbox {
     return this.stalled < Math.max(1, this.capacity / 2)
   }
 
-  /** A taken entry waits for an actor's state. */
+  /** Counts a taken entry that now waits for an actor's state. */
   stall(entry: Entry): void {
     const { organization } = entry
     this.stalled++
@@ -85,7 +89,7 @@ export class Mailbox {
     this.bounds.commandBytes += entry.bytes
   }
 
-  /** It waits no longer; the caller puts it back or answers it. */
+  /** Ends that wait. The caller puts the entry back or answers it. */
   unstall(entry: Entry): void {
     const { organization } = entry
     assert(organization.stalled > 0 && this.stalled > 0, "a command stops waiting that did not wait")

@@ -1,12 +1,15 @@
 /**
- * The core of a partition: a synchronous state machine over its actors (architecture, rules 5 to 8, 10, 12, 13, 15, 17, 19). Commands, loads,
- * acknowledgements and the time go in; frames to append, actors to load, pages of timers to read, snapshots and replies come out. It knows no
- * Effect, no clock and no store, and nobody else touches its state: the shell around it carries out what it asks for. What it believes of
- * itself it asserts; a false belief ends the life, and the log decides anew.
+ * The core of a partition: a synchronous state machine over its actors (docs/architecture.md, rules 5 to 8, 10, 12, 13,
+ * 15, 17, 19). Commands, loads, acknowledgements and the time go in; frames to append, actors to load, pages of timers
+ * to read, snapshots and replies come out. It knows no Effect, no clock and no store, and nobody else touches its
+ * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
+ * belief ends the life, and the next one starts from the log.
  */
+
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
-import { OutcomeUnknown, Unavailable } from "../errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
+import { retryAfterMillis } from "../limits.ts"
 import { ActorLoader } from "./ActorLoader.ts"
 import { ActorMemory } from "./ActorMemory.ts"
 import type { Cell, Entry, LaneAsk } from "./actors.ts"
@@ -28,8 +31,6 @@ import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
 import { WorkAhead } from "./WorkAhead.ts"
 
-const retryAfterMillis = 1_000
-
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
   readonly intake: Intake
@@ -47,13 +48,13 @@ export class PartitionCore implements Evictable {
   private readonly drain: Drain
   private readonly work: WorkAhead
   private readonly time = new PartitionTime()
-  /** What the shell has told last. */
+  /** The time that the shell told last. */
   private readonly now = new Moment()
   private timers = new Timers(false)
   /** The frame that is on its way. */
   private underWay: DraftedFrame | undefined = undefined
   private headNow: Head = emptyHead
-  /** A leader that was deposed may still answer: only a stored frame proves the log to be ours. */
+  /** Whether a deposed leader may still answer, so that only a stored frame proves the log to be ours. */
   private provesByFrames = false
   private isMarkWanted = false
   private isCheckpointDue = false
@@ -106,7 +107,7 @@ export class PartitionCore implements Evictable {
 
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
-    // those that wait for an actor go back to their queues: the next life asks for it anew
+    // commands that wait for an actor go back to their queues: the next life asks for it again
     this.loader.dropWaiters(this.intake.refusedWith)
     this.memory.dropActors()
     this.lanes.clear()
@@ -146,8 +147,8 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * The tail is folded; so many bytes of it were read, and the log is so full. Answers organizations with which it has to be folded anew with
-   * care, in a new life.
+   * Ends the replay of a tail of `bytes`, with the log as full as `log` says. Answers organizations with which it has
+   * to be folded anew with care, in a new life.
    */
   endReplay(replay: Replay, bytes: number, log: LogFill): ReadonlySet<string> {
     this.memory.isReplaying = false
@@ -159,7 +160,7 @@ export class PartitionCore implements Evictable {
     return broken
   }
 
-  /** A claim is stored as the new head. */
+  /** Takes the stored claim as the new head. */
   claimed(head: Head, bytes: number, provenAt: Instant | undefined, provesByFrames: boolean): void {
     this.headNow = head
     this.provesByFrames = provesByFrames
@@ -169,7 +170,8 @@ export class PartitionCore implements Evictable {
   }
 
   /**
-   * Ends the running drain without its frame. What is in a frame on its way may be stored: it is told so, unless `ofFrame` says more.
+   * Ends the running drain without its frame. Callers who wait for the frame get `ofFrame`; without it,
+   * `OutcomeUnknown` when the frame is under way and may be stored, otherwise `error`.
    */
   failDrain(error: unknown, ofFrame?: unknown): void {
     const { partition } = this.options
@@ -191,7 +193,7 @@ export class PartitionCore implements Evictable {
     return this.time.tell(this.headNow.now, wall) === "behind the log"
   }
 
-  /** Whether the log was seen to be ours since then. */
+  /** Whether the log was seen to be ours since that instant. */
   wasSeenSince(then: Instant): boolean {
     return this.time.wasSeenSince(then)
   }
@@ -201,10 +203,10 @@ export class PartitionCore implements Evictable {
     if (typeof told === "number") return told
     this.options.host.wake()
     const { partition } = this.options
-    return { error: new Unavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
+    return { error: new PartitionUnavailable({ partition, reason: "its clock was set back", retryAfterMillis }) }
   }
 
-  /** Decides until something has to be done outside. */
+  /** Decides until the shell has to do something. */
   next(turn: CoreTurn): Demand {
     assert(this.underWay === undefined, "a drain begins while the frame of another one is on its way")
     let now: Instant = turn
@@ -232,7 +234,7 @@ export class PartitionCore implements Evictable {
     }
   }
 
-  /** What can be done beside the loop. */
+  /** Tells the shell what it can do beside the loop. */
   private notice(told: number): void {
     const { host } = this.options
     if (this.isCheckpointDue) host.checkpointWanted()
@@ -242,13 +244,13 @@ export class PartitionCore implements Evictable {
 
   /** Whether something waits for a proof of the ownership, or will soon. */
   private needsProof(now: Instant): boolean {
-    // answers that were no longer fresh wait whatever has failed before: they are answered one way or the other
+    // answers that were no longer fresh wait for a proof, whatever failed before: they must be answered in the end
     if (this.drain.immediate.size > 0) return true
     if (this.lanes.needsConfirmation && this.time.mayAsk(now)) return true
     return this.time.takeRenewal(now)
   }
 
-  /** Asks the leader for a proof, or stores an empty frame where its word is none. */
+  /** Asks the leader for a proof, or stores an empty frame where the leader's word is not one. */
   private prove(told: number): Demand {
     const isMark = this.isMarkWanted
     this.isMarkWanted = false
@@ -270,12 +272,12 @@ export class PartitionCore implements Evictable {
       decided: decidedCount,
       records: draft.builder.count
     }
-    // these rest on nothing of this frame; stale ones wait for it, because it proves the ownership
+    // these answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership
     if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
     return this.underWay
   }
 
-  /** The frame is stored: states advance and replies go. Answers what followers of the log are to see. */
+  /** Commits the frame that was stored: states advance and replies go out. Answers what followers of the log see. */
   appended(provenAt: Instant | undefined, now: Instant): StoredDraft {
     const { bytes, header } = this.endAppend(now)
     const { records } = this.drain.decider.draft
@@ -291,7 +293,10 @@ export class PartitionCore implements Evictable {
     return stored
   }
 
-  /** The frame is not stored: callers get the error, timers and signals are there again. Answers the fence that is stored instead. */
+  /**
+   * Abandons the frame that was not stored: callers get the error, timers and signals come back. Answers the fence if
+   * one is stored instead.
+   */
   notAppended(outcome: NotStored, error: unknown, now: Instant): StoredDraft | undefined {
     const { header } = this.endAppend(now)
     const { reply } = this.options.host
@@ -302,7 +307,7 @@ export class PartitionCore implements Evictable {
     }
     if (outcome._tag !== "Not sent") this.logIsFull(true)
     for (const caller of callers) reply(caller, false, error)
-    // facts cannot be stored, but what needs none is still answered from the durable state
+    // facts cannot be stored, but answers that need none still come from the durable state
     if (this.time.isFresh(now)) this.drain.immediate.give(reply)
     else this.drain.immediate.fail(reply, error)
     return outcome._tag === "Fenced off" ? { head: this.headNow, bytes: outcome.fence.length, records: [] } : undefined
@@ -323,7 +328,10 @@ export class PartitionCore implements Evictable {
     if (provenAt !== undefined) this.time.proven(provenAt)
   }
 
-  /** What the leader said of the log, asked for at `begunAt`; undefined when it did not answer. False when the log has another end than ours. */
+  /**
+   * Takes in what the leader said of the log when asked at `begunAt`; undefined when it did not answer. Answers false
+   * when the log does not end with our head.
+   */
   confirmed(log: (LogFill & { readonly lastSequence: number }) | undefined, begunAt: Instant, now: Instant): boolean {
     this.now.set(now)
     const isOurs = log?.lastSequence === this.headNow.sequence
@@ -343,13 +351,16 @@ export class PartitionCore implements Evictable {
       this.intake.retryUnconfirmed()
       return true
     }
-    const error = new Unavailable({ partition, reason: "its log does not answer", retryAfterMillis })
+    const error = new PartitionUnavailable({ partition, reason: "its log does not answer", retryAfterMillis })
     this.drain.immediate.fail(host.reply, error)
     for (const ask of this.lanes.takeUnconfirmed()) host.reply(ask.caller, false, error)
     return true
   }
 
-  /** The log has no room for facts: a checkpoint may free some, and where its newest frame is in one already, a mark lets the next one. */
+  /**
+   * Deals with a log that has no room for facts. A checkpoint may free some; where a checkpoint covers the newest frame
+   * already, a mark lets the next one do so.
+   */
   private logIsFull(isRefused: boolean): void {
     const { monotonic } = this.now
     if (isRefused) this.room.refused(monotonic)
@@ -366,14 +377,14 @@ export class PartitionCore implements Evictable {
     this.isCheckpointDue = true
   }
 
-  /** Asks for a checkpoint with the next turn, if there is anything new. */
+  /** Asks for a checkpoint in the next turn, if anything has changed. */
   wantCheckpoint(): void {
     if (this.headNow.sequence <= (this.newestCheckpoint?.sequence ?? 0)) return
     this.isCheckpointDue = true
     this.options.host.wake()
   }
 
-  /** The log itself has told how full it is. */
+  /** Takes in how full the log itself says it is. */
   noteFill(fill: LogFill): void {
     this.room.note(fill)
     if (!this.room.isFull) this.options.host.wake()
@@ -383,16 +394,16 @@ export class PartitionCore implements Evictable {
     return this.memory.evict(count)
   }
 
-  /** Lets actors go that were not used for so long, and lanes that have ended. */
+  /** Lets actors go that were not used for `idleMillis`, and lane states that have ended. */
   sweep(idleMillis: number, now: Instant): void {
     this.memory.evictUnusedSince(now.monotonic - idleMillis)
     const told = this.time.tell(this.headNow.now, now.wall)
-    // a state that has ended by a time that was told stays ended, also when the clock steps back
+    // a state that has ended by a time we already told stays ended, even when the clock steps back
     if (typeof told === "number") this.lanes.sweep(told)
     this.memory.releaseEmptied()
   }
 
-  /** The partition is no more. */
+  /** Drops the memory and leaves the process's bounds, for good. */
   leave(): void {
     this.memory.dropActors()
     this.options.bounds.leave(this)

@@ -18,7 +18,7 @@ interface Probed {
 
 /** An actor in memory, as it is stored. */
 export interface ProbedActor {
-  /** The same for as long as the actor stays in memory. */
+  /** An object that stays the same for as long as the actor is in memory. */
   readonly token: object
   readonly organization: string
   readonly kind: string
@@ -46,7 +46,7 @@ export class Probe {
     return this.look().newestCheckpoint
   }
 
-  /** How many of everything there are, each of which has a bound. */
+  /** How many there are of each thing that has a bound. */
   get counts() {
     const { mailbox, memory, signals, timers } = this.look()
     let largestShare = 0
@@ -55,7 +55,7 @@ export class Probe {
     return {
       organizations: memory.organizations.size,
       actors: memory.cellCount,
-      /** Those that stay until a checkpoint has them; while the log is replayed, all. */
+      /** the actors that stay until a checkpoint has them; while the log is replayed, all of them */
       changedActors: memory.isReplaying ? memory.cellCount : memory.dirty.size,
       laneActors: memory.laneCount,
       timers: timers.size,

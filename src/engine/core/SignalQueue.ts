@@ -1,4 +1,7 @@
-/** The external signals of a partition that were read and not yet decided, in their order (architecture, "External signals"). Bounded. */
+/**
+ * The external signals of a partition that were read and not yet decided, in their order (docs/architecture.md,
+ * "External signals"). Bounded.
+ */
 import { maximumQueuedSignals } from "../limits.ts"
 import type { Entry } from "./actors.ts"
 
@@ -19,7 +22,7 @@ export class SignalQueue {
     return this.entries[0]
   }
 
-  /** Whether the first one could be decided now: it does not wait for its actor. */
+  /** Whether the first signal can be decided now, because it does not wait for its actor. */
   get isReady(): boolean {
     const first = this.entries[0]
     if (first === undefined) return false

@@ -1,6 +1,6 @@
 /**
- * The pages of timers that are read from the checkpoints beside the loop (architecture, rules 10 and 16): one at a time, and none of them holds
- * back for long what is in memory.
+ * The pages of timers that are read from the checkpoints beside the loop (docs/architecture.md, rules 10 and 16). One
+ * is read at a time, and it holds back the timers in memory for a bounded time only.
  */
 import type { TimerRow } from "../Checkpoints.ts"
 import { maximumTimerPage, pageHoldMillis } from "../limits.ts"
@@ -17,7 +17,7 @@ export interface PageRequest {
 
 export class TimerPages {
   private life = 0
-  /** Monotonic milliseconds; undefined while none is under way. */
+  /** When the page was asked for, monotonic milliseconds; undefined while none is under way. */
   private askedAt: number | undefined = undefined
   private notBefore = 0
 
@@ -41,7 +41,7 @@ export class TimerPages {
     return { life: this.life, through, after: timers.pageAfter, limit: maximumTimerPage }
   }
 
-  /** A page is there, or could not be read. False for one of an earlier life. */
+  /** Notes that a page has come or could not be read. False for a page of an earlier life. */
   ended(request: PageRequest, isRead: boolean, monotonic: number): boolean {
     if (request.life !== this.life) return false
     this.askedAt = undefined
@@ -49,7 +49,7 @@ export class TimerPages {
     return true
   }
 
-  /** Whether a due timer waits for a page with earlier ones. After a second it does not. */
+  /** Whether a due timer waits for a page that may hold earlier ones. It waits for a second at most. */
   holds(timer: Timer, timers: Timers, monotonic: number): boolean {
     return this.askedAt !== undefined && timers.isBeyondHorizon(timer) && monotonic < this.askedAt + pageHoldMillis
   }

@@ -1,4 +1,7 @@
-/** Whether a drain of a partition would find something to decide, and how long there will be nothing (architecture, rules 10, 13, 19). */
+/**
+ * Whether a drain of a partition would find something to decide, and how long there will be nothing
+ * (docs/architecture.md, rules 10, 13, 19).
+ */
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { LogRoom } from "./LogRoom.ts"
 import type { Lanes } from "./lanes.ts"
@@ -8,7 +11,7 @@ import type { TimerPages } from "./TimerPages.ts"
 import type { Instant, PartitionTime } from "./time.ts"
 import type { Timers } from "./timers.ts"
 
-/** While memory is full of what no checkpoint has yet, timers and signals wait so long. */
+/** How long timers and signals wait while memory is full of changes that no checkpoint has yet. */
 const crowdedHoldMillis = 100
 
 export interface WorkAheadParts {
@@ -35,12 +38,12 @@ export class WorkAhead {
     this.crowdedUntil = 0
   }
 
-  /** Memory is full and nothing can go before a checkpoint: timers and signals wait. */
+  /** Makes timers and signals wait, because memory is full and nothing can leave before a checkpoint. */
   crowded({ monotonic }: Instant): void {
     this.crowdedUntil = monotonic + crowdedHoldMillis
   }
 
-  /** Whether timers and signals wait, because what they do finds no room in the log or in memory. */
+  /** Whether timers and signals wait, because there is no room for them in the log or in memory. */
   isHeld({ monotonic }: Instant): boolean {
     return this.parts.room.isHeld(monotonic) || monotonic < this.crowdedUntil
   }
@@ -64,7 +67,7 @@ export class WorkAhead {
     const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
     const untilHold = Math.min(until(room.heldTo), until(this.crowdedUntil), until(loader.heldTo))
     const untilTimer = pages.waitMillis(this.parts.timers(), told, monotonic)
-    // a timer that is due and was not fired waits for the end of a hold
+    // a due timer that was not fired waits for the end of a hold
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
     // who asks a lane waits for no more than the pause after a proof that has failed
     const untilProof = lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)

@@ -54,9 +54,9 @@ export class Entry {
   bytes = 0
   /** Position of a signal, 0 for others. */
   signalSequence = 0
-  /** Of a timer, the time it was set to; undefined for others. */
+  /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
-  /** Set when it must not be decided again: the error to answer instead. */
+  /** The error to answer with, set when the entry must not be decided again. */
   refusal: unknown = undefined
   next: Entry | undefined = undefined
 
@@ -77,7 +77,7 @@ export class Entry {
   }
 }
 
-/** An ask of a lane that waits: for an actor that it reads, or for the ownership to be confirmed. */
+/** A lane's ask that waits, for an actor that it reads or for a confirmation of the ownership. */
 export interface LaneAsk {
   readonly organization: string
   readonly laneIndex: number
@@ -86,11 +86,14 @@ export interface LaneAsk {
   readonly caller: Caller
 }
 
-/** What cannot be folded into an actor, kept until a program comes that can (architecture, rule 17). */
+/**
+ * Facts that cannot be folded into an actor, kept until a program runs that can fold them (docs/architecture.md, rule
+ * 17).
+ */
 export interface Unreadable {
   /** Why, for people. */
   readonly reason: string
-  /** The row to be written instead of a state, or undefined where the stored one stays as it is. */
+  /** The row to write instead of a state; undefined when the stored row stays as it is. */
   readonly row: string | undefined
 }
 
@@ -105,11 +108,11 @@ export class Cell {
   /** Its checkpoint row is being read. */
   requested = false
   unreadable: Unreadable | undefined = undefined
-  /** There is no row of it: it begins with its initial state. */
+  /** It has no row and begins with its initial state. */
   isNew = false
   /** The durable state: everything in it is in the log. Never changed in place. */
   state: unknown = undefined
-  /** While the log is replayed: nobody else holds the state, so that it may be changed in place. */
+  /** True during a replay, when nobody else holds the state and it may be changed in place. */
   ownsState = false
   /** The state as the running drain has changed it; only meaningful while `draftOf` is that drain's number. */
   draft: unknown = undefined
@@ -117,7 +120,7 @@ export class Cell {
   /** Index in the table of the frame being built, while `frameOf` is that frame's number. */
   frameIndex = -1
   frameOf = -1
-  /** The drain that used it last: it stays in memory until that one is over. */
+  /** The drain that used it last. It stays in memory until that drain is over. */
   usedBy = -1
   /** Sequence of the frame that changed it last, 0 for never. */
   changedAt = 0
@@ -126,7 +129,7 @@ export class Cell {
   /** When it wants to be woken; infinity for never. */
   wakeAt = Number.POSITIVE_INFINITY
   draftWakeAt = Number.POSITIVE_INFINITY
-  /** A wake that failed or did nothing: not tried again at this time. */
+  /** The wake time that failed or did nothing, and is not tried again; NaN for none. */
   suspendedWakeAt = Number.NaN
   /** Its entry among the timers in memory. */
   timer: Timer | undefined = undefined
@@ -193,9 +196,9 @@ export class Organization {
   bytes = 0
   inRing = false
   nextInRing: Organization | undefined = undefined
-  /** A fact of it could not be applied to a state that is changed in place: from now on every decision of it works on a copy. */
+  /** Whether one of its facts could not be applied to a state in place. From then on every decision of it works on copies. */
   isCareful = false
-  /** Why nothing of it is decided: one of its actors cannot be read. */
+  /** Why the organization is out of service (one of its actors cannot be read); undefined when it is not. */
   quarantine: string | undefined = undefined
 
   constructor(name: string) {

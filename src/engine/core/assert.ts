@@ -1,6 +1,6 @@
-/** Assertions that stay on in production: what they say is true, or the partition must not go on from memory. */
+/** Assertions that stay on in production. When one fails, the partition must not go on from its memory. */
 
-/** A sentence about the engine's own state is false. The partition drops its memory and recovers from the log. */
+/** An assertion about the engine's own state is false. The partition drops its memory and recovers from the log. */
 export class Broken extends Error {
   override readonly name = "Broken"
 }

@@ -1,6 +1,7 @@
 /**
- * What all partitions of a process hold together, against the bounds an operator chooses (architecture, rules 13 and 19). A partition that finds
- * no room asks the others to let idle actors go, so that a failover does not multiply the memory of a process.
+ * Counts what all partitions of a process hold together, against the bounds that an operator chooses
+ * (docs/architecture.md, rules 13 and 19). A partition that finds no room asks the others to let idle actors go, so
+ * that a failover does not multiply the memory of a process.
  */
 
 /** The most of each thing that a process holds. */
@@ -17,7 +18,7 @@ export interface Evictable {
   readonly evict: (count: number) => number
 }
 
-/** How many actors go at once when there is no room: one in so many of the bound. */
+/** When there is no room, the bound divided by this number of actors go at once. */
 const evictedPart = 64
 
 export class ProcessBounds {

@@ -4,14 +4,14 @@ import type { ActorAddress } from "../address.ts"
 import { deriveId, idKinds } from "../ids.ts"
 import type { Cell } from "./actors.ts"
 
-/** What a context asks of the draft it decides over. */
+/** What a context needs of the draft that is decided on. */
 export interface DecidingDraft {
   readonly partition: number
   readonly now: number
   readonly epoch: number
   readonly frameNumber: number
   readonly stateOf: (cell: Cell) => unknown
-  /** A number for a decision that asks for ids, other than those of all before it under the same frame number. */
+  /** A new number for a decision that asks for ids; no other decision under this frame number has it. */
   readonly nextIdCommand: () => number
 }
 
@@ -40,7 +40,7 @@ export class DrainContext implements DecideContext {
     return this.cell.address
   }
 
-  // Getters and not methods, so that a rule may take the context apart; most rules never ask for either function.
+  // Getters, not methods, so that a rule may destructure the context; most rules never ask for either function.
   get id() {
     return (index: number): string => {
       const { epoch, frameNumber, partition } = this.draft

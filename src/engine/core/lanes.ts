@@ -1,28 +1,26 @@
 /**
- * A partition's lanes: decided synchronously on arrival, outside mailbox and append (architecture, rule 15). An ask waits only while an actor
- * that it reads is loaded, or the partition's ownership is confirmed; each is tried again when just that has happened. A state is dropped
- * only when it has ended.
+ * A partition's lanes (docs/architecture.md, rule 15), whose asks are decided where they arrive and make no frame. An
+ * ask waits only while an actor that it reads is being loaded, or until the partition's ownership is confirmed, and is
+ * then tried again. A state is dropped only when it has ended.
  */
 import type { ActorOfState } from "../Actor.ts"
 import type { ActorAddress } from "../address.ts"
 import { describe } from "../describe.ts"
 import { CommandFailed, CommandInvalid, Overloaded } from "../errors.ts"
 import type { AnyLane, LaneContext } from "../Lane.ts"
-import { maximumWaitingLaneAsks } from "../limits.ts"
+import { maximumWaitingLaneAsks, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, type LaneAsk, LaneCell, type Organization } from "./actors.ts"
 import { checkKey, quarantined } from "./rules.ts"
 import type { Instant } from "./time.ts"
 
-const retryAfterMillis = 1_000
-
 /** What lanes need of their partition. */
 export interface LaneHost {
   readonly partition: number
   readonly memory: ActorMemory
-  /** Asks for an actor's state; true when it is there at once. Throws where it cannot be had. */
+  /** Asks for an actor's state; true when it is there at once. Throws when the state cannot be had. */
   readonly load: (cell: Cell) => boolean
-  /** An ask waits for an actor that has been asked for. */
+  /** Makes an ask wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, ask: LaneAsk) => void
   /** The partition's time, or the error to answer instead. */
   readonly told: () => number | { readonly error: unknown }
@@ -50,7 +48,7 @@ class RunningContext implements LaneContext {
     return { organization: this.cell.organization.name, kind: this.lane.kind, key: this.cell.key }
   }
 
-  // A getter and not a method, so that a rule may take the context apart.
+  // A getter, not a method, so that a rule may destructure the context.
   get read() {
     return <State>(actor: ActorOfState<State>, key = ""): State => {
       const index = this.memory.registry.actorIndex(actor.kind)
@@ -88,25 +86,25 @@ export class Lanes {
     return this.decide(ask, now, this.admitsWaiting)
   }
 
-  /** An ask that waited for an actor is tried again, or answered with an error. */
+  /** Tries an ask again that waited for an actor, or answers it with an error. */
   resumed(ask: LaneAsk, now: Instant): LaneAnswer {
     this.waiting--
     return this.decide(ask, now, true)
   }
 
-  /** An ask that waited for an actor was answered. */
+  /** Notes that an ask that waited for an actor was answered elsewhere. */
   dropped(): void {
     this.waiting--
   }
 
-  /** Takes out those that waited for the confirmation. */
+  /** Takes out the asks that waited for the confirmation. */
   takeUnconfirmed(): ReadonlyArray<LaneAsk> {
     const asks = this.unconfirmed
     this.unconfirmed = []
     return asks
   }
 
-  /** Forgets those that wait, which were answered. */
+  /** Forgets the asks that wait; they were answered. */
   clear(): void {
     this.unconfirmed = []
     this.waiting = 0
@@ -125,7 +123,7 @@ export class Lanes {
     }
   }
 
-  /** A rule that throws or answers no time here has a state that counts no more. */
+  /** A state whose rule throws here, or answers no time, no longer counts. */
   private hasEnded(cell: LaneCell, now: number): boolean {
     try {
       return !(this.host.memory.registry.lanes[cell.laneIndex]!.options.keepUntil(cell.state) > now)
@@ -176,7 +174,7 @@ export class Lanes {
     }
   }
 
-  /** Asks for all actors that it reads; answers one that is not there yet. */
+  /** Asks for all actors that the lane reads; answers one that is not there yet. */
   private missing(organization: Organization, cell: LaneCell, now: Instant): Cell | "no room" | undefined {
     const { memory } = this.host
     let missing: Cell | undefined
@@ -193,7 +191,7 @@ export class Lanes {
     const { memory } = this.host
     checkKey(ask.key)
     if (!memory.admitsLane()) {
-      // at most one sweep a second for room, since it looks at all states
+      // sweep for room at most once a second, since a sweep looks at all states
       if (now - this.sweptAt >= 1_000) this.sweep(now)
       if (!memory.admitsLane()) return undefined
       memory.organizations.set(organization.name, organization)

@@ -1,4 +1,7 @@
-/** The actors whose checkpoint rows are wanted, in batches: what is asked for while others are read goes together (architecture, rule 10). */
+/**
+ * The actors whose checkpoint rows are wanted, in batches: those asked for while a batch is being read go together in
+ * the next one (docs/architecture.md, rule 10).
+ */
 import { maximumConcurrentLoads, maximumLoadBatch } from "../limits.ts"
 import type { Cell } from "./actors.ts"
 
@@ -16,7 +19,7 @@ export class Loads {
   private underWay = 0
   private life = 0
 
-  /** A new life: what was asked for is of no use any more. */
+  /** Begins a new life, which has no use for what was asked for before. */
   begin(): void {
     this.life++
     this.wanted = []
@@ -28,14 +31,14 @@ export class Loads {
     this.wanted.push(cell)
   }
 
-  /** The next batch, where one may be read now. */
+  /** The next batch; undefined when none may be read now. */
   take(through: number): LoadBatch | undefined {
     if (this.wanted.length === 0 || this.underWay >= maximumConcurrentLoads) return undefined
     this.underWay++
     return { life: this.life, cells: this.wanted.splice(0, maximumLoadBatch), through }
   }
 
-  /** A batch has ended. False for one of an earlier life. */
+  /** Notes the end of a batch. False for a batch of an earlier life. */
   ended(batch: LoadBatch): boolean {
     if (batch.life !== this.life) return false
     this.underWay--

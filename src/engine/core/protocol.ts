@@ -16,7 +16,7 @@ export type Demand =
   | { readonly _tag: "Confirm" }
   | { readonly _tag: "Wait"; readonly millis: number }
   | { readonly _tag: "Yield" }
-  /** The clock is so far behind the last frame, milliseconds. */
+  /** How far the clock is behind the last frame, milliseconds. */
   | { readonly _tag: "ClockBehind"; readonly millis: number }
   | { readonly _tag: "Restart"; readonly reason: string }
 
@@ -24,7 +24,10 @@ export type Demand =
 export interface DraftedFrame {
   readonly header: FrameHeader
   readonly bytes: Uint8Array
-  /** An empty frame for the same place, for when the log refuses this one: once it is stored, no copy of the refused one can be. */
+  /**
+   * An empty frame for the same place, in case the log refuses this one. Once it is stored, no copy of the refused
+   * frame can be.
+   */
   readonly fence: () => Uint8Array
   readonly expectedLast: number
   readonly decided: number
@@ -40,7 +43,7 @@ export interface StoredDraft {
 
 /** Why a frame was not stored. */
 export type NotStored =
-  /** It never will be: the fence stands at its place. */
+  /** The fence stands at its place, so it never will be stored. */
   | { readonly _tag: "Fenced off"; readonly fence: Uint8Array; readonly provenAt: Instant | undefined }
   /** The log refused it, but a copy may still arrive. */
   | { readonly _tag: "Refused" }
@@ -66,14 +69,14 @@ export interface Snapshot {
 export interface CoreHost {
   /** Answers a caller. */
   readonly reply: (caller: Caller, accepted: boolean, value: unknown) => void
-  /** There is something to do: ask for the next demand. */
+  /** Tells the shell to ask for the next demand. */
   readonly wake: () => void
-  /** There are actors to be loaded, or a page of timers to be read: take them. */
+  /** Tells the shell that actors or a page of timers wait to be read. */
   readonly readsWanted: () => void
   readonly checkpointWanted: () => void
-  /** A rule threw, or answered what cannot be stored. */
+  /** Reports a rule that threw, or that answered something that cannot be stored. */
   readonly poisoned: (kind: string, reason: string) => void
-  /** An organization was taken out of service, because something of it cannot be read. */
+  /** Reports an organization that was taken out of service because some of its data cannot be read. */
   readonly quarantined: (organization: string, reason: string) => void
 }
 

@@ -1,6 +1,7 @@
 /**
- * Folds the log's tail into the actors when a partition recovers (architecture, rules 9 and 17). A frame that does not follow the one before it
- * is refused; a fact that cannot be folded takes its organization out of service and is kept, and the others go on.
+ * Folds the log's tail into the actors when a partition recovers (docs/architecture.md, rules 9 and 17). It refuses a
+ * frame that does not follow the one before. A fact that cannot be folded is kept and takes its organization out of
+ * service; the other organizations go on.
  */
 import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"
@@ -14,9 +15,9 @@ import { keep, keepAlso, type StoredFact } from "./rows.ts"
 import { checkState, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
-/** A state that its schema refuses, while later facts may mend it: the facts of one decision are checked together when they are decided. */
+/** A state that its schema refuses, which later facts of the same decision may mend: a decision checks its facts together. */
 interface Doubt {
-  /** The last state that was none. */
+  /** The last state that its schema accepted. */
   readonly before: unknown
   readonly facts: Array<StoredFact>
   readonly reason: string
@@ -32,9 +33,9 @@ export class Replay {
   head: Head
   private readonly memory: ActorMemory
   private readonly quarantined: (organization: string, reason: string) => void
-  /** Organizations in which something broke when they were folded before: on copies, and each state is looked at. */
+  /** Organizations in which something broke at the first folding. They are folded on copies, and each state is checked. */
   private readonly careful: ReadonlySet<string>
-  /** Organizations that have to be folded anew with care: nothing says where it broke, or what a rule has left half changed. */
+  /** Organizations to fold again with care, because it is not known where it broke or what a rule left half changed. */
   private readonly broken = new Set<string>()
   private readonly doubts = new Map<Cell, Doubt>()
   private readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
@@ -49,7 +50,10 @@ export class Replay {
     this.careful = careful
   }
 
-  /** Takes in frames of the tail: what is wrong with them, or the actors whose rows are needed before they are applied. */
+  /**
+   * Takes in frames of the tail. Answers what is wrong with them, or the actors whose rows are needed before the frames
+   * can be applied.
+   */
   link(stored: ReadonlyArray<StoredFrame>): string | ReadonlyArray<Cell> {
     const frames: Array<Frame> = []
     for (const one of stored) {
@@ -61,7 +65,7 @@ export class Replay {
     return this.missing(frames)
   }
 
-  /** The rows of those actors. */
+  /** Takes in the rows of those actors. */
   fill(cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>): void {
     this.fillAll(cells, rows)
   }
@@ -77,7 +81,10 @@ export class Replay {
     return undefined
   }
 
-  /** Decodes a frame and looks that it follows the head, which it becomes. Answers a sentence where it does not. */
+  /**
+   * Decodes a frame, checks that it follows the head, and makes it the new head. Answers a sentence when it does not
+   * follow.
+   */
   private linkOne(stored: StoredFrame): Frame | string {
     let frame: Frame
     try {
@@ -92,7 +99,7 @@ export class Replay {
     return frame
   }
 
-  /** The actors of frames that are not in memory yet, made. */
+  /** Makes the cells of the frames' actors that are not in memory yet, and answers them. */
   private missing(frames: ReadonlyArray<Frame>): ReadonlyArray<Cell> {
     const { memory } = this
     const missing: Array<Cell> = []
@@ -104,7 +111,8 @@ export class Replay {
         const index = memory.registry.actorIndex(actor.kind)
         const organization = memory.organization(actor.organization)
         if (index < 0 || organization?.cell(index, actor.key) !== undefined || organization === undefined) continue
-        // it is made in any case: a log's tail has to be in memory. The other partitions' idle actors make room.
+        // the actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
+        // room
         memory.admitsActor()
         missing.push(memory.cell(organization, index, actor.key))
       }
@@ -125,7 +133,7 @@ export class Replay {
     if (this.broken.size > 0 && this.broken.has(of.organization)) return undefined
     cell.changedAt = sequence
     this.changed.add(cell)
-    // not known without encoding: the next write measures it
+    // the size is not known without encoding; the next write measures it
     cell.bytes = maximumStateBytes
     if (cell.unreadable !== undefined) this.setAsideToo(cell, cell.unreadable, { version: of.version, fact })
     else if (this.careful.has(of.organization)) this.foldCarefully(cell, sequence, { version: of.version, fact })
@@ -146,7 +154,7 @@ export class Replay {
     }
   }
 
-  /** Folds a fact on a copy, and looks at what comes out: it is known then from where on an actor cannot be read. */
+  /** Folds a fact on a copy and checks the result, to find the fact from which on an actor cannot be read. */
   private foldCarefully(cell: Cell, sequence: number, stored: StoredFact): void {
     const { actor, state: before } = cell
     const { copy, evolve } = actor.options
@@ -175,8 +183,8 @@ export class Replay {
   }
 
   /**
-   * All frames are applied: what has changed waits for a checkpoint, and timers are set. Answers the organizations that have to be folded
-   * anew with care, with nothing of use in memory.
+   * Ends the replay: changed actors wait for a checkpoint, and timers are set. Answers the organizations that have to
+   * be folded anew with care, with nothing of use in memory.
    */
   finish(timers: Timers): ReadonlySet<string> {
     for (const [cell, { before, facts, reason }] of this.doubts)

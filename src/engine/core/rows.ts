@@ -1,6 +1,6 @@
 /**
- * Actors' states in the checkpoints' rows: encoded, read back, and the form in which facts that cannot be folded are kept until a program comes
- * that can (architecture, rule 17).
+ * Actors' states in the checkpoints' rows: how they are encoded and read back, and how facts that cannot be folded are
+ * kept until a program runs that can fold them (docs/architecture.md, rule 17).
  */
 import type { AnyActor } from "../Actor.ts"
 import { formatAddress } from "../address.ts"
@@ -12,7 +12,7 @@ import { checkState, isOver, wakeAtOf } from "./rules.ts"
 /** The version of rows that hold what could not be folded; definitions begin at 1. */
 export const unreadableVersion = 0
 
-/** What such a row holds: the state before, with its version, and the facts since. Without a state it is the initial one. */
+/** What such a row holds: the last good state with its version (the initial state when absent), and the facts since. */
 interface Kept {
   readonly v: number
   readonly s?: unknown
@@ -25,7 +25,10 @@ export interface StoredFact {
   readonly fact: unknown
 }
 
-/** A state that was folded can be encoded; one that cannot is an initial one that its schema refuses, and is made anew. */
+/**
+ * Encodes a state. Every folded state can be encoded; only an initial state that its schema refuses cannot, and is made
+ * again when read.
+ */
 const encoded = (actor: AnyActor, state: unknown): { readonly s?: unknown } => {
   try {
     return { s: actor.encodeState(state) }
@@ -34,22 +37,22 @@ const encoded = (actor: AnyActor, state: unknown): { readonly s?: unknown } => {
   }
 }
 
-/** The row's text for an actor whose facts from `facts` on cannot be folded into `state`. */
+/** The row's text for an actor whose `facts` cannot be folded into `state`. */
 export const keep = (actor: AnyActor, state: unknown, facts: ReadonlyArray<StoredFact>): string => {
   const f = facts.map(({ fact, version }) => [version, fact] as const)
   const kept: Kept = { v: actor.version, ...encoded(actor, state), f }
   return JSON.stringify(kept)
 }
 
-/** One more fact behind those that are kept. */
+/** Adds one more fact behind those that are kept. */
 export const keepAlso = (row: string, { fact, version }: StoredFact): string => {
   const kept = JSON.parse(row) as Kept
   return JSON.stringify({ ...kept, f: [...kept.f, [version, fact]] })
 }
 
 /**
- * Puts a row into its actor, or its initial state where there is none. Marks what cannot be read; an initial state that cannot be made only
- * where facts depend on it (`hasFacts`).
+ * Puts a row into its actor, or its initial state where there is none. Marks an actor that cannot be read. An initial
+ * state that cannot be made counts as unreadable only when facts depend on it (`hasFacts`).
  */
 export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): void => {
   const { actor } = cell
@@ -76,7 +79,7 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
   }
 }
 
-/** A row that cannot be read, in the form in which it is kept; undefined where it is no JSON at all. */
+/** An unreadable row in the form in which it is kept; undefined when it is not even JSON. */
 const keptRow = (version: number, text: string): string | undefined => {
   if (version === unreadableVersion) return text
   try {
@@ -102,7 +105,7 @@ export interface SnapshotActor {
   readonly cell: Cell
   readonly state: unknown
   readonly wakeAt: number
-  /** Of an actor that cannot be read: the row to be written. */
+  /** The row to write for an actor that cannot be read; undefined for others. */
   readonly kept: string | undefined
 }
 

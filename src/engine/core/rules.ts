@@ -1,6 +1,7 @@
 /**
- * What the engine checks of a rule's answers before anything is appended (architecture, rule 17): rules are users' code and are not trusted. What
- * passes here can be stored, folded again and checkpointed. Each function throws an error that names the rule and what is wrong with it.
+ * What the engine checks of a rule's answers before anything is appended (docs/architecture.md, rule 17): rules are
+ * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
+ * an error that names the rule and what is wrong with it.
  */
 import { type AnyActor, Decision } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
@@ -11,12 +12,14 @@ export class RuleBroken extends Error {
   override readonly name = "RuleBroken"
 }
 
-/** A key is no key. */
+/** A key is not valid. */
 export class KeyInvalid extends RangeError {
   override readonly name = "KeyInvalid"
 }
 
-/** What names an actor must survive a database and a log: bounded, without a zero byte, whole characters. */
+/**
+ * Checks that a key can pass through a database and a log: it is bounded, has no zero byte, and only whole characters.
+ */
 export const checkKey = (key: unknown): void => {
   if (typeof key !== "string") throw new KeyInvalid("the key of an actor is a string")
   if (key.length > maximumNameLength)
@@ -28,7 +31,7 @@ export const checkKey = (key: unknown): void => {
 const nameOf = (value: unknown): string =>
   value instanceof Promise ? "a Promise: rules are synchronous" : value === undefined ? "nothing" : typeof value
 
-/** What `decide` or `wake` answered is a decision. */
+/** Checks that `decide` or `wake` answered a decision. */
 export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: unknown): void => {
   if (!(answer instanceof Decision))
     throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
@@ -36,12 +39,12 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
     throw new RuleBroken(`${rule} of ${actor.kind}: facts, others and events are arrays`)
 }
 
-/** A list of touched actors is one. */
+/** Checks a list of touched actors. */
 export const checkTouches = (actor: AnyActor, answer: unknown): void => {
   if (!Array.isArray(answer)) throw new RuleBroken(`touches of ${actor.kind} answered ${nameOf(answer)}, not an array`)
 }
 
-/** The time an actor wants to be woken at; infinity for never. */
+/** Asks when an actor wants to be woken, and checks the answer; infinity for never. */
 export const wakeAtOf = (actor: AnyActor, state: unknown): number => {
   const { wakeAt } = actor.options
   if (wakeAt === undefined) return Number.POSITIVE_INFINITY
@@ -54,14 +57,14 @@ export const wakeAtOf = (actor: AnyActor, state: unknown): number => {
   return at
 }
 
-/** A state is one that its schema can write and read again. */
+/** Checks that a state's schema can write and read it. */
 export const checkState = (actor: AnyActor, state: unknown): void => {
   const problem = actor.stateProblem(state)
   if (problem !== undefined)
     throw new RuleBroken(`evolve of ${actor.kind} answered a state that its schema refuses: ${problem}`)
 }
 
-/** Whether the state of an actor says no more than its initial one. A rule that throws here says no. */
+/** Whether the state of an actor equals its initial one in meaning (`isOver`). A rule that throws here counts as no. */
 export const isOver = (actor: AnyActor, state: unknown): boolean => {
   try {
     return actor.options.isOver?.(state) === true
@@ -73,7 +76,7 @@ export const isOver = (actor: AnyActor, state: unknown): boolean => {
 export const quarantined = (organization: string, reason: string): Quarantined =>
   new Quarantined({ organization, reason })
 
-/** The most parts of a command that are looked at to estimate its size, and what each further list or object counts. */
+/** How many parts of a command the size estimate looks at, and what each further list or object counts. */
 const estimatedParts = 256
 const partBytes = 8
 const maximumEstimatedDepth = 64
@@ -81,7 +84,7 @@ const maximumEstimatedDepth = 64
 /** How many more parts of the command being estimated are looked at. */
 let partsLeft = 0
 
-/** About how many bytes a command holds in memory; bounded work. */
+/** Estimates how many bytes a command holds in memory, with bounded work. */
 export const estimateBytes = (command: unknown): number => {
   partsLeft = estimatedParts
   return typeof command === "string" ? command.length : bytesOf(command, 0)

@@ -1,12 +1,16 @@
 /**
- * A partition's time and what it knows of being the owner. Time (architecture, rule 7) is what the clock says, never earlier than the last frame or
- * than what was told before in this life; a clock that was set back by more than a minute ends the life, because what was told (a lane's
- * windows) must not be told again within it. Ownership (rule 6) counts by both clocks: the monotonic one stands still while a machine is
+ * A partition's time and what it knows of being the owner. Time (docs/architecture.md, rule 7) is what the clock says,
+ * but never earlier than the last frame or than a time already told in this life. A clock that was set back by more
+ * than a minute ends the life, because a time that was told (a lane's windows rest on it) must not come again within
+ * it. Ownership (docs/architecture.md, rule 6) counts by both clocks: the monotonic one stands still while a machine is
  * suspended, and the wall's may be set back.
  */
 import { clockBehindMillis, freshnessMillis, idleConfirmMillis } from "../limits.ts"
 
-/** Both clocks, in milliseconds: the wall's since the Unix epoch, the monotonic one's since any moment, with a fraction. */
+/**
+ * Both clocks in milliseconds. The wall clock counts from the Unix epoch; the monotonic clock, which has fractions,
+ * from an arbitrary moment.
+ */
 export interface Instant {
   readonly wall: number
   readonly monotonic: number
@@ -23,13 +27,13 @@ export class Moment implements Instant {
   }
 }
 
-/** What the time is: a number, or why there is none. */
+/** The time, or why it cannot be told. */
 export type Told = number | "behind the log" | "set back"
 
-/** A proof older than this is renewed before it is needed, half of what is allowed. */
+/** The age from which a proof is renewed before it is needed: half of what is allowed. */
 const renewMillis = freshnessMillis / 2
 
-/** How long a failed exchange waits for its next try, milliseconds. */
+/** The pause after a failed exchange before the next one, milliseconds. */
 const retryMillis = 500
 
 const between = (from: Instant | undefined, now: Instant): number =>
@@ -40,7 +44,9 @@ const between = (from: Instant | undefined, now: Instant): number =>
 export class PartitionTime {
   /** The latest time that was told in this life. */
   private latest = 0
-  /** When an exchange began that proved the log to be ours, and one that only showed its end with our head. */
+  /**
+   * When the last exchange began that proved the log to be ours, and the last one that only showed our head at its end.
+   */
   private provenAt: Instant | undefined = undefined
   private seenAt: Instant | undefined = undefined
   private notBefore = 0
@@ -63,13 +69,13 @@ export class PartitionTime {
     return this.latest
   }
 
-  /** An exchange that began then has proved that the log ends with our head and is ours. */
+  /** Notes that an exchange, begun at that instant, has proved that the log ends with our head and is ours. */
   proven(begunAt: Instant): void {
     this.provenAt = begunAt
     this.seenAt = begunAt
   }
 
-  /** The log was seen to end with our head, by a leader that may be none any more. */
+  /** Notes that a leader, perhaps a deposed one, showed our head at the log's end. */
   seen(begunAt: Instant): void {
     this.seenAt = begunAt
   }
@@ -78,12 +84,12 @@ export class PartitionTime {
     return this.seenAt !== undefined && this.seenAt.monotonic >= then.monotonic
   }
 
-  /** The leader did not answer. */
+  /** Notes that the leader did not answer. */
   failed(now: Instant): void {
     this.notBefore = now.monotonic + retryMillis
   }
 
-  /** Whether answers may be given that rest on no frame of their own. */
+  /** Whether answers may be given that rest on no new frame. */
   isFresh(now: Instant): boolean {
     return between(this.provenAt, now) < freshnessMillis
   }
@@ -93,7 +99,7 @@ export class PartitionTime {
     return between(this.provenAt, now) > renewMillis && now.monotonic >= this.notBefore
   }
 
-  /** Somebody asks steadily for what needs a proof. */
+  /** Notes that somebody keeps asking for what needs a proof. */
   wantRenewal(): void {
     this.isRenewalWanted = true
   }
@@ -113,7 +119,7 @@ export class PartitionTime {
     return this.notBefore - now.monotonic
   }
 
-  /** Whether nobody has looked at the log for so long that another owner might have come unnoticed. */
+  /** Whether the log was not looked at for so long that another owner may have come unnoticed. */
   isLookDue(now: Instant): boolean {
     return between(this.seenAt, now) >= idleConfirmMillis && this.mayAsk(now)
   }

@@ -1,7 +1,7 @@
 /**
- * The timers of a partition (architecture, rule 10): at most one for each actor in memory, and the earliest of the actors that left it, in (time,
- * name) order. Later timers of actors that left stay in the checkpoints' index; `horizon` says from where on. A timer moves with its
- * actor, so that their number is bounded by the actors and some pages.
+ * The timers of a partition (docs/architecture.md, rule 10): at most one for each actor in memory, and the earliest of
+ * the actors that left it, in (time, name) order. Later timers of actors that left stay in the checkpoints' index, from
+ * `horizon` on. A timer moves with its actor, so the actors and a few pages bound the number of timers.
  */
 import { type ActorAddress, compareAddresses } from "../address.ts"
 import type { TimerRow } from "../Checkpoints.ts"
@@ -9,7 +9,7 @@ import { maximumTimerPage } from "../limits.ts"
 import type { Cell } from "./actors.ts"
 import { assert } from "./assert.ts"
 
-/** Timers of actors that left memory which are held at most; the later ones are read again from the checkpoints. */
+/** How many timers of actors that left memory are held at most. The later ones are read again from the checkpoints. */
 export const maximumColdTimers = 4 * maximumTimerPage
 
 /** A timer in memory. */
@@ -46,7 +46,7 @@ export class Timers {
   /** Whether the checkpoints may hold timers after the horizon. */
   private more: boolean
 
-  /** `more`: whether the checkpoints may hold timers at all. */
+  /** `more` says whether the checkpoints may hold timers at all. */
   constructor(more: boolean) {
     this.more = more
   }
@@ -60,7 +60,7 @@ export class Timers {
     return this.heap[0]
   }
 
-  /** Sets an actor's timer to a time, or takes it away with infinity. */
+  /** Sets an actor's timer to a time; infinity removes it. */
   set(cell: Cell, wakeAt: number): void {
     const timer = cell.timer
     if (wakeAt === Number.POSITIVE_INFINITY) {
@@ -77,7 +77,7 @@ export class Timers {
     }
   }
 
-  /** An actor has left memory. Its timer stays where the next page would not bring it. */
+  /** Notes that an actor has left memory. Its timer stays if the next page would not bring it. */
   evicted(cell: Cell): void {
     const { timer } = cell
     if (timer === undefined) return
@@ -101,7 +101,7 @@ export class Timers {
     this.push(timer)
   }
 
-  /** When to look next: the earliest timer or, where the checkpoints hold later ones, the place up to which they were read. */
+  /** When to look next: at the earliest timer or, if the checkpoints hold more, at the horizon. */
   nextAt(): number {
     const first = this.heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY
     return this.hasRoomForPage ? Math.min(first, this.horizonAt) : first
@@ -126,10 +126,13 @@ export class Timers {
     return this.horizon
   }
 
-  /** Takes in a page; `isInMemory` leaves out actors whose own timers count, `full` says that there may be more behind it. */
+  /**
+   * Takes in a page. `isInMemory` tells which actors have timers of their own, which count instead; `full` says that
+   * there may be more behind the page.
+   */
   addPage(rows: ReadonlyArray<TimerRow>, full: boolean, isInMemory: (row: TimerRow) => boolean): void {
     for (const row of rows) if (!isInMemory(row)) this.addCold(row)
-    // the last one in the store's order, which sorts names in its own way
+    // the last row in the store's own order of names
     this.horizon = rows[rows.length - 1] ?? this.horizon
     this.more = full
   }
@@ -138,12 +141,13 @@ export class Timers {
     return this.horizon?.wakeAt ?? Number.NEGATIVE_INFINITY
   }
 
-  /** Keeps a page of the earliest cold timers; the checkpoints are read again from there on. */
+  /** Keeps the earliest page of the cold timers. Later ones are read again from the checkpoints. */
   private forgetLateCold(): void {
     const cold = [...this.cold.values()].sort(compareTimers)
     const { wakeAt } = cold[maximumTimerPage]!
     for (const timer of cold.slice(maximumTimerPage)) this.remove(timer)
-    // before all of that time, since the store may order their names in another way; who comes twice counts once
+    // before all timers of that time, since the store may order their names differently; a timer that comes twice
+    // counts once
     this.horizon = { organization: "", kind: "", key: "", wakeAt }
     this.more = true
   }
@@ -154,7 +158,7 @@ export class Timers {
     if (timer !== undefined) this.remove(timer)
   }
 
-  /** The actor of a cold timer is in memory now and has its own. */
+  /** Drops the cold timer of an actor that is now in memory with a timer of its own. */
   loaded(cell: Cell): void {
     this.dropCold(cell.address)
   }

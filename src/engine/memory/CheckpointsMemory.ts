@@ -27,7 +27,7 @@ export interface CheckpointsStore {
   readonly of: (partition: number) => PartitionRows
 }
 
-/** Stores that are told nothing else are of one deployment: what is in memory leaves no process. */
+/** Stores belong to one common deployment unless told otherwise, since memory is never shared between processes. */
 export const makeStore = (options?: { readonly deployment?: string }): CheckpointsStore => {
   const partitions = new Map<number, PartitionRows>()
   return {

@@ -23,7 +23,7 @@ const readBatchBytes = 8 * 1024 * 1024
 
 /** What a partition's log holds. Tests and simulations may change it, as a failing disk would. */
 export interface MemoryLog {
-  /** Sequence of `frames[0]`, were there one. */
+  /** The sequence that `frames[0]` has, or would have. */
   firstSequence: number
   frames: Array<StoredFrame>
   bytes: number
@@ -39,7 +39,10 @@ export interface JournalStore {
   readonly maximumBytes: number
 }
 
-/** `deployment` is whose the logs are from the beginning; without it they belong to who opens them first. */
+/**
+ * `deployment` is the owner of the logs from the beginning; without it they belong to the deployment that opens them
+ * first.
+ */
 export const makeStore = (options?: { readonly maximumBytes?: number; readonly deployment?: string }): JournalStore => {
   const logs = new Map<number, MemoryLog>()
   return {
@@ -59,7 +62,7 @@ export const makeStore = (options?: { readonly maximumBytes?: number; readonly d
 /** The last sequence ever used in a log. */
 export const lastSequenceOf = (log: MemoryLog): number => log.firstSequence + log.frames.length - 1
 
-/** What a publish attempt does to a log, and its answer. Synchronous, so that a faulty log can do it and lose the answer. */
+/** Makes a publish attempt on a log and answers it. Synchronous, so that a faulty log can make it and lose the answer. */
 export const publishTo = (log: MemoryLog, request: PublishRequest, maximumBytes: number): PublishAnswer => {
   const last = lastSequenceOf(log)
   if (request.expectedLast !== last) return { _tag: "WrongSequence", last }
@@ -72,7 +75,7 @@ export const publishTo = (log: MemoryLog, request: PublishRequest, maximumBytes:
 
 const homeOf = (partition: number): string => `the log ${partition} in memory`
 
-/** Whose a log is when it is opened: one that is made belongs to who opens it. */
+/** The owner of a log when it is opened. A new log belongs to the deployment that opens it. */
 export const ownerOf = (store: JournalStore, partition: number, deployment: string | undefined): string | undefined => {
   const isNew = !store.has(partition)
   const log = store.log(partition)

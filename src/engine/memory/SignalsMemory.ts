@@ -23,7 +23,10 @@ export const makeStore = (partitions: number): SignalsStore => ({
   waiting: new Set()
 })
 
-/** The port over a store. Publishers' ids are kept for as long as the store is, which a test may and a server may not. */
+/**
+ * The port over a store. It keeps publishers' ids for as long as the store lives, which a test can afford and a server
+ * cannot.
+ */
 export const make = (store: SignalsStore): Signals["Service"] =>
   Signals.of({
     publish: (signal) =>

@@ -41,7 +41,7 @@ export interface PartitionInspection {
   readonly actorsInMemory: number
   readonly changedSinceCheckpoint: number
   readonly timersInMemory: number
-  /** Organizations out of service because something stored of them cannot be read (rule 17). */
+  /** Organizations out of service because something stored of them cannot be read (docs/architecture.md, rule 17). */
   readonly quarantined: ReadonlyArray<{ readonly organization: string; readonly reason: string }>
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }

@@ -1,6 +1,6 @@
 /**
- * What an operator can do about records that a reactor has parked (architecture, rule 11): see whose they are and why, try them again in order, or
- * dismiss the first. What is to be recorded about an act goes with its transaction.
+ * What an operator can do about records that a reactor has parked (docs/architecture.md, rule 11): see whose they are
+ * and why, try them again in order, or dismiss the first. A record of the act can be written in its transaction.
  */
 import { Cause, Effect } from "effect"
 import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
@@ -41,7 +41,7 @@ export interface RetriedParked {
   readonly error?: string
 }
 
-/** What goes with an act: done in its transaction, for the records that it takes off. */
+/** An effect that runs in an act's transaction, with the records that the act takes off. */
 type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
 const nothing: Alongside = () => Effect.void
 
@@ -66,7 +66,10 @@ export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<st
     : Effect.fail(new EngineRefused({ message: `no reactor is named ${name ?? "here"}; known: ${names.join(", ")}` }))
 }
 
-/** Whose records are parked at a reactor, in pages. Costs what it answers, not what is parked. */
+/**
+ * Lists the organizations with parked records at a reactor, in pages. Its cost does not depend on how many records are
+ * parked.
+ */
 export const listParked = Effect.fnUntraced(function* (
   engine: AnyEngine,
   reactor: string,
@@ -124,7 +127,7 @@ export const retryParked = Effect.fnUntraced(function* (
   const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
   let retried = 0
   let error: string | undefined
-  /** Answers why they failed again, with nothing of it done. */
+  /** Tries the records; answers why they failed again, with nothing done, or undefined. */
   const attempt = Effect.fnUntraced(function* (records: ReadonlyArray<ParkedRecord>) {
     const decoded = yield* Effect.result(
       Effect.try({ try: () => records.map(({ record }) => decodeRecord(registry, record)), catch: describe })
@@ -151,7 +154,7 @@ export const retryParked = Effect.fnUntraced(function* (
     )
     if (records.length === 0) break
     error = yield* attempt(records)
-    // one of them is broken: those before it are let go
+    // one of them is broken: let those before it go
     if (error === undefined || records.length === 1) continue
     error = undefined
     for (const record of records) {

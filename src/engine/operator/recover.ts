@@ -1,6 +1,7 @@
 /**
- * What an operator can do about a partition that refuses to start (architecture, rules 7 and 9): give up what was lost, or accept the clock. To be
- * run while no process serves the deployment (the caller holds the placement's lock). Needs `Journal`, `Checkpoints`, `Cursors`.
+ * What an operator can do about a partition that refuses to start (docs/architecture.md, rules 7 and 9): give up what
+ * was lost, or accept the clock. Run it only while no process serves the deployment (the caller holds the placement's
+ * lock). Needs `Journal`, `Checkpoints`, `Cursors`.
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
 import { type CheckpointRecord, Checkpoints, emptyLogHash, type LogPosition } from "../Checkpoints.ts"
@@ -16,7 +17,7 @@ import { examine, hashAt, witnessesOf } from "../shell/witnesses.ts"
 /** The operation could not be done; the message says why. */
 export class RecoverFailed extends Data.TaggedError("RecoverFailed")<{ readonly message: string }> {}
 
-/** Epochs left out by `acceptLoss`, so that ids derived from lost frames are never derived again. */
+/** How many epochs `acceptLoss` skips, so that ids of lost frames are never derived again. */
 const lostEpochs = 1_000
 
 /** What `acceptLoss` found and did, or with `dryRun` would do. */
@@ -37,7 +38,7 @@ export interface LossOptions {
 
 const time = (millis: number): string => new Date(millis).toISOString()
 
-/** Finds what stands at the end of a log that is kept from `base` on; undefined when its chain is broken after `base`. */
+/** Follows a log's chain from `base` to its end and answers the head there; undefined when the chain is broken. */
 const followChain = Effect.fnUntraced(function* (log: Log, state: LogState, base: Head) {
   let head: Head | undefined = base
   yield* Stream.runForEach(log.read(base.sequence + 1, state.lastSequence), (batch) =>
@@ -57,7 +58,7 @@ const followChain = Effect.fnUntraced(function* (log: Log, state: LogState, base
 })
 
 /**
- * Opens a log to work on it. Refuses one of another deployment: what an operator gives up is this deployment's only.
+ * Opens a log to work on it. Refuses a log of another deployment: an operator may give up only this deployment's data.
  */
 const openOwn = Effect.fnUntraced(function* (partition: number) {
   const journal = yield* Journal
@@ -122,7 +123,7 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
       )
     if (!options.dryRun) yield* checkpoints.discardAbove(partition, base?.sequence ?? 0)
   } else {
-    // nothing in the log continues a checkpoint: the newest one becomes the state
+    // no checkpoint continues in the log: the newest checkpoint becomes the state
     const newest = records[0]
     const sequence = Math.max(state.lastSequence, newest?.sequence ?? 0)
     head = { ...(newest === undefined ? emptyHead : headOf(newest)), sequence }

@@ -13,12 +13,15 @@ export class Alarm {
     this.ring = ring
   }
 
-  /** Whether it rings at a monotonic time or before. */
+  /** Whether the alarm rings at this monotonic time or before. */
   ringsBy(nanos: bigint): boolean {
     return this.sleeper !== undefined && this.ringsAt <= nanos
   }
 
-  /** Sets it to ring once `millis` after the monotonic time `now`, and not when it was set to before. Ends silently with the scope. */
+  /**
+   * Sets the alarm to ring once, `millis` after the monotonic time `now`, in place of what it was set to before. It
+   * ends silently with the scope.
+   */
   set(now: bigint, millis: number, scope: Scope.Scope): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.sleeper?.interruptUnsafe()

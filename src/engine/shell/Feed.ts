@@ -1,6 +1,7 @@
 /**
- * The committed frames of a partition that its reactors have not read, in memory (architecture, rule 11). Bounded in frames and bytes; who lags
- * behind reads the log. What all have read goes at once: kept for long it would only be old garbage.
+ * The committed frames of a partition that its reactors have not read, in memory (docs/architecture.md, rule 11).
+ * Bounded in frames and bytes; a reader that lags behind reads the log. A frame that all have read goes at once, before
+ * the garbage collector would count it as old.
  */
 import type { CommittedFrame } from "../records.ts"
 
@@ -12,10 +13,10 @@ export class Feed {
   private start = 0
   private bytes = 0
   private readonly listeners = new Set<() => void>()
-  /** Up to where each reader has read. */
+  /** The sequence up to which each reader has read. */
   private readonly read = new Map<string, number>()
 
-  /** `readers` are all who read it. */
+  /** `readers` are the names of all readers. */
   constructor(maximumFrames: number, maximumBytes: number, readers: ReadonlyArray<string>) {
     this.maximumFrames = maximumFrames
     this.maximumBytes = maximumBytes
@@ -34,12 +35,12 @@ export class Feed {
     this.wake()
   }
 
-  /** The log has gone on, also by frames that are not here: whoever waits for the next one looks again. */
+  /** Wakes whoever waits for the next frame: the log has grown, perhaps by frames that are not here. */
   wake(): void {
     for (const listener of [...this.listeners]) listener()
   }
 
-  /** A reader asks for nothing up to this frame any more, as long as its work does not fail. */
+  /** Notes that a reader is done with all frames up to this one, unless its work fails. */
   done(reader: string, sequence: number): void {
     this.read.set(reader, sequence)
     let all = sequence

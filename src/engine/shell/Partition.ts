@@ -1,6 +1,7 @@
 /**
- * One partition of this process: its core, and what the fibers around it share (architecture, "One picture"). `serving.ts` carries out what the core
- * asks for; `recovering.ts`, `claiming.ts`, `reading.ts`, `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
+ * One partition of this process: its core, and what the fibers around it share (docs/architecture.md, "The way of a
+ * command"). `serving.ts` carries out what the core asks for; `recovering.ts`, `claiming.ts`, `reading.ts`,
+ * `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
  */
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
@@ -9,15 +10,13 @@ import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
 import type { Instant } from "../core/time.ts"
-import { type AskError, PartitionStopped, Unavailable } from "../errors.ts"
+import { type AskError, PartitionStopped, PartitionUnavailable } from "../errors.ts"
 import type { Log } from "../Journal.ts"
-import { maximumDrainMillis } from "../limits.ts"
+import { maximumDrainMillis, retryAfterMillis } from "../limits.ts"
 import type { EngineParts, Status } from "../parts.ts"
 import { Wakeup } from "../Wakeup.ts"
 import { Feed } from "./Feed.ts"
 import type { PartitionMetrics } from "./metrics.ts"
-
-const retryAfterMillis = 1_000
 
 /** How an ask is answered. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
@@ -38,17 +37,17 @@ export class Partition {
   readonly checkpointWakeup = new Wakeup()
   /** Checkpoints are written one after the other. */
   readonly checkpointTurn = Semaphore.makeUnsafe(1)
-  /** Organizations whose facts are folded on copies, since one has thrown half-way. */
+  /** Organizations whose facts are folded on copies, because one of their facts threw half-way. */
   readonly careful = new Set<string>()
   /** Organizations taken out of service by this life, with the reason. */
   readonly quarantine = new Map<string, string>()
-  /** No new commands; what was accepted is finished. */
+  /** Whether the partition takes no new commands and only finishes what it accepted. */
   isClosing = false
-  /** Set from outside the loop: it ends at the next boundary with this reason. */
+  /** Set from outside the loop: the life ends at the next boundary, for this reason. */
   restartWanted: string | undefined = undefined
-  /** Where the log was last seen to stand by any life of this process: one more witness for the next recovery. */
+  /** The end of the log as any life of this process saw it last: one more witness for the next recovery. */
   witness: LogPosition | undefined = undefined
-  /** Reactors should store how far they have come, although nothing that they want has happened: the log needs room. */
+  /** Whether reactors should store their position although they found nothing to do, because the log needs room. */
   wantsPositions = false
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
@@ -104,7 +103,7 @@ export class Partition {
     return { ...begun, spent, read: this.now }
   }
 
-  /** A pause that ends early when there is news, such as that the partition is closing. News from before it does not end it, or who tries again and again would do so without one. */
+  /** A pause that ends early on news, such as that the partition is closing. Earlier news does not end it, so that a retry loop always pauses. */
   pause(millis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.isClosing) return Effect.void
@@ -134,7 +133,7 @@ export class Partition {
     this.wakeup.notify()
   }
 
-  /** No more commands; what was accepted is finished. */
+  /** Takes no more commands and finishes what was accepted. */
   close(): void {
     this.isClosing = true
     this.core.intake.refuse(this.notServing())
@@ -148,7 +147,7 @@ export class Partition {
     for (const listener of [...this.listeners]) listener(status)
   }
 
-  /** Tells the status now and at each change, until the returned function is called. */
+  /** Calls the listener with the status now and at each change, until the returned function is called. */
   watch(listener: (status: Status) => void): () => void {
     this.listeners.add(listener)
     listener(this.currentStatus)
@@ -173,15 +172,15 @@ export class Partition {
     if (status._tag === "Stopped") return new PartitionStopped({ partition, reason: status.reason })
     const isEnding = this.isClosing || status._tag === "Closed"
     const reason = isEnding ? "it is shutting down" : status._tag === "Serving" ? "it restarts" : status.reason
-    return new Unavailable({ partition, reason, retryAfterMillis })
+    return new PartitionUnavailable({ partition, reason, retryAfterMillis })
   }
 
-  /** Answers everything that waits before the memory is dropped: what is in flight may be stored, the rest is not. */
+  /** Answers everything that waits, before the memory is dropped. What is in flight may be stored; the rest is not. */
   failAll(error: AskError): void {
     this.core.failAll(error)
   }
 
-  /** A frame is stored: the witness moves, and followers see it. */
+  /** Shows a stored frame to followers and moves the witness. */
   followed({ bytes, head, records }: StoredDraft): void {
     this.witness = { sequence: head.sequence, hash: head.hash }
     if (this.parts.reactors.length > 0) this.currentFeed.push({ ...head, bytes, records })

@@ -1,7 +1,7 @@
 /**
- * What the answers of the log mean: the fenced append of architecture rule 2. One frame at a time; an attempt is never believed to
- * have failed before the leader was read, and a refusal not before nothing of the frame can be stored any more. Runs over the low-level `Log`,
- * so every answer can be simulated.
+ * What the answers of the log mean: the fenced append of docs/architecture.md, rule 2. One frame at a time. An attempt
+ * counts as failed only after the leader was read, and a refusal counts only once no copy of the frame can be stored
+ * any more. Runs over the low-level `Log`, so that every answer can be simulated.
  */
 import { Duration, Effect } from "effect"
 import type { Instant } from "../core/time.ts"
@@ -49,11 +49,11 @@ export interface AppendRequest {
   readonly bytes: Uint8Array
   readonly identity: string
   readonly expectedLast: number
-  /** A small frame of the same identity for the same place, appended where this one is refused. */
+  /** A small frame with the same identity for the same place, appended when this one is refused. */
   readonly fence?: () => Uint8Array
 }
 
-/** Wait before the next attempt or read after the log was not reachable, doubled up to the last. */
+/** The pause before the next attempt or read while the log cannot be reached; it doubles up to the last one. */
 const firstRetryMillis = 20
 const lastRetryMillis = 250
 
@@ -71,7 +71,7 @@ export const append = (log: Log, request: AppendRequest, read: () => Instant): E
         (outcome): AppendOutcome => (outcome._tag === "Some" ? outcome.value : { _tag: "Unknown", branch: "unknown" })
       )
     }
-    // a publish ends by its own timeout: the usual case needs no watch of the deadline, which costs two fibers
+    // a publish has its own timeout, so the usual case needs no race against the deadline, which costs two fibers
     return Effect.flatMap(publish(log, request, request.bytes), (answer) =>
       isStored(answer, request)
         ? Effect.succeed<AppendOutcome>({ _tag: "Stored", branch: "acked", provenAt: begunAt })
@@ -89,16 +89,16 @@ const publish = (
 const isStored = (answer: PublishAnswer, { expectedLast }: AppendRequest): boolean =>
   answer._tag === "Acked" && answer.sequence === expectedLast + 1 && !answer.duplicate
 
-/** What stands at a frame's place. */
+/** What the log has at a frame's place. */
 type Place =
   | { readonly _tag: "Absent" }
   /** The log ends before the frame that it should follow. */
   | { readonly _tag: "Behind" }
-  /** The log has gone on, and what stood there was purged: it may have been ours. */
+  /** The log has gone on and what stood there was purged; it may have been ours. */
   | { readonly _tag: "Gone" }
   | { readonly _tag: "Taken"; readonly by: StoredFrame; readonly isLast: boolean; readonly readAt: Instant }
 
-/** The attempts to append one frame after the first one was not simply stored. */
+/** The attempts to append one frame, after the first attempt was not plainly acknowledged. */
 class Attempts {
   private readonly log: Log
   private readonly request: AppendRequest
@@ -118,7 +118,7 @@ class Attempts {
     this.current = request.bytes
   }
 
-  /** `answer`: what the log has answered to the first attempt, which began at `begunAt`. */
+  /** `answer` is what the log said to the first attempt, which began at `begunAt`. */
   readonly resolve = Effect.fnUntraced(function* (
     this: Attempts,
     answer: PublishAnswer,
@@ -128,7 +128,7 @@ class Attempts {
     let said = answer
     while (true) {
       if (said._tag === "NotSent" && this.sent === 0) {
-        // no copy of the frame is anywhere, so nothing has to be read, and it may be given up
+        // no copy of the frame exists anywhere, so nothing has to be read and the frame may be given up
         if (this.read().monotonic - begunAt.monotonic >= awayDeadlineMillis)
           return { _tag: "Not sent", branch: "not-sent" }
         yield* this.pause
@@ -143,7 +143,7 @@ class Attempts {
     }
   })
 
-  /** What an answer other than a plain ack leads to; undefined to send again. */
+  /** The outcome that follows from an answer other than a plain ack; undefined to send again. */
   private readonly afterAnswer = Effect.fnUntraced(function* (
     this: Attempts,
     answer: PublishAnswer
@@ -153,7 +153,7 @@ class Attempts {
       this.refused = answer._tag === "Full" ? "full" : "too-large"
       this.fence = this.request.fence?.()
       if (this.fence !== undefined) {
-        // the first fence to be stored ends all doubt; until then a copy of the frame may be
+        // the first fence that is stored ends all doubt; until then a copy of the frame may be stored
         this.current = this.fence
         return undefined
       }
@@ -175,7 +175,7 @@ class Attempts {
   /** Something stands at our place: our frame, its fence, or another's. */
   private found({ by, isLast, readAt }: Extract<Place, { readonly _tag: "Taken" }>): AppendOutcome {
     const isOurs = by.identity === this.request.identity
-    // a log that has gone on behind it belongs to somebody else by now
+    // a log that has gone on behind our place belongs to somebody else by now
     const provenAt = isLast ? readAt : undefined
     if (isOurs && sameBytes(by.bytes, this.request.bytes)) return { _tag: "Stored", branch: "read-back", provenAt }
     if (isOurs && this.fence !== undefined && sameBytes(by.bytes, this.fence))
@@ -200,8 +200,9 @@ class Attempts {
   )
 
   /**
-   * The log's end first, then the frame: in the other order a commit between the two reads would look like a log that has moved on without us.
-   * A frame that is absent although the log has gone on was purged meanwhile by a later owner, so it may have been ours.
+   * Reads the log's end first, then the frame. In the other order a commit between the two reads would look like a log
+   * that has moved on without us. When the log has gone on and the frame is absent, a later owner has purged it, so it
+   * may have been ours.
    */
   private readonly look: Effect.Effect<Place, JournalUnavailable> = Effect.suspend(() => {
     const readAt = this.read()

@@ -1,6 +1,7 @@
 /**
- * Whether a log belongs to the deployment that opens it (architecture, rule 18): two databases on one server and namespace must never write into each
- * other's logs. A log without an id is from before there were ids; it is adopted once, by the deployment that can show that it knows it.
+ * Whether a log belongs to the deployment that opens it (docs/architecture.md, rule 18): two databases on one server
+ * and namespace must never write into each other's logs. A log without an id is from before there were ids; it is
+ * adopted once, by the deployment that can show that it knows it.
  */
 import { Effect } from "effect"
 import type { Checkpoints, Deployment } from "../Checkpoints.ts"
@@ -18,7 +19,7 @@ import { hashAt, type Witness } from "./witnesses.ts"
 const advice =
   "Nothing was written to it. Either this is the wrong database, or two deployments share the server's streams: give this one a namespace of its own (SLUICE_LOG_NAMESPACE; `namespace` of `sluice/durable`)"
 
-/** A sentence for the operator on a log of another deployment; undefined for one that is ours, or nobody's. */
+/** A sentence for the operator about a log of another deployment; undefined for a log that is ours or nobody's. */
 export const foreignLog = (
   log: Pick<LogFound, "partition" | "home" | "deployment">,
   { home, id }: Deployment
@@ -27,7 +28,7 @@ export const foreignLog = (
     ? undefined
     : `partition ${log.partition}: ${log.home} belongs to the deployment ${log.deployment}, and ${home} is of the deployment ${id}. ${advice}`
 
-/** A sentence for the operator on a log without an id that the deployment does not know. */
+/** A sentence for the operator about a log without an id that this deployment has not seen. */
 export const unknownLog = (log: Pick<LogFound, "partition" | "home">, { home }: Deployment): string =>
   `partition ${log.partition}: ${log.home} holds frames that ${home} knows nothing of: no checkpoint and no cursor in it fits one of them. ${advice}. A database that has lost everything takes its log over with \`sluice recover --partition ${log.partition} --accept-loss\``
 
@@ -45,8 +46,8 @@ export const mayAdopt = Effect.fnUntraced(function* (
 })
 
 /**
- * Refuses to start where logs are another deployment's or cannot be kept, before anything is placed or written. Each partition looks again when it
- * opens its log, so what cannot be looked at now is no reason to refuse.
+ * Refuses to start, before anything is placed or written, when a log belongs to another deployment or cannot be kept.
+ * Each partition checks again when it opens its log, so a log that cannot be checked now is no reason to refuse.
  */
 export const checkLogs = Effect.fnUntraced(function* (
   stores: {

@@ -1,6 +1,7 @@
 /**
- * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and frames go (architecture, rules 9
- * and 10). Few of a process are written at once, and none of the calls is without a deadline.
+ * Checkpoints of a partition: taken by reference between two drains, written beside them, then superseded rows and
+ * frames go (docs/architecture.md, rules 9 and 10). A process writes few of them at once, and every call has a
+ * deadline.
  */
 import { Duration, Effect } from "effect"
 import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
@@ -14,10 +15,13 @@ import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 import { purge, purgeableBelow } from "./purge.ts"
 
-/** The part of a log's bytes from which on operators are warned (rule 14), and reactors store how far they have come. */
+/**
+ * The part of a log's bytes from which on operators are warned (docs/architecture.md, rule 14), and reactors store how
+ * far they have come.
+ */
 const fillAlarm = 0.7
 
-/** Pause after a checkpoint that could not be written or cleaned up behind, doubled from the first to the last. */
+/** The pause after a checkpoint failed, or the cleaning behind it; it doubles from the first to the last. */
 const firstRetryMillis = 1_000
 const lastRetryMillis = 30_000
 
@@ -28,7 +32,7 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
   let pauseMillis = firstRetryMillis
   while (true) {
     yield* partition.checkpointWakeup.wait
-    // what failed is tried again, also when nobody asks any more, but not at once
+    // a failed checkpoint is tried again after a pause, even if nobody asks for it any more
     while (!(yield* checkpoint(partition))) {
       yield* Effect.sleep(Duration.millis(pauseMillis))
       pauseMillis = Math.min(pauseMillis * 2, lastRetryMillis)
@@ -39,7 +43,7 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
 
 /** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
 export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
-  // the one of a shutdown would conflict with one that is still being written, and be left out
+  // otherwise a shutdown's checkpoint would conflict with one still being written, and be left out
   partition.checkpointTurn.withPermit(partition.parts.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
 
 const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
@@ -62,13 +66,13 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
   const { record, rows } = taken
   const previous = partition.core.newestCheckpoint?.sequence ?? 0
   const saved = yield* Effect.result(
-    // an encoder that throws while the store reads is the actor's defect, not a reason to restart
+    // when an encoder throws while the store reads, that is the actor's defect and no reason to restart
     Effect.catchDefect(deadline(checkpoints.save({ record, previous, rows }), saveDeadlineMillis, late), (defect) =>
       Effect.fail(new Error(describe(defect)))
     )
   )
   if (saved._tag === "Success") return partition.core.checkpoints.saved(record, taken.count, taken.bytes)
-  // the answer may have been lost after the commit, or somebody else wrote: what is there decides
+  // the answer may have been lost after the commit, or somebody else wrote: look at what is stored
   const [newest] = yield* deadline(checkpoints.list(partition.id), lookupDeadlineMillis, late)
   if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
   if (!(yield* isOurs(partition, newest))) {
@@ -76,7 +80,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     return yield* Effect.fail(saved.failure)
   }
   const isThisOne = newest.sequence === record.sequence
-  // one that was given up and has been written after all covers what was new when it was taken
+  // a checkpoint that we gave up and that was written after all covers what was new when it was taken
   partition.core.checkpoints.saved(
     newest,
     isThisOne ? taken.count : Number.POSITIVE_INFINITY,
@@ -85,7 +89,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
   if (!isThisOne && saved.failure instanceof CheckpointConflict) partition.core.wantCheckpoint()
 })
 
-/** Whether a checkpoint is of frames that we have: one above our head is a later owner's, of frames that we have not seen. */
+/** Whether a checkpoint covers frames that we have. One above our head is a later owner's. */
 const isOurs = Effect.fnUntraced(function* (partition: Partition, { hash, sequence }: CheckpointRecord) {
   const frame = yield* partition.log!.frameAt(sequence)
   return frame !== undefined && hashOf(frame.bytes) === hash && sequence <= partition.core.head.sequence
@@ -113,7 +117,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   partition.metrics.fill(state.bytes, state.maximumBytes)
   partition.wantsPositions = state.bytes >= state.maximumBytes * fillAlarm
   if (!partition.wantsPositions) return
-  // reactors store how far they have come also where nothing of it was for them
+  // make reactors store their position even if none of these frames was for them
   partition.feed.wake()
   const percent = Math.floor((state.bytes / state.maximumBytes) * 100)
   yield* Effect.logWarning(
@@ -125,7 +129,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
 const hasNoRoom = (log: Log) =>
   Effect.map(log.state, ({ bytes, maximumBytes }) => bytes + minimumLogReserveBytes > maximumBytes)
 
-/** What a reactor that is not configured any more has not read is gone; were it to come back, it would begin like a new one. */
+/** Forgets the cursors of reactors that are no longer configured. If one comes back, it begins like a new one. */
 const forget = Effect.fnUntraced(function* (partition: Partition, { reactor, sequence }: Cursor) {
   const { cursors } = partition.parts
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })

@@ -1,7 +1,8 @@
 /**
- * The claim at the start of a life (architecture, rule 4), also into a log that is full: what keeps it full goes first. Nothing of that needs
- * the ownership that the claim gives. The checkpoint is one of stored frames, a reactor moves its cursor by compare-and-set, and the
- * purge takes only what checkpoints and all cursors cover, so an owner that was replaced meanwhile does no harm with it.
+ * The claim at the start of a life (docs/architecture.md, rule 4), also into a full log, in which room is made first.
+ * Making room does not need the ownership that the claim gives. The checkpoint is one of stored frames, a reactor moves
+ * its cursor by compare-and-set, and the purge takes only what checkpoints and all cursors cover, so an owner that was
+ * replaced meanwhile does no harm with it.
  */
 import { Effect } from "effect"
 import { checkpoint } from "./checkpointing.ts"
@@ -11,7 +12,7 @@ import { claim } from "./recovering.ts"
 import type { LifeEnd } from "./serving.ts"
 import { ownsNow } from "./supervising.ts"
 
-/** How often a claim into a full log is tried again. */
+/** The pause between claims into a full log. */
 const fullLogPauseMillis = 1_000
 
 /** Lets the reactors follow the log, until the life ends. */
@@ -29,12 +30,12 @@ export const claimAndReact = Effect.fnUntraced(function* (partition: Partition) 
   }
   const reason = "its log is full; it serves when reactors and checkpoints have made room, or when max_bytes is raised"
   partition.setStatus({ _tag: "Starting", reason })
-  // who waited for this life would wait for as long as the log is full
+  // otherwise the callers of this life would wait for as long as the log is full
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   yield* startReactors(partition)
   for (let attempt = 0; !partition.isClosing; attempt++) {
-    // where two checkpoints and the cursors cover too little of it, one has to be enough
+    // when two checkpoints and the cursors free too little, one checkpoint must be enough
     yield* checkpoint(partition, attempt > 0)
     if (partition.restartWanted !== undefined) {
       return { _tag: "Restart", reason: partition.restartWanted } as LifeEnd

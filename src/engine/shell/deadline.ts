@@ -1,6 +1,7 @@
 /**
- * No call to a store is without a deadline (architecture, rule 16). One that passes it is given up and told to end, but not waited for: a statement
- * that hangs also hangs where it is rolled back. What it still does is harmless, because checkpoints and cursors are compare-and-set.
+ * Every call to a store has a deadline (docs/architecture.md, rule 16). A call that passes it is interrupted but not
+ * waited for, because a statement that hangs also hangs while it is rolled back. Whatever it still does is harmless,
+ * because checkpoints and cursors are compare-and-set.
  */
 import { Duration, Effect, type Exit, Fiber } from "effect"
 

@@ -1,4 +1,4 @@
-/** What an engine consists of, for its own tools, tests and the simulator; users of an engine do not see it. */
+/** The parts of an engine, for its own tools, tests and the simulator. Users of an engine do not see them. */
 import type { Engine } from "../Engine.ts"
 import type { EngineParts } from "../parts.ts"
 import type { Partition } from "./Partition.ts"
@@ -13,7 +13,7 @@ const known = new WeakMap<object, Internals>()
 
 export const register = (engine: Engine["Service"], internals: Internals): void => void known.set(engine, internals)
 
-/** Throws for what is no engine of this process. */
+/** Throws when the service is not an engine of this process. */
 export const internals = (engine: Engine["Service"]): Internals => {
   const found = known.get(engine)
   if (found === undefined) throw new Error("this engine has no partitions in this process")

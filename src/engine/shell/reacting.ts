@@ -1,6 +1,7 @@
 /**
- * Runs a reactor over one partition (architecture, rule 11): batches from memory or, when it lags, from the log; effects and the cursor's
- * move in one transaction; what cannot be processed is parked with its organization's later records.
+ * Runs a reactor over one partition (docs/architecture.md, rule 11). It takes batches from memory or, when it lags,
+ * from the log; makes the effects and the cursor's move in one transaction; and parks a record that cannot be
+ * processed, with its organization's later ones.
  */
 import { Cause, Duration, Effect, Exit, Stream } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
@@ -17,7 +18,7 @@ import { hashAt } from "./witnesses.ts"
 /** Attempts of a batch before its records are tried one organization at a time. */
 const batchAttempts = 3
 
-/** A cursor moves over frames without anything for the reactor after so many of them. */
+/** How many frames without anything for the reactor pass before its cursor moves over them. */
 const silentFrames = 256
 
 const firstPauseMillis = 50
@@ -25,7 +26,7 @@ const lastPauseMillis = 5_000
 
 const behindText = "behind a parked record of its organization"
 
-/** A record that the reactor is to deal with; `problem` where it cannot even be asked. */
+/** A record for the reactor; `problem` when the reactor cannot even be asked about it. */
 interface Wanted {
   readonly record: LogRecord | UnreadableRecord
   readonly problem: string | undefined
@@ -55,7 +56,7 @@ export const react = Effect.fnUntraced(function* (partition: Partition, reactor:
 const lookup = <A, R>(effect: Effect.Effect<A, CursorsUnavailable, R>) =>
   deadline(effect, lookupDeadlineMillis, () => new CursorsUnavailable({ message: "the cursors do not answer" }))
 
-/** Shows how many records wait for an operator. What cannot be counted now is shown with the next change. */
+/** Shows in the metrics how many records are parked. A count that fails now is shown with the next change. */
 export const showParked = (partition: Partition, reactor: string): Effect.Effect<void> =>
   Effect.ignore(
     Effect.map(lookup(partition.parts.cursors.parkedCount(partition.id, reactor)), (count) =>
@@ -67,15 +68,17 @@ class Follower {
   private readonly partition: Partition
   private readonly reactor: Reactor<never>
   private readonly onProgress: () => void
-  /** Where the cursor stands, and up to where the log has been read; silent frames lie between. */
+  /**
+   * Where the cursor stands, and how far the log was read. Between the two lie frames without anything for the reactor.
+   */
   private durable: LogPosition = { sequence: 0, hash: "" }
   private position: LogPosition = this.durable
   /** Organizations that may have parked records; the transaction looks again. */
   private readonly parked = new Set<string>()
-  /** There are too many of them to be remembered: any may have. */
+  /** Whether there are too many to remember, so that any organization may have some. */
   private isAnyParked = false
   private failures = 0
-  /** Up to here frames are taken one by one: one of them holds what cannot be processed. */
+  /** Up to this sequence frames are taken one by one, because one of them holds a record that fails each time. */
   private isolateThrough = 0
 
   constructor(partition: Partition, reactor: Reactor<never>, onProgress: () => void) {
@@ -119,7 +122,7 @@ class Follower {
     else this.isAnyParked = true
   }
 
-  /** Where the reactor stands. One that has never moved begins with what is left of the log. */
+  /** Reads where the reactor stands. A cursor that has never moved begins with what is left of the log. */
   private readonly start = Effect.fnUntraced(function* (this: Follower) {
     const { id, log, parts } = this.partition
     const cursor = yield* lookup(parts.cursors.read(id, this.reactor.name))
@@ -191,7 +194,7 @@ class Follower {
     return { wanted, to: { sequence: last.sequence, hash: last.hash } }
   }
 
-  /** Why the reactor cannot be given a record, if it cannot; or that it does not want it. */
+  /** Why the reactor cannot get a record, or that it does not want it; undefined when it gets it. */
   private problemOf(record: LogRecord | UnreadableRecord): string | "unwanted" | undefined {
     if (record._tag === "Unreadable") return record.error
     try {
@@ -201,7 +204,10 @@ class Follower {
     }
   }
 
-  /** Deals with a batch in one transaction. What fails is tried again, from some attempts on one organization at a time. */
+  /**
+   * Processes a batch in one transaction. A failing batch is tried again, and after some attempts one organization at a
+   * time.
+   */
   private readonly commit = Effect.fnUntraced(function* (this: Follower, batch: Batch, isIsolating: boolean) {
     const { partition, reactor } = this
     const move = { partition: partition.id, reactor: reactor.name, from: this.durable, to: batch.to }
@@ -229,7 +235,7 @@ class Follower {
     yield* Effect.sleep(Duration.millis(Math.min(firstPauseMillis * 4 ** this.failures, lastPauseMillis)))
   })
 
-  /** The effects of a batch. Answers the organizations that are parked by it, and those that are parked no more. */
+  /** Makes the effects of a batch. Answers the organizations that it parked, and those that are no longer parked. */
   private readonly effects = Effect.fnUntraced(function* (this: Follower, { wanted }: Batch, isIsolating: boolean) {
     const { cursors } = this.partition.parts
     const { id } = this.partition
@@ -268,13 +274,13 @@ class Follower {
     return parked
   })
 
-  /** Deals with some records inside the transaction; answers the error, with nothing of it done. */
+  /** Processes some records inside the transaction; answers the error, with nothing done, or undefined. */
   private readonly attempt = Effect.fnUntraced(function* (this: Follower, wanted: ReadonlyArray<Wanted>) {
     const handled = this.reactor.handle(wanted.map(({ record }) => record as LogRecord))
     const exit = yield* Effect.exit(this.partition.parts.cursors.attempt(handled))
     if (Exit.isSuccess(exit)) return undefined
     const error = Cause.squash(exit.cause)
-    // what is no fault of a record goes on failing: an interruption, the store away
+    // an interruption or an unreachable store is no fault of a record, so it is not caught
     if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable)
       return yield* Effect.failCause(exit.cause)
     return describe(error)

@@ -1,6 +1,7 @@
 /**
- * Reads what the core wants from the checkpoints, beside its loop (architecture, rules 10 and 16): actors a batch at a time, and pages of timers.
- * Each read has a deadline; one that fails is told, and the partition goes on with what it has in memory.
+ * Reads what the core wants from the checkpoints, beside its loop (docs/architecture.md, rules 10 and 16): actors a
+ * batch at a time, and pages of timers. Each read has a deadline. The core hears of one that fails, and the partition
+ * goes on with what it has in memory.
  */
 import { Duration, Effect } from "effect"
 import { CheckpointsUnavailable } from "../Checkpoints.ts"
@@ -10,19 +11,19 @@ import { loadDeadlineMillis } from "../limits.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 
-/** Pauses between attempts; after the last one the commands that wait are answered `Unavailable`. */
+/** Pauses between attempts; after the last one the commands that wait are answered `PartitionUnavailable`. */
 const retryPausesMillis = [20, 100, 500]
 
 const late = () =>
   new CheckpointsUnavailable({ message: `the checkpoints did not answer within ${loadDeadlineMillis} ms` })
 
 /**
- * Whether the checkpoint that this life rests on is still there. Two later ones of another owner supersede its rows, and then a row that is not
- * found may have been there: taking the initial state for it would be wrong.
+ * Whether the checkpoint that this life rests on is still there. Two later checkpoints of another owner supersede its
+ * rows. A row that is not found may then have existed, and taking the initial state for it would be wrong.
  */
 export const baseIsThere = (partition: Partition): Effect.Effect<boolean, CheckpointsUnavailable> =>
   Effect.suspend(() => {
-    // before the list is read: our own next checkpoint may be written meanwhile, and is not in it
+    // read this before the list: our own next checkpoint may be written meanwhile and is not in it
     const base = partition.core.newestCheckpoint
     return Effect.map(
       partition.parts.checkpoints.list(partition.id),
@@ -51,7 +52,7 @@ export const readCheckpoints = Effect.fnUntraced(function* (partition: Partition
   }
 })
 
-/** What was read, if it rests on a checkpoint that is still there; a life whose base is gone ends. */
+/** Answers what was read if its base checkpoint is still there; otherwise the life must end. */
 const soundly = <A>(
   partition: Partition,
   read: Effect.Effect<A, CheckpointsUnavailable>,
@@ -75,7 +76,7 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Load
     const read = soundly(partition, load, (rows) => rows.length === batch.cells.length)
     const loaded = yield* Effect.exit(read)
     if (loaded._tag === "Success") {
-      // the commands go on waiting: the next life decides them
+      // the commands wait on; the next life decides them
       if (loaded.value === "unsound") return partition.restart(baseIsGone)
       return partition.core.checkpoints.loaded(batch, loaded.value, partition.now())
     }

@@ -1,6 +1,6 @@
 /**
- * How a partition comes to know its state: the witnesses against the log, the newest checkpoint, the log's tail, and the claim (architecture,
- * rules 4 and 9).
+ * How a partition comes to know its state: the witnesses against the log, the newest checkpoint, the log's tail, and
+ * the claim (docs/architecture.md, rules 4 and 9).
  */
 import { Data, Duration, Effect, Random, Stream } from "effect"
 import { type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
@@ -19,10 +19,10 @@ import { advice, examine, type Witness, witnessesOf } from "./witnesses.ts"
 /** The log is not the one that checkpoints, cursors or its own chain speak of. Nothing was changed; an operator has to decide. */
 export class RecoveryRefused extends Data.TaggedError("RecoveryRefused")<{ readonly message: string }> {}
 
-/** How often a refused claim reads on and tries again before the partition starts over. */
+/** How many claims may be refused, each followed by a look at the log, before the partition starts over. */
 const maximumClaims = 20
 
-/** What the stores say about a partition; read before the log's end, because a cursor may move with it. */
+/** What the stores say about a partition. It is read before the log's end, because a cursor may move with the log. */
 interface Seen {
   readonly records: ReadonlyArray<CheckpointRecord>
   readonly cursors: ReadonlyArray<Cursor>
@@ -45,7 +45,7 @@ const readSeen = Effect.fnUntraced(function* (partition: Partition) {
   return seen
 })
 
-/** Whether both say the same, so that a complaint about one is not of a log that went on meanwhile. */
+/** Whether the stores say the same twice, so that a complaint is not about a log that went on in between. */
 const isSame = (left: Seen, right: Seen): boolean =>
   JSON.stringify([left.records, left.cursors]) === JSON.stringify([right.records, right.cursors])
 
@@ -59,7 +59,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   const seen = yield* readSeen(partition)
   const own: ReadonlyArray<Witness> =
     partition.witness === undefined ? [] : [{ who: "this process", ...partition.witness, needsTail: false }]
-  // after the witnesses: an owner that still writes moves them, and none of them may seem to be ahead of the log
+  // after the witnesses: an owner that still writes moves them, and then a witness could seem to be ahead of the log
   const state = yield* log.state
   const witnesses = [...witnessesOf(seen.records, seen.cursors, reactors), ...own]
   const complaint = (yield* examine(log, state, witnesses)) ?? withoutCheckpoint(partition.id, seen.records[0], state)
@@ -69,7 +69,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   }
   if (log.deployment === undefined) {
     if (!(yield* mayAdopt(log, state, witnesses))) {
-      // another process of this deployment may have adopted it since, and written to it
+      // another process of this deployment may have adopted the log since, and written to it
       const { deployment: owner } = yield* journal.open(partition.id, deployment.id)
       if (owner === undefined) return yield* new JournalRefused({ message: unknownLog(log, deployment) })
       return yield* new JournalUnavailable({ partition: partition.id, message: "it has just been adopted" })
@@ -89,7 +89,7 @@ const withoutCheckpoint = (
     ? `partition ${partition}: there is no checkpoint, but the log begins at ${firstSequence}: frames 1 to ${firstSequence - 1} are missing (the checkpoints were lost, or the stream was purged by hand). Restore the database, or the log.`
     : undefined
 
-/** The head that a checkpoint stands for. */
+/** The log's head at a checkpoint. */
 export const headOf = ({ epoch, hash, now, number, sequence, signalSequence }: CheckpointRecord): Head => ({
   sequence,
   hash,
@@ -99,7 +99,7 @@ export const headOf = ({ epoch, hash, now, number, sequence, signalSequence }: C
   signalSequence
 })
 
-/** Folds the tail over a checkpoint; once more from the beginning, with care, where organizations' facts could not be folded. */
+/** Folds the tail over a checkpoint. Folds it again with care when facts of some organizations could not be folded. */
 const replayAll = Effect.fnUntraced(function* (
   partition: Partition,
   log: Log,
@@ -163,8 +163,9 @@ const fillMissing = Effect.fnUntraced(function* (
 })
 
 /**
- * Appends the claim frame; a refused claim reads on and claims again. Afterwards the partition is the owner of its epoch. False when the log is
- * full: a copy of the claim may still be stored, which the next one then finds.
+ * Appends the claim frame. After a refused claim it reads what others wrote and claims again. Afterwards the partition
+ * owns its epoch. False when the log is full; a copy of the claim may still be stored, and the next claim then finds
+ * it.
  */
 export const claim = Effect.fnUntraced(function* (partition: Partition) {
   const log = partition.log!
@@ -193,7 +194,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         return true
       }
       case "Fenced":
-        // somebody else wrote: see what, after a moment in which they may finish what they do
+        // somebody else wrote: give them a moment to finish, then read it
         yield* Effect.sleep(Duration.millis(yield* Random.nextIntBetween(1, 50)))
         yield* readOn(partition, log, head)
         continue

@@ -1,18 +1,20 @@
 /**
- * Asks that cross processes: how a command, its reply and its errors are written, and which replies count. A reply bears the epoch of who gave it; one
- * of a lower epoch than seen before comes from an owner that was replaced, and is ignored (architecture, "Placement").
+ * Asks that cross processes: how a command, its reply and its errors are written, and which replies count. A reply
+ * carries the epoch of the owner that gave it. A reply with a lower epoch than seen before comes from a replaced owner
+ * and is ignored (docs/architecture.md, "Placement").
  */
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"
 import { describe } from "../describe.ts"
-import { AskError, CommandInvalid, OutcomeUnknown, Unavailable } from "../errors.ts"
+import { AskError, CommandInvalid, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import type { Remote } from "../Remote.ts"
 import type { Partition } from "./Partition.ts"
 
-/** How long a remote ask waits: longer than an owner takes to say that an outcome is not known. */
+/** How long a remote ask waits. Longer than an owner takes to say that an outcome is not known. */
 export const remoteTimeoutMillis = 12_000
 
-const retryAfterMillis = 500
+/** Sooner than for a partition that is away: its owner has most likely just moved. */
+const movedRetryMillis = 500
 
 interface Payload {
   readonly organization: string
@@ -82,7 +84,7 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
       (error) =>
         error.sent
           ? new OutcomeUnknown({ partition })
-          : new Unavailable({ partition, reason: error.message, retryAfterMillis })
+          : new PartitionUnavailable({ partition, reason: error.message, retryAfterMillis: movedRetryMillis })
     )
     const answer = yield* Effect.try({
       try: () => {
@@ -108,7 +110,7 @@ const accepts = (epochs: Map<number, number>, partition: number, reply: Uint8Arr
   }
 }
 
-/** Answers other processes' asks for a partition until the scope ends. A store that is away when it subscribes is logged: local asks go on. */
+/** Answers other processes' asks for a partition until the scope ends. A failed subscription is logged, and local asks go on. */
 export const serveRemote = (remote: Remote["Service"], partition: Partition) =>
   Effect.ignore(
     remote.serve(partition.id, (bytes) => handle(partition, bytes)),
@@ -149,7 +151,7 @@ const answerOf = (partition: Partition, actor: AnyActor, exit: Exit.Exit<unknown
       ? { epoch, error: encodeError(error) }
       : { epoch, rejection: encodeWith(actor, "rejection", error) ?? null }
   } catch {
-    // decided, but the reply has no JSON form: the caller must not believe it was not
+    // the command was decided, but its reply has no JSON form: the caller must not believe that it was not decided
     return { epoch, error: encodeError(new OutcomeUnknown({ partition: partition.id })) }
   }
 }

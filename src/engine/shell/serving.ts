@@ -1,11 +1,14 @@
 /**
- * The loop of a serving partition: asks the core what to do next and carries it out (architecture, rules 2, 6, 7). Ends with why it cannot go on.
+ * The loop of a serving partition: asks the core what to do next and carries it out (docs/architecture.md, rules 2, 6,
+ * 7). Answers why it cannot go on.
  */
+
 import { Effect, type Scope } from "effect"
 import type { DraftedFrame } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
-import { OutcomeUnknown, PartitionMoved, Unavailable } from "../errors.ts"
+import { OutcomeUnknown, PartitionMoved, PartitionUnavailable } from "../errors.ts"
 import { identityOf } from "../frame.ts"
+import { retryAfterMillis } from "../limits.ts"
 import { Alarm } from "./Alarm.ts"
 import { type AppendOutcome, append } from "./append.ts"
 import type { Partition } from "./Partition.ts"
@@ -16,15 +19,13 @@ export type LifeEnd =
   | { readonly _tag: "Fenced"; readonly reason: string }
   | { readonly _tag: "Restart"; readonly reason: string }
 
-const retryAfterMillis = 1_000
-
-/** How often a log without a connection is looked at. */
+/** How often the loop checks for a connection to the log. */
 const logPollMillis = 100
 
-/** How often a clock that is behind is looked at. */
+/** How often the loop checks a clock that is behind. */
 const clockPollMillis = 250
 
-/** The longest sleep towards a timer: the system's clock may be set meanwhile. */
+/** The longest sleep towards a timer, because the system's clock may be set meanwhile. */
 const maximumSleepMillis = 60_000
 
 /** Serves until the partition is fenced, has to restart, or is closing and has nothing left to do. */
@@ -61,7 +62,9 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
   }
 })
 
-/** What the core wants done. One that no longer believes itself ends the life: the log decides anew. */
+/**
+ * Asks the core what to do next. A core with a failed assertion ends the life, and the next one starts from the log.
+ */
 const nextOf = (partition: Partition) => {
   try {
     return partition.core.next(partition.turn())
@@ -74,7 +77,7 @@ const waitForWork = (partition: Partition, alarm: Alarm, millis: number, scope: 
   if (millis === Number.POSITIVE_INFINITY) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(millis)), maximumSleepMillis)
   const now = partition.parts.clock.monotonicTimeNanosUnsafe()
-  // one that rings earlier only lets the loop look once more
+  // an alarm that rings earlier only makes the loop look once more
   if (alarm.ringsBy(now + BigInt(bounded) * 1_000_000n)) return partition.wakeup.wait
   return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
 }
@@ -111,7 +114,7 @@ const notStored = (
     const now = partition.now()
     switch (outcome._tag) {
       case "Fenced": {
-        // before the callers hear of it: who asks again at once must not find a partition that seems to serve
+        // before the callers hear of it: a caller that asks again at once must not find a partition that seems to serve
         partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
         const moved = new PartitionMoved({ partition: id })
         core.failDrain(moved, outcome.certain ? moved : new OutcomeUnknown({ partition: id }))
@@ -122,7 +125,7 @@ const notStored = (
         const reason = "its log does not answer"
         partition.setStatus({ _tag: "Starting", reason })
         core.failDrain(
-          new Unavailable({ partition: id, reason, retryAfterMillis }),
+          new PartitionUnavailable({ partition: id, reason, retryAfterMillis }),
           new OutcomeUnknown({ partition: id })
         )
         return Effect.succeed<LifeEnd>({
@@ -140,7 +143,7 @@ const notStored = (
         const full = outcome.branch === "full"
         const reason = full ? "its log is full" : "its log refuses a frame as too large, see the server's limits"
         const error = isFencedOff
-          ? new Unavailable({ partition: id, reason, retryAfterMillis })
+          ? new PartitionUnavailable({ partition: id, reason, retryAfterMillis })
           : new OutcomeUnknown({ partition: id })
         const fence = core.notAppended(isFencedOff ? outcome : { _tag: "Refused" }, error, now)
         if (fence !== undefined) partition.followed(fence)
@@ -149,7 +152,10 @@ const notStored = (
     }
   })
 
-/** Asks the leader whether the log ends with our head (rule 6); the core gives the answers that waited for it. */
+/**
+ * Asks the leader whether the log ends with our head (docs/architecture.md, rule 6); the core gives the answers that
+ * waited for it.
+ */
 const confirm = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd | undefined> {
   const begunAt = partition.now()
   const state = yield* Effect.option(partition.log!.state)
@@ -166,14 +172,14 @@ const confirm = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Re
 })
 
 /**
- * Does not serve while there is no connection to the log; who asks meanwhile is told at once. Nothing of ours is under way, so what is in memory
- * goes on to be good where the log still ends with our head.
+ * Stops serving while there is no connection to the log, and tells callers so at once. Nothing of ours is under way, so
+ * the memory stays valid if the log still ends with our head afterwards.
  */
 const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn.Return<LifeEnd | undefined> {
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: there is no connection to its log`)
   while (true) {
-    // nothing can be stored any more: who waited was told
+    // nothing can be stored any more, and the waiting callers were told
     if (partition.isClosing) return { _tag: "Closed" }
     if (partition.restartWanted !== undefined) return { _tag: "Restart", reason: partition.restartWanted }
     partition.wakeup.clear()
@@ -187,7 +193,7 @@ const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn
   return undefined
 })
 
-/** Does not serve while the clock is behind (rule 7); who asks meanwhile is told. */
+/** Stops serving while the clock is behind (docs/architecture.md, rule 7), and tells callers so. */
 const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMillis: number) {
   const reason = `the clock is ${Math.ceil(behindMillis / 1000)} s behind the last frame; set it right, or accept it with \`sluice recover --partition ${partition.id} --accept-clock\``
   partition.setStatus({ _tag: "ClockBehind", reason })
@@ -196,7 +202,7 @@ const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMi
   partition.core.intake.failWaiting(error)
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   while (partition.core.isClockBehind(partition.now())) {
-    // nothing can be decided any more: who waited was told
+    // nothing can be decided any more, and the waiting callers were told
     if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
     yield* partition.pause(clockPollMillis)
   }

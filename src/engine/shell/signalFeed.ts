@@ -1,6 +1,6 @@
 /**
- * Feeds a partition's external signals into its drain, from the highest one that is in a frame (architecture, "External signals"): read in order,
- * decided in order, so that each counts once without a set of seen ids.
+ * Feeds a partition's external signals into its drain, from the highest one that is in a frame (docs/architecture.md,
+ * "External signals"): read in order, decided in order, so that each counts once without a set of seen ids.
  */
 import { Duration, Effect, Stream } from "effect"
 import type { AnyActor } from "../Actor.ts"
@@ -15,7 +15,9 @@ export interface SignalCommand {
   readonly command: unknown
 }
 
-/** Turns a signal into a command; undefined ignores it. Pure. What throws counts as poison and is passed over. */
+/**
+ * Turns a signal into a command; undefined ignores it. Pure. A signal for which it throws is counted and passed over.
+ */
 export type SignalRule = (signal: Signal) => SignalCommand | undefined
 
 /** By kind of signal. A signal of another kind is passed over, with a metric. */
@@ -24,10 +26,13 @@ export type SignalRules = Readonly<Record<string, SignalRule>>
 /** Pause before a failed subscription is made again, milliseconds. */
 const resubscribeMillis = 500
 
-/** A store of signals that stays away is warned of once in so long, milliseconds. */
+/** How often a warning is logged while the store of signals stays away, milliseconds. */
 const warningMillis = 60_000
 
-/** Signals that mean nothing are decided by nobody; their place is remembered with the next one that is. */
+/**
+ * Feeds signals for as long as the life lasts. Signals that mean nothing are skipped; the next one that is decided
+ * stands for their place too.
+ */
 export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   const { signals } = partition.parts
   if (signals === undefined) return

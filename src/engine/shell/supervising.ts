@@ -1,6 +1,6 @@
 /**
- * Keeps a partition alive (architecture, rules 3, 4, 7, 12): recover, claim, serve, and begin anew after a fence or a fault, with a growing pause;
- * stop and say why when an operator is needed.
+ * Keeps a partition alive (docs/architecture.md, rules 3, 4, 7, 12): it recovers, claims and serves, and begins again
+ * after a fence or a fault, with a growing pause. When an operator is needed it stops and says why.
  */
 import { Cause, Duration, Effect, Exit, Option, Random } from "effect"
 import { describe } from "../describe.ts"
@@ -21,17 +21,23 @@ import { feedSignals } from "./signalFeed.ts"
 const firstPauseMillis = 50
 const lastPauseMillis = 10_000
 
-/** A life that served so long has succeeded: the pause starts from the first again. */
+/** How long a life must serve to count as a success, after which the pause is the first one again. */
 const settledMillis = 30_000
 
-/** A log that does not fit its witnesses is looked at so often, in case a server answered from an old state. */
+/**
+ * How often a log that does not fit its witnesses is checked before the partition stops, in case a server answered from
+ * an old state.
+ */
 const refusalsUntilStop = 3
 const refusalPauseMillis = 1_000
 
-/** How often placement is asked while the partition is not owned, and a clock that is behind is looked at. */
+/** How often to ask placement while the partition is not ours, and to check a clock that is behind. */
 const pollMillis = 500
 
-/** Runs a partition until it is closed or interrupted. Never ends otherwise, also when it has stopped. */
+/**
+ * Runs a partition until it is closed or interrupted. It does not end otherwise, not even when the partition has
+ * stopped.
+ */
 export const supervise = (partition: Partition): Effect.Effect<void> =>
   Effect.onExit(run(partition), () =>
     Effect.sync(() => {
@@ -45,7 +51,7 @@ export const supervise = (partition: Partition): Effect.Effect<void> =>
 class Fences {
   private times: ReadonlyArray<number> = []
 
-  /** Notes one; answers how many there were within the window. */
+  /** Notes a fence; answers how many there were within the window. */
   add(monotonic: number): number {
     this.times = [...this.times, monotonic].filter((at) => monotonic - at < fenceWindowMillis)
     return this.times.length
@@ -80,7 +86,7 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** A life has ended by itself. Answers whether the partition has stopped for good, which an operator has to see to. */
+/** Deals with a life that ended by itself. Answers whether the partition has stopped for good and needs an operator. */
 const afterEnd = Effect.fnUntraced(function* (
   partition: Partition,
   end: Exclude<LifeEnd, { readonly _tag: "Closed" }>,
@@ -88,7 +94,7 @@ const afterEnd = Effect.fnUntraced(function* (
 ) {
   partition.setStatus({ _tag: "Starting", reason: end.reason })
   if (end._tag === "Restart") {
-    // commands wait for the next life; what asks a lane wants to know now
+    // commands wait for the next life; lane asks want an answer now
     partition.core.failDrain(partition.notServing())
     partition.core.intake.failLanes(partition.notServing())
     yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
@@ -106,7 +112,10 @@ const afterEnd = Effect.fnUntraced(function* (
   return true
 })
 
-/** A life has failed. Answers how many recoveries in a row were refused, or that the partition has stopped for good. */
+/**
+ * Deals with a life that failed. Answers how many recoveries in a row were refused, or that the partition has stopped
+ * for good.
+ */
 const afterFailure = Effect.fnUntraced(function* (partition: Partition, cause: Cause.Cause<unknown>, refusals: number) {
   if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
   const error = Cause.squash(cause)
@@ -141,7 +150,7 @@ const life = (partition: Partition) =>
       }
       const end = yield* claimAndReact(partition)
       if (end !== undefined) return end
-      // without a witness a young log that loses its frames would look like a new one at the next start
+      // without a witness, a young log that lost its frames would look like a new one at the next start
       if (partition.core.newestCheckpoint === undefined) partition.core.wantCheckpoint()
       yield* Effect.forkScoped(essential(partition, "reading", readCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "checkpointing", writeCheckpoints(partition)))
@@ -154,7 +163,7 @@ const life = (partition: Partition) =>
     })
   )
 
-/** A fiber without which the partition is not whole: when it dies the partition restarts. */
+/** Forks a fiber that the partition cannot do without: when it dies, the partition restarts. */
 const essential = (partition: Partition, what: string, effect: Effect.Effect<void, unknown>): Effect.Effect<void> =>
   Effect.catchCause(effect, (cause) =>
     Effect.sync(() => {
@@ -162,10 +171,10 @@ const essential = (partition: Partition, what: string, effect: Effect.Effect<voi
     })
   )
 
-/** Checkpoints by time are up to so much earlier, so that partitions started together do not write them together. */
+/** Timed checkpoints come earlier by up to this share, so that partitions started together do not write together. */
 const checkpointJitter = 0.25
 
-/** Sees to checkpoints by time, and to idle actors. */
+/** Asks for timed checkpoints and sweeps idle actors. */
 const maintain = Effect.fnUntraced(function* (partition: Partition) {
   const { checkpointMillis, idleMillis } = partition.parts.config
   let checkpointAt = partition.now().monotonic
@@ -188,7 +197,7 @@ const maintain = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Whether placement says that the partition is ours; undefined when it cannot say in time. */
+/** Asks placement whether the partition is ours; undefined when it cannot say in time. */
 export const ownsNow = (partition: Partition): Effect.Effect<boolean | undefined> =>
   Effect.map(
     Effect.option(
@@ -207,13 +216,13 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
     if (owns === true) return
     const reason = owns === false ? "another process owns it" : "whether it is owned here cannot be said now"
     partition.setStatus({ _tag: "NotOwned", reason })
-    // who waited for the next life would wait for as long as the other process has the partition
+    // otherwise callers would wait for as long as the other process has the partition
     partition.core.intake.failWaiting(partition.notServing())
     yield* partition.pause(pollMillis)
   }
 })
 
-/** Stops for good: who asks is told why. */
+/** Stops the partition for good and tells callers why. */
 const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) {
   partition.setStatus({ _tag: "Stopped", reason })
   partition.core.intake.failWaiting(partition.notServing())

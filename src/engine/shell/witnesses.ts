@@ -1,17 +1,17 @@
 /**
- * Who has seen a partition's log, and whether the log still is what they saw (architecture, rule 9): checkpoints, reactors' cursors, and the process
- * itself.
+ * The witnesses of a partition's log (checkpoints, reactors' cursors, the process itself), and whether the log still is
+ * what they saw (docs/architecture.md, rule 9).
  */
 import { Effect } from "effect"
 import { type CheckpointRecord, emptyLogHash, type LogPosition } from "../Checkpoints.ts"
 import { decodeFrame, hashOf } from "../frame.ts"
 import type { JournalUnavailable, Log, LogState } from "../Journal.ts"
 
-/** Somebody who has seen the log: what they saw must still be there. */
+/** Something that has seen the log. What it saw must still be there. */
 export interface Witness extends LogPosition {
   /** `the checkpoint`, `the cursor of webhooks`… */
   readonly who: string
-  /** A witness that needs the frames after its place: it must not lie before the log's beginning. */
+  /** Whether the witness needs the frames after its place, so that it must not lie before the log's beginning. */
   readonly needsTail: boolean
 }
 
@@ -20,8 +20,8 @@ export const advice = (partition: number): string =>
   `Nothing was changed. Restore the log's storage, or give the rest up with \`sluice recover --partition ${partition} --accept-loss\`, which prints what goes.`
 
 /**
- * Compares witnesses with the log; answers a sentence for the operator on the first that does not fit (rule 9: none above the last sequence, below
- * the first - 1, or with another hash).
+ * Compares witnesses with the log; answers a sentence for the operator on the first that does not fit
+ * (docs/architecture.md, rule 9: none above the last sequence, below the first - 1, or with another hash).
  */
 export const examine = (
   log: Log,
@@ -46,7 +46,10 @@ export const examine = (
     return undefined
   })
 
-/** The hash of the frame at a place, from the frame itself or from the next one's chain; undefined when the log cannot say. */
+/**
+ * The hash of the frame at a place, from the frame itself or from the next frame's chain; undefined when the log cannot
+ * say.
+ */
 export const hashAt = (
   log: Log,
   state: LogState,
@@ -75,7 +78,7 @@ const checkpointWitness = (record: CheckpointRecord, index: number): Witness => 
   needsTail: index === 0
 })
 
-/** All that have seen a partition's log: checkpoints, the cursors, and this process. */
+/** All witnesses of a partition's log: checkpoints, cursors, and this process. */
 export const witnessesOf = (
   checkpoints: ReadonlyArray<CheckpointRecord>,
   cursors: ReadonlyArray<LogPosition & { readonly reactor: string }>,

@@ -1,8 +1,9 @@
 /**
- * The fast lane: answers requests that can be answered at once, before the Effect server, from the same handlers, schemas and
- * access rules. A read is answered where it stands; a POST reads its body and runs its handler in one fiber. Whatever is
- * not a plain success, or cannot be known at once, goes the ordinary way, with what was already done for it, so that both ways
- * answer with the same bytes and nothing is counted or done twice. Needs the API's groups and the middlewares before them.
+ * The fast lane answers requests that can be answered at once, before the Effect server, from the same handlers,
+ * schemas and access rules. A read is answered synchronously; a POST reads its body and runs its handler in one fiber.
+ * A request that is not a plain success, or cannot be decided at once, takes the general path together with what was
+ * already done for it, so that both paths answer with the same bytes and nothing is counted or done twice. Needs the
+ * API's groups and the middlewares before them.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Clock } from "effect"
@@ -15,13 +16,13 @@ import type { ReadRoute, Routes } from "./routes.ts"
 import type { Target } from "./Targets.ts"
 
 export interface FastLane {
-  /** Answers a request, or with false leaves it to the ordinary way. */
+  /** Answers a request, or answers false and leaves it to the general path. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => boolean
-  /** Interrupts what still runs; it is answered on the ordinary way. */
+  /** Interrupts the handlers that still run; the general path answers their requests. */
   readonly stop: () => void
 }
 
-/** What a read answers; undefined for a failure, a defect included, which the ordinary way meets again and tells. */
+/** What a read answers; undefined after a failure or a defect, which the general path meets again and reports. */
 const answerOf = ({ answer }: ReadRoute, input: object): Answer | undefined => {
   try {
     const result = answer(input)
@@ -44,7 +45,7 @@ const read = (
   if (principal === undefined) return false
   const answer = answerOf(route, input)
   if (answer === undefined) return false
-  // The last thing that may turn the request away.
+  // This is the last step that may turn the request away.
   const taken = route.take(principal)
   const state = makeRequestState(headers["x-request-id"])
   if (!passes(taken)) {

@@ -1,16 +1,16 @@
 /**
- * Node's server with a place before its listeners: what stands there sees every request first and either answers it or
- * leaves it. Requests come to it in the order in which Node emits them, and Node puts the answers of one connection in order.
+ * Node's server with a front before its listeners. The front sees every request first and either answers it or leaves
+ * it. It gets requests in the order in which Node emits them, and Node puts the answers of one connection in order.
  */
 import { type IncomingMessage, type RequestListener, Server, type ServerOptions, type ServerResponse } from "node:http"
 
-/** Answers a request or, with false, leaves it untouched. */
+/** Answers a request, or answers false and leaves it untouched. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export class FrontedServer extends Server {
-  /** What stands before the listeners. */
+  /** The front before the listeners; undefined while there is none. */
   front: Answering | undefined
-  /** Whether each answer is the last one on its connection, whoever gives it. */
+  /** Whether every answer closes its connection, whoever gives it. */
   isClosing = false
   private readonly ordinary: Array<RequestListener> = []
 
@@ -21,7 +21,7 @@ export class FrontedServer extends Server {
     })
   }
 
-  /** Gives a request that the front had begun to the listeners, also to those that have gone since. */
+  /** Gives a request that the front had begun to the listeners, even to listeners that were removed since. */
   handOver(request: IncomingMessage, response: ServerResponse): void {
     for (const listener of this.ordinary) listener.call(this, request, response)
   }
@@ -39,7 +39,7 @@ export class FrontedServer extends Server {
     try {
       return this.front?.(request, response) === true
     } catch {
-      // A defect is met again by the listeners, which tell of it; here it would end the process.
+      // The listeners meet a defect again and report it; here it would end the process.
       return response.headersSent
     }
   }

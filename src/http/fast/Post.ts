@@ -1,6 +1,7 @@
 /**
- * One POST on the fast lane: counted when it comes, as on the ordinary way, then its body is read and decoded, its handler runs in
- * one fiber, and a success is written. From the count on, whatever else it comes to is handed over with what was done.
+ * One POST on the fast lane. It is counted when it comes, as on the general path; then its body is read and decoded,
+ * its handler runs in one fiber, and a success is written. From the count on, any other outcome is handed over together
+ * with what was done.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Clock, Context, Effect, Exit, type Fiber, Predicate } from "effect"
@@ -18,7 +19,7 @@ export interface PostMeans {
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
   readonly maxBodyBytes: number
-  /** Gives a request to the ordinary way. */
+  /** Gives a request to the general path. */
   readonly handOver: (request: IncomingMessage, response: ServerResponse) => void
   /** POSTs that are not answered yet. */
   readonly pending: Set<Post>
@@ -27,7 +28,7 @@ export interface PostMeans {
 /** The forms of JSON's content type that need no closer look. */
 const jsonContentType = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** What a decoder puts for bytes that are no UTF-8. */
+/** What a decoder writes for bytes that are not UTF-8. */
 const replacement = "\ufffd"
 
 /** Nginx' status for a client that did not wait for its answer, in metrics only. */
@@ -44,7 +45,7 @@ const partsOf = (value: unknown): { readonly body: unknown; readonly headers?: u
     ? (value as unknown as { readonly body: unknown; readonly headers: unknown })
     : { body: value }
 
-/** JSON of an encoded answer; undefined where it has none. */
+/** The JSON of an encoded answer; undefined when it has none. */
 const textOf = (value: unknown): string | undefined => {
   try {
     return JSON.stringify(value)
@@ -84,7 +85,7 @@ export class Post {
       this.state.responseHeaders = target.route.fieldsOf(this.taken)
   }
 
-  /** Takes a request on; false where it is left to the ordinary way. */
+  /** Takes a request on; false when it is left to the general path. */
   static begin(
     request: IncomingMessage,
     response: ServerResponse,
@@ -111,13 +112,13 @@ export class Post {
       post.run(input)
       return true
     }
-    // A response that is still behind another one on its connection does not hear of the connection's end.
+    // A response that waits behind another one on its connection does not hear of the connection's end.
     request.once("close", post.onRequestClose)
     readBody(request, length, post.onBody)
     return true
   }
 
-  /** Ends it where the server does not wait any longer. */
+  /** Ends the request when the server no longer waits. */
   stop(): void {
     if (this.fiber !== undefined) this.fiber.interruptUnsafe()
     else this.handOver(Exit.interrupt())
@@ -145,7 +146,7 @@ export class Post {
     if (this.fiber === undefined && this.means.pending.has(this)) this.endUnanswered()
   }
 
-  /** The handler's request; undefined where a part of it does not decode. */
+  /** The handler's request; undefined when a part of it does not decode. */
   private inputOf(body: Buffer | undefined): object | undefined {
     const { input, route } = this.target
     const { decodeHeaders, decodePayload } = route
@@ -174,7 +175,7 @@ export class Post {
     const granted = Context.add(this.means.context, route.principal, this.principal)
     const fiber = Effect.runForkWith(Context.add(granted, RequestState, this.state))(route.run(input))
     this.fiber = fiber
-    // Which is at once where the fiber is over already.
+    // The observer is called at once when the fiber is over already.
     fiber.addObserver((exit) => this.finish(exit))
   }
 
@@ -189,7 +190,10 @@ export class Post {
     else this.handOver(answer)
   }
 
-  /** The answer's parts. A handler that answers what its endpoint does not describe has failed, after what it has done. */
+  /**
+   * The answer's parts. When a handler answers what its endpoint does not describe, the request fails, although the
+   * handler has acted.
+   */
   private encode(value: unknown): Exit.Exit<Encoded> {
     const { encodeBody, encodeHeaders } = this.target.route
     const given = partsOf(value)
@@ -229,7 +233,7 @@ export class Post {
     this.response.off("close", this.onClose)
   }
 
-  /** Leaves what was done for the ordinary way. */
+  /** Leaves what was done to the general path. */
   private leave(outcome?: Exit.Exit<unknown, unknown>): void {
     const { principal, startedNanos, state, taken } = this
     state.begun = { startedNanos, principal, taken, outcome }

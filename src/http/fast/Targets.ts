@@ -1,7 +1,7 @@
 /**
- * Finds what a request target asks for: the endpoint, with path and query decoded by its own schemas. What was decoded
- * once is kept while it is asked for, within a bound. A target with a parameter that its endpoint does not describe is
- * nothing for the fast lane, so no key in a query (`?apiKey=`, however it is spelled) is ever kept.
+ * Finds the endpoint that a request target asks for, with path and query decoded by its own schemas. Decoded targets
+ * are kept while they are asked for, within a bound. A target with a parameter that its endpoint does not describe is
+ * not for the fast lane, so no key in a query (`?apiKey=`, however it is spelled) is ever kept.
  */
 import { Exit, Schema, SchemaAST } from "effect"
 import { FindMyWay } from "effect/http"
@@ -10,12 +10,15 @@ import { RecentlyUsed } from "../../common/RecentlyUsed.ts"
 
 /** Most memory for decoded targets, in bytes. */
 const maximumBytes = 4 * 1024 * 1024
-/** What a decoded target costs beside its text, about. */
+/** About what a decoded target costs beside its text, in bytes. */
 const overheadBytes = 512
 /** Longest target of the fast lane. */
 const maximumLength = 256
 
-/** Percent escapes, and what the router takes for a query's begin besides `?`, are for the ordinary way. */
+/**
+ * Targets with percent escapes, or with the other characters that the router takes for the start of a query, take the
+ * general path.
+ */
 const plainTarget = /^\/[^%;#]*$/
 
 /** A decoded target of an endpoint of the fast lane. */
@@ -39,7 +42,10 @@ const namesOf = (schema: Schema.Top | undefined): ReadonlySet<string> => {
   return new Set(SchemaAST.isObjects(encoded) ? encoded.propertySignatures.map(({ name }) => String(name)) : [])
 }
 
-/** Targets of one method. Every route of the server is given, so that the same one is found as on the ordinary way. */
+/**
+ * The targets of one method. It must know every route of the server, so that it finds the same route as the general
+ * path.
+ */
 export class Targets<Route> {
   private readonly method: string
   private readonly router: FindMyWay.Router<Found<Route> | null>
@@ -50,12 +56,12 @@ export class Targets<Route> {
     this.router = FindMyWay.make(config)
   }
 
-  /** A path that is found and left to the ordinary way. */
+  /** Adds a path that is found and left to the general path. */
   addUnknown(path: FindMyWay.PathInput): void {
     this.router.on(this.method, path, null)
   }
 
-  /** An endpoint's path, which without a route is left too. */
+  /** Adds an endpoint's path. Without a route it is left to the general path too. */
   add(
     path: FindMyWay.PathInput,
     { params, query }: HttpApiEndpoint.Top,
@@ -103,6 +109,6 @@ export class Targets<Route> {
   }
 }
 
-/** The endpoint's own decoder. One that is not synchronous fails here, and its requests go the ordinary way. */
+/** The endpoint's own decoder. One that is not synchronous fails here, and its requests take the general path. */
 const decoderOf = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined) =>
   Schema.decodeUnknownExit(schema as Schema.Top & { readonly DecodingServices: never }, options)

@@ -1,17 +1,19 @@
 /**
- * Reads the whole body of a request of known length, so that it can still be given back: the ordinary way then finds the
- * request as if nobody had read it.
+ * Reads the whole body of a request of known length, so that it can still be given back: the general path then finds
+ * the request as if nobody had read it.
  */
 import type { IncomingMessage } from "node:http"
 
-/** The length that a request announces; undefined without one, with one that is no number, or with a body in chunks. */
+/**
+ * The length that a request announces; undefined when there is none, when it is no number, or when the body is chunked.
+ */
 export const announcedLength = ({ headers }: IncomingMessage): number | undefined => {
   if (headers["transfer-encoding"] !== undefined) return undefined
   const length = headers["content-length"]
   return length === undefined ? 0 : /^\d{1,9}$/.test(length) ? Number(length) : undefined
 }
 
-/** Calls `whole` once with all bytes of the body, and never where the connection is lost before. */
+/** Calls `whole` once with all bytes of the body, or never if the connection is lost before. */
 export const readBody = (request: IncomingMessage, length: number, whole: (body: Buffer) => void): void => {
   const parts: Array<Buffer> = []
   let received = 0
@@ -27,5 +29,5 @@ export const readBody = (request: IncomingMessage, length: number, whole: (body:
   request.on("readable", read)
 }
 
-/** Gives a body back; only at once, in the call that brought it, since the stream ends after that. */
+/** Gives a body back. Call it at once, within the call that brought the body, since the stream ends after that. */
 export const giveBack = (request: IncomingMessage, body: Buffer): void => void request.unshift(body)

@@ -1,6 +1,6 @@
 /**
- * Puts the fast lane before a server's listeners for as long as a scope lasts. Not while something is to be seen of each request
- * that only the ordinary way shows: an access log, or spans that somebody collects.
+ * Puts the fast lane before a server's listeners for as long as a scope lasts. It is left out when each request must
+ * show in an access log or in collected spans, which only the general path writes.
  */
 import { Clock, Context, Effect, Layer, References, Tracer } from "effect"
 import type { FindMyWay } from "effect/http"

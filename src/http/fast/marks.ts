@@ -1,6 +1,6 @@
 /**
  * Marks by which the fast lane finds what it may use: handlers that it can call, and access middlewares that can grant
- * at once. The ordinary way calls the same handlers and middlewares, so a mark changes nothing there.
+ * at once. The general path calls the same handlers and middlewares, so a mark changes nothing there.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { type Context, Effect, Result } from "effect"
@@ -18,7 +18,10 @@ export interface Answer {
   readonly tag: Tag
 }
 
-/** What a marked handler is to the fast lane. Decoded requests are kept and given again, so they must not be changed. */
+/**
+ * How the fast lane calls a marked handler. Decoded requests are cached and given again, so handlers must not change
+ * them.
+ */
 export type MarkedHandler =
   | { readonly _tag: "Synchronous"; readonly answer: (request: never) => Result.Result<Answer, unknown> }
   | { readonly _tag: "Effectful"; readonly run: (request: never) => Effect.Effect<unknown, unknown, never> }
@@ -31,8 +34,9 @@ export const markOf = (handler: object): MarkedHandler | undefined =>
   (handler as { readonly [handlerMark]?: MarkedHandler })[handlerMark]
 
 /**
- * A handler that has its answer at once, as bytes of JSON with status 200, or fails as the endpoint describes; a client that
- * has the answer already is told so with 304. Pure: it may be called and its answer not be given.
+ * Marks a handler that answers synchronously, with bytes of JSON and status 200, or fails as the endpoint describes. A
+ * client that has the answer already gets a 304. The handler must be pure, because it may be called without its answer
+ * being given.
  */
 export const synchronous = <Request extends { readonly request: HttpServerRequest.HttpServerRequest }, E>(
   answer: (request: Omit<Request, "request">) => Result.Result<Answer, E>
@@ -49,11 +53,11 @@ export const synchronous = <Request extends { readonly request: HttpServerReques
     { _tag: "Synchronous", answer }
   )
 
-/** A handler of a POST that needs nothing but the principal and the request's state, and of its request only what is described. */
+/** Marks a handler of a POST that needs only the principal, the request's state, and the described parts of its request. */
 export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Effect<A, E, R>) =>
   marked((request: Request) => run(request), {
     _tag: "Effectful",
-    // Its services are those that the lane gives; what else it needed would be missing on the ordinary way too.
+    // The lane gives it its services; any other service would be missing on the general path too.
     run: run as unknown as (request: never) => Effect.Effect<unknown, unknown, never>
   })
 
@@ -73,7 +77,7 @@ export interface Access<Principal = unknown, Decision extends Counted = Counted>
 
 /** What the fast lane may do with a middleware. */
 export type MiddlewareMark =
-  /** Changes failures alone, which the fast lane leaves to the ordinary way. */
+  /** Changes failures alone, which the fast lane leaves to the general path. */
   { readonly _tag: "FailuresOnly" } | { readonly _tag: "Access"; readonly access: Access }
 
 /** The mark of a middleware that grants access. */

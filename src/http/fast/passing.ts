@@ -1,4 +1,4 @@
-/** What reads and POSTs of the fast lane have in common: whether a counted request passes, and how long it has taken. */
+/** Shared by reads and POSTs of the fast lane: whether a counted request passes, and how long it has taken. */
 import { type Clock, Effect } from "effect"
 import type { Counted, Taken } from "../RequestState.ts"
 

@@ -1,7 +1,7 @@
 /**
- * Compiles the fast lane's routes from an API and the services that implement it: an endpoint has one where its handler is
- * marked, every middleware before it is, and one of them is an access. All other routes are known too, so that they are
- * recognized and left alone.
+ * Compiles the fast lane's routes from an API and the services that implement it: an endpoint gets a route when its
+ * handler and every middleware before it are marked, and one of these is an access. The other routes are known too, so
+ * that they are recognized and left alone.
  */
 import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } from "effect"
 import type { FindMyWay } from "effect/http"
@@ -49,7 +49,7 @@ export interface RoutesOptions {
   readonly meter: RequestMeter
 }
 
-/** How strictly each part of a request and an answer is read and written, as the API, its group or the endpoint says. */
+/** How strictly each part of a request and an answer is parsed and written, by the API, its group or the endpoint. */
 export interface PartOptions {
   readonly params: SchemaAST.ParseOptions | undefined
   readonly query: SchemaAST.ParseOptions | undefined
@@ -69,7 +69,7 @@ const optionsOf = (annotations: Context.Context<never>): PartOptions => {
   }
 }
 
-/** The part that is used of what a group's layer gives. */
+/** The parts used here of what a group's layer gives. */
 interface BuiltGroup {
   readonly handlers: ReadonlyMap<string, { readonly handler: object }>
 }
@@ -82,7 +82,7 @@ interface Endpoint {
   readonly common: Common
 }
 
-// Decoders and encoders that need a service fail without it, and their requests go the ordinary way.
+// Decoders and encoders that need a service fail without it, and their requests take the general path.
 type Plain = Schema.Top & { readonly DecodingServices: never; readonly EncodingServices: never }
 const decoder = (schema: Schema.Top, options: SchemaAST.ParseOptions | undefined): Decoder =>
   Schema.decodeUnknownExit(schema as Plain, options)
@@ -94,7 +94,7 @@ const readRoute = ({ common, endpoint, mark }: Endpoint): ReadRoute | undefined 
     ? { ...common, answer: mark.answer as ReadRoute["answer"] }
     : undefined
 
-/** The decoder of a body of JSON; null where the endpoint takes something else. */
+/** The decoder of a JSON body; null when the endpoint takes something else. */
 const payloadDecoder = ({ endpoint, options }: Endpoint): Decoder | undefined | null => {
   if (endpoint.payload.size === 0) return undefined
   const payload = endpoint.payload.get("application/json")
@@ -124,7 +124,7 @@ const postRoute = (given: Endpoint): PostRoute | undefined => {
   }
 }
 
-/** What is common to the routes of an endpoint; undefined where a middleware is none for the lane, or none grants access. */
+/** The common part of an endpoint's routes; undefined when a middleware is not marked or none grants access. */
 const commonOf = (endpoint: HttpApiEndpoint.Top, { context, meter }: RoutesOptions): Common | undefined => {
   let common: Common | undefined
   for (const { key } of endpoint.middlewares) {

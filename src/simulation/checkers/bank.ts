@@ -31,7 +31,7 @@ const moneyIsKept: Checker = {
       }
     },
     healed: () => {
-      // what clients were told they had, and what the log says
+      // compare the balances that clients were told with those in the log
       for (const operation of simulation.operations) {
         if (operation.kind !== "account" || operation.answer?._tag !== "Replied") continue
         const { id } = operation.command as { readonly id?: string }

@@ -1,4 +1,7 @@
-/** Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints (rules 10, 13). */
+/**
+ * Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints
+ * (docs/architecture.md, rules 10, 13).
+ */
 import { maximumColdTimers } from "../../engine/core/timers.ts"
 import { maximumFrameBytes, maximumQueuedSignals } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
@@ -31,12 +34,12 @@ export const boundedEverything: Checker = {
             changed += counts.changedActors
             lanes += counts.laneActors
           }
-          // those of a log that is replayed must all be in memory until a checkpoint has them
+          // the actors of a replayed log must all be in memory until a checkpoint has them
           if (actors > topology.maximumActors + changed) violate(`${engine.name} has ${actors} actors`)
           if (lanes > topology.maximumLaneActors) violate(`${engine.name} has ${lanes} lane actors`)
         }
       },
-      // what a crash has left behind may be more, until the next checkpoint
+      // a crash may leave more behind, until the next checkpoint
       healed: () => {
         for (let partition = 0; partition < topology.partitions; partition++) {
           const { records } = simulation.stores.checkpoints.of(partition)

@@ -1,4 +1,7 @@
-/** A frame holds the facts that were decided for it, whole decisions in their order, each decision once (rules 2, 5, 8). */
+/**
+ * A frame holds the facts that were decided for it, whole decisions in their order, each decision once
+ * (docs/architecture.md, rules 2, 5, 8).
+ */
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"
 

@@ -1,8 +1,11 @@
-/** SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its organization (rule 11). */
+/**
+ * SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its
+ * organization (docs/architecture.md, rule 11).
+ */
 import { booksName, placeOfRecord } from "../Books.ts"
 import type { Checker } from "../Checker.ts"
 
-/** What was stored so long ago must have been dealt with at the end. */
+/** How old a record must be so that the reactor must have processed it at the end. */
 const settledMillis = 2_000
 
 export const effectsOnce: Checker = {

@@ -1,6 +1,6 @@
 /**
- * Nothing is granted after an epoch has ended: an owner that was replaced answers from memory for at most the freshness of rule 6, and a reply
- * from the state is no older than that.
+ * Nothing is granted after an epoch has ended: a replaced owner answers from memory for at most the freshness of
+ * docs/architecture.md, rule 6, and a reply from the state is no older than that.
  */
 
 import type { ActorAddress } from "../../engine/address.ts"
@@ -13,9 +13,9 @@ export const freshReplies: Checker = {
   make: (simulation, violate) => {
     /** When an epoch was succeeded by a higher one, by partition. */
     const begun: Array<Array<{ readonly epoch: number; readonly at: number }>> = simulation.truth.commits.map(() => [])
-    /** How old a reply without facts may be. A leader that is none any more can make it older. */
+    /** How old a reply without facts may be. A deposed leader can make it older. */
     const bound = () => freshnessMillis + (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) + 1
-    /** What was true at some time since it was asked for may be said later. */
+    /** A reply may tell what was true at any time since the question. */
     const checkEpoch = (partition: number, epoch: number, what: string, by: string, since: number) => {
       const next = begun[partition]!.find((begin) => begin.epoch > epoch)
       const age = next === undefined ? 0 : simulation.world.now - next.at

@@ -1,26 +1,43 @@
-/** A log that has lost what a checkpoint or a cursor has seen, or whose frames have changed, is not written to and not served from (rule 9). */
+/**
+ * A log that has lost what a checkpoint or a cursor has seen, or whose frames have changed, is not written to and not
+ * served from (docs/architecture.md, rule 9).
+ */
 import type { Checker } from "../Checker.ts"
+import type { Simulation } from "../Simulation.ts"
 
 export const lossesRefused: Checker = {
   name: "losses are refused",
-  make: (simulation, violate) => ({
-    committed: ({ partition, process, sequence }) => {
-      if (process === undefined) return
+  make: (simulation, violate) => {
+    type Damage = NonNullable<ReturnType<Simulation["damaged"]["get"]>>
+    const covered = new Set<Damage>()
+    const damageOf = (partition: number): Damage | undefined => {
       const damage = simulation.damaged.get(partition)
-      if (damage !== undefined) {
-        violate(
-          `frame ${sequence} was written to partition ${partition} although ${damage.isLost ? `frames from ${damage.from} on were lost` : `frame ${damage.from} had changed`}`
-        )
-      }
-    },
-    rested: () => {
-      for (const engine of simulation.living()) {
-        for (const partition of engine.partitions()) {
-          if (partition.status._tag === "Serving" && simulation.damaged.has(partition.id)) {
-            violate(`${engine.name} serves partition ${partition.id} from a damaged log`)
+      return damage === undefined || covered.has(damage) ? undefined : damage
+    }
+    return {
+      checkpointed: ({ partition, sequence }) => {
+        // of an owner that had the changed frame in memory, and was written late: no state needs the frame any more
+        const damage = simulation.damaged.get(partition)
+        if (damage?.isLost === false && sequence >= damage.from) covered.add(damage)
+      },
+      committed: ({ partition, process, sequence }) => {
+        if (process === undefined) return
+        const damage = damageOf(partition)
+        if (damage !== undefined) {
+          violate(
+            `frame ${sequence} was written to partition ${partition} although ${damage.isLost ? `frames from ${damage.from} on were lost` : `frame ${damage.from} had changed`}`
+          )
+        }
+      },
+      rested: () => {
+        for (const engine of simulation.living()) {
+          for (const partition of engine.partitions()) {
+            if (partition.status._tag === "Serving" && damageOf(partition.id) !== undefined) {
+              violate(`${engine.name} serves partition ${partition.id} from a damaged log`)
+            }
           }
         }
       }
     }
-  })
+  }
 }

@@ -1,4 +1,7 @@
-/** The log is purged up to the second-newest checkpoint, never past a cursor, and never with what a server takes for "everything" (rule 9). */
+/**
+ * No purge takes what a start from the second-newest checkpoint or a cursor needs, and none is asked for with what a server takes for
+ * "everything" (docs/architecture.md, rule 9).
+ */
 import { minimumLogReserveBytes } from "../../engine/limits.ts"
 import { lastSequenceOf } from "../../engine/memory/JournalMemory.ts"
 import type { Checker } from "../Checker.ts"

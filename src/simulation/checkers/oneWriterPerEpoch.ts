@@ -1,4 +1,7 @@
-/** One writer per epoch, epochs rise, frames are chained and numbered without a gap, and time does not go back (rules 2, 4, 7, 8). */
+/**
+ * One writer per epoch, epochs rise, frames are chained and numbered without a gap, and time does not go back
+ * (docs/architecture.md, rules 2, 4, 7, 8).
+ */
 import { emptyLogHash } from "../../engine/Checkpoints.ts"
 import type { Checker } from "../Checker.ts"
 import type { Commit } from "../Truth.ts"

@@ -1,6 +1,7 @@
 /**
- * Every reply is backed by a durable frame: a reply with facts by its own frame, an answer from the state by a state that the log has. And an
- * error that says "not stored" tells the truth, also later (rules 2, 3, 5).
+ * Every reply is backed by a durable frame: a reply with facts by its own frame, an answer from the state by a state
+ * that the log has. And an error that says "not stored" tells the truth, also later (docs/architecture.md, rules 2, 3,
+ * 5).
  */
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"
@@ -10,7 +11,7 @@ import type { Attempt } from "../Operations.ts"
 const saysNotStored = new Set([
   "Overloaded",
   "PartitionMoved",
-  "Unavailable",
+  "PartitionUnavailable",
   "CommandFailed",
   "StateTooLarge",
   "DecisionTooLarge"

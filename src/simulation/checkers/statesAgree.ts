@@ -1,15 +1,17 @@
-/** State from replay equals state from checkpoint plus tail equals live state (rules 5, 9, 10). */
+/**
+ * State from replay equals state from checkpoint plus tail equals live state (docs/architecture.md, rules 5, 9, 10).
+ */
 import type { Checker } from "../Checker.ts"
 import { jsonOf, nameOf } from "../Truth.ts"
 
-/** Live states are looked at after every so many steps, and at the end. */
+/** Live states are checked after this many steps, and at the end. */
 const restsBetween = 4
 
 export const statesAgree: Checker = {
   name: "states agree",
   make: (simulation, violate) => {
     const { truth } = simulation
-    /** States that were looked at before; a state that is in the log never changes, and at the end all are looked at again. */
+    /** States that were checked before. A logged state never changes; at the end all are checked again. */
     const seen = new WeakMap<object, unknown>()
     let rests = 0
     const compareLive = (all: boolean) => {

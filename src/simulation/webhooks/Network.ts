@@ -1,4 +1,7 @@
-/** Receivers and the network before them: what becomes of each request is the plan's or the receiver's mood. Needs no service. */
+/**
+ * Receivers and the network before them. The fault plan or the receiver's mode decides what becomes of each request.
+ * Needs no service.
+ */
 import { Effect } from "effect"
 import type { DeliveryAnswer, DeliveryRequest } from "../../webhooks/delivery/ports.ts"
 import type { Attempt } from "../../webhooks/delivery/schedule.ts"
@@ -9,7 +12,7 @@ import type { Sent } from "./Observer.ts"
 import type { Mode } from "./Scenario.ts"
 import type { Simulation } from "./Simulation.ts"
 
-/** Stands between the event and the delivery's id in the bodies of a simulation, so that a request tells whose attempt it is. */
+/** Separates the event from the delivery's id in simulated bodies, so that a request tells which delivery it attempts. */
 export const deliveryMark = "#"
 
 export const urlOf = (endpointId: string): string => `https://example.com/${endpointId}`

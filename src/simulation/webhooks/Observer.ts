@@ -1,4 +1,7 @@
-/** What a checker is told of a simulation of deliveries, and how it complains. One per file under `checkers`; made anew for every scenario. */
+/**
+ * The interface of a checker of a simulation of deliveries: what it is told, and how it reports. One per file under
+ * `checkers`; each scenario gets new ones.
+ */
 import type { DeliveryOutcome } from "../../webhooks/delivery/ports.ts"
 import type { Endpoint, EndpointCommand } from "../../webhooks/endpoint/model.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -8,12 +11,12 @@ export interface Sent {
   readonly deliveryId: string
   readonly endpointId: string
   readonly eventId: string
-  /** Virtual time, and what the process takes for the time: milliseconds. */
+  /** Virtual time, and the time by the process's clock, in milliseconds. */
   readonly at: number
   readonly wallMillis: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What came back; undefined while nothing has. `isReceived` says whether the receiver got the request. */
+  /** The answer, undefined while there is none. `isReceived` says whether the receiver got the request. */
   isReceived: boolean
   status: number | undefined
   retryAfterMillis: number

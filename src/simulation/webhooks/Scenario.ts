@@ -1,6 +1,6 @@
 /**
- * A scenario of webhook deliveries is data, as those of the engine are: the settings, the fault plan and the steps. It is drawn from a seed, plays
- * the same each time, and what fails can be left out piece by piece. Needs no service.
+ * A scenario of webhook deliveries is data, as those of the engine are: the settings, the fault plan and the steps. It
+ * is drawn from a seed, plays the same each time, and can be shrunk piece by piece. Needs no service.
  */
 import { Prng } from "../Prng.ts"
 
@@ -70,7 +70,7 @@ export interface Topology {
   readonly disorder: number
   readonly sliceOperations: number
   readonly latencyMicros: number
-  /** How far the reactor is behind the log at most, milliseconds. */
+  /** How far the reactor may lag behind the log, milliseconds. */
   readonly lagMillis: number
 }
 
@@ -129,7 +129,7 @@ const drawStep = (draw: Prng, endpoints: number): Step => {
   }
 }
 
-/** How many operations of a kind a scenario has, roughly: faults beyond do not happen. */
+/** Roughly how many operations of a kind a scenario has; faults beyond that would not happen. */
 const reach: Partial<Record<Operation, number>> = {
   send: 250,
   record: 150,

@@ -1,13 +1,13 @@
 /**
- * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the log. Killed, it leaves
- * nothing but what the store has.
+ * A process of a simulation: the real dispatcher over ports that take time and fail, and the reactor that follows the
+ * log. When it is killed, only the store's data is left.
  */
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
-import { OutcomeUnknown, Unavailable } from "../../engine/errors.ts"
+import { OutcomeUnknown, PartitionUnavailable } from "../../engine/errors.ts"
 import { eventRetentionMillis } from "../../events/event.ts"
 import { DispatchFeed } from "../../webhooks/delivery/DispatchFeed.ts"
 import { MatchedBatch } from "../../webhooks/delivery/matching.ts"
-import { deliveryIdOf, encodePayload, lanes } from "../../webhooks/delivery/model.ts"
+import { deliveryIdOf, encodePayload, jobLanes } from "../../webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,
   type DeliveryOutcome,
@@ -28,7 +28,7 @@ import { now, organizationId, type Simulation, secretOf } from "./Simulation.ts"
 /** Records that the reactor takes at a time. */
 const batchRecords = 8
 
-/** How late something is that is slow. */
+/** How late a slow operation is. */
 const slowMillis = 1_500
 
 /** The longest wait that a receiver can ask for in a simulation. */
@@ -93,7 +93,7 @@ export class SimulatedDispatcher {
     if (this.dispatcher !== undefined) this.run(this.dispatcher.wake(0, endpointId), () => undefined)
   }
 
-  /** The reactor looks at the log in a while. */
+  /** Makes the reactor look at the log soon. */
   follow(): void {
     const simulation = this.simulation
     if (this.isFollowing || simulation.cursor >= simulation.log.length || this.dispatcher === undefined) return
@@ -169,7 +169,7 @@ export class SimulatedDispatcher {
         id,
         partition: 0,
         group: endpointId,
-        lane: lanes.retry,
+        lane: jobLanes.retry,
         dueAt: wallMillis,
         expiresAt: record.now + eventRetentionMillis,
         payload: encodePayload(delivery)
@@ -180,7 +180,7 @@ export class SimulatedDispatcher {
     this.wake(endpointId)
   }
 
-  /** A question to the store: it takes time there and back, and the store goes on when the process is gone. */
+  /** Asks the store, with a delay each way. The store goes on even if the process is gone. */
   private asked<A>(operation: Operation | undefined, question: () => A): Effect.Effect<A, DeliveriesUnavailable> {
     const simulation = this.simulation
     const { world } = simulation
@@ -223,7 +223,7 @@ export class SimulatedDispatcher {
     const before = outcomes.map(countOf)
     const counted = now(simulation.store.record(outcomes, at))
     for (const [index, outcome] of outcomes.entries()) {
-      // told again because the answer was lost, it changes nothing
+      // the outcome comes again because the answer was lost, and changes nothing
       const isRepeated = outcome.result._tag === "Again" && countOf(outcome) === before[index]
       if (counted.has(outcome.delivery.id) && !isRepeated) simulation.recorded(outcome)
     }
@@ -236,15 +236,17 @@ export class SimulatedDispatcher {
     return {
       partitions: Effect.succeed([0]),
       tell: ({ endpointId }, command) =>
-        Effect.callback<EndpointReply, Unavailable | OutcomeUnknown>((resume) => {
+        Effect.callback<EndpointReply, PartitionUnavailable | OutcomeUnknown>((resume) => {
           const fault = simulation.fault("tell")
-          const answer = (effect: Effect.Effect<EndpointReply, Unavailable | OutcomeUnknown>, more = 0) =>
+          const answer = (effect: Effect.Effect<EndpointReply, PartitionUnavailable | OutcomeUnknown>, more = 0) =>
             world.after(simulation.latency() + more, this.process, () => resume(effect))
           // a mailbox keeps the order
           this.askedAt = Math.max(this.askedAt, world.now + simulation.latency())
           world.after(this.askedAt - world.now, undefined, () => {
             if (fault === "unavailable")
-              return answer(Effect.fail(new Unavailable({ partition: 0, reason: fault, retryAfterMillis: 10 })))
+              return answer(
+                Effect.fail(new PartitionUnavailable({ partition: 0, reason: fault, retryAfterMillis: 10 }))
+              )
             const decided = simulation.ask(endpointId, command)
             if (fault === "crash after" && this.process.alive) return simulation.crash("after the actor was told")
             if (fault === "outcome unknown") return answer(Effect.fail(new OutcomeUnknown({ partition: 0 })))
@@ -281,7 +283,7 @@ export class SimulatedDispatcher {
   }
 }
 
-/** Marks the body with whose it is. */
+/** Marks the body with its delivery's id. */
 const marked = (delivery: TakenDelivery): TakenDelivery => ({
   ...delivery,
   body: `${delivery.body}${deliveryMark}${delivery.id}`

@@ -62,7 +62,7 @@ export class Simulation {
   /** The process that runs, and all there were. */
   running: SimulatedDispatcher | undefined
   processes = 0
-  /** When a process, the store or a clock last was not what it should be. */
+  /** When a process, the store or a clock was last disturbed. */
   disturbedAt = Number.NEGATIVE_INFINITY
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
@@ -94,7 +94,7 @@ export class Simulation {
     )
   }
 
-  /** The wall clock where it goes right. */
+  /** The correct wall clock. */
   get wallMillis(): number {
     return Math.floor(epochMillis + this.world.now)
   }
@@ -196,7 +196,7 @@ export class Simulation {
 
   // the log
 
-  /** Decides a command; what it comes to is in the log at once and with the reactor a while later. */
+  /** Decides a command. Its facts are in the log at once, and the reactor sees them a little later. */
   ask(endpointId: string, command: EndpointCommand) {
     const place = { organizationId, endpointId }
     const now = this.wallMillis
@@ -236,7 +236,7 @@ export class Simulation {
     this.running?.follow()
   }
 
-  /** An outcome counts. */
+  /** Notes an outcome that counts. */
   recorded(outcome: DeliveryOutcome): void {
     this.trace(
       () =>
@@ -263,7 +263,7 @@ export class Simulation {
     this.running?.wake(endpointId)
   }
 
-  /** The endpoint that stands in a place now, or stood there last: a new one has a new id. */
+  /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */
   endpointAt(place: number): string {
     return `we_${place}_${this.generations[place] ?? 0}`
   }

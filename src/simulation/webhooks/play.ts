@@ -104,7 +104,7 @@ const doStep = (simulation: Simulation, step: Step): void => {
 const heal = (simulation: Simulation): void => {
   simulation.trace(() => "healed")
   simulation.heal()
-  // in steps, because what was under way may still pause one
+  // in steps, because deliveries under way may still pause an endpoint
   const end = simulation.world.now + healingMillis
   while (simulation.world.now < end && simulation.violations.length === 0) {
     for (const id of simulation.everyEndpoint) {

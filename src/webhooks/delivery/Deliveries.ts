@@ -1,13 +1,15 @@
 /**
- * Deliveries for whoever asks by HTTP (decisions, "Events and webhooks"): what was sent to an endpoint, what it missed while it was Paused or
- * Disabled, and a delivery sent once more. The rows are the reactor's and the dispatcher's. Needs `SqlClient`,
- * `Engine` and `Cursors`.
+ * Deliveries for the HTTP API (docs/platform.md, 7.7 and 7.8): lists what was sent to an endpoint and what it missed
+ * while it was Paused or Disabled, and sends a delivery once more. The reactor and the dispatcher write the rows. Needs
+ * `SqlClient`, `Engine` and `PageCursors`.
  */
 import { Clock, Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
-import { eventRetentionMillis } from "../../events/index.ts"
-import { Cursors, InvalidCursor, pageOf } from "../../http/PageCursors.ts"
+import { EventId, eventRetentionMillis, eventsTable } from "../../events/index.ts"
+import { InvalidCursor, PageCursors, pageOf } from "../../http/PageCursors.ts"
+import { quote } from "../../http/parameters.ts"
+import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import type { DeliveryOrigin } from "../endpoint/model.ts"
@@ -16,27 +18,35 @@ import {
   DeliveryAttempt,
   type DeliveryStatus,
   deliveriesTable,
+  deliveryIdOf,
   encodePayload,
+  jobLanes,
   jobsTable,
-  lanes,
+  replaysTable,
   skippedTable
 } from "./model.ts"
 
 /**
- * Deliveries that one page of a filtered list looks through; so that a rare status of a busy endpoint cannot keep the database busy. An index by
- * status would be written anew with every outcome.
+ * How many deliveries one page of a filtered list looks through, so that a rare status of a busy endpoint cannot keep
+ * the database busy. An index by status would have to be written with every outcome.
  */
 export const maximumScannedDeliveries = 10_000
+
+/** Replays that deliveries of an event are looked for in: the newest ones. */
+const maximumReplaysOfEvent = 1_000
 
 /** A delivery with its attempts. Times in milliseconds since the Unix epoch. */
 export interface Delivery {
   readonly id: string
+  readonly endpointId: string
   readonly eventId: string
   readonly eventType: string
   readonly eventCreatedAt: number
   readonly origin: DeliveryOrigin
+  /** The replay that made it; null where it was the event. */
+  readonly replayId: string | null
   readonly status: DeliveryStatus
-  /** How many were made; `attempts` shows the newest of them. */
+  /** How many attempts were made; `attempts` shows the newest of them. */
   readonly attemptCount: number
   readonly attempts: ReadonlyArray<DeliveryAttempt>
   readonly createdAt: number
@@ -46,7 +56,7 @@ export interface Delivery {
   readonly settledAt: number | null
 }
 
-/** An event that an endpoint subscribes to and did not get. */
+/** An event that an endpoint subscribes to and missed. */
 export interface SkippedEvent {
   readonly eventId: string
   readonly eventType: string
@@ -67,10 +77,17 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly message: string
 }> {}
 
-/** Of which endpoint. */
+/** The endpoint that is meant. */
 export interface EndpointPlace {
   readonly organizationId: string
   readonly endpointId: string
+}
+
+/** There is no such event for who asks, or it is older than the event log. */
+export class EventNotFound extends Data.TaggedError("EventNotFound")<{ readonly eventId: string }> {
+  override get message(): string {
+    return `No event has the id ${quote(this.eventId)}.`
+  }
 }
 
 export interface PageRequest {
@@ -82,19 +99,26 @@ export class Deliveries extends Context.Service<
   Deliveries,
   {
     /**
-     * Newest first. A cursor that was not made for this list, or whose place is no longer kept, is refused. A page with a status may be
-     * shorter than its limit, even empty, and still have more behind it: it looks through `maximumScannedDeliveries`. A cursor is good
-     * with any status.
+     * Lists deliveries, newest first. A cursor that was not made for this list, or whose place is no longer kept, is
+     * refused. A page with a status may be shorter than its limit, even empty, and still have more behind it: it looks
+     * through `maximumScannedDeliveries`. A cursor is good with any status.
      */
     readonly list: (
       place: EndpointPlace,
       page: PageRequest & { readonly status?: DeliveryStatus | undefined }
     ) => Effect.Effect<Page<Delivery>, InvalidCursor | SqlError.SqlError>
+    /** Deliveries of an event to these endpoints of the owner, newest first. */
+    readonly ofEvent: (
+      owner: Owner,
+      eventId: string,
+      endpointIds: ReadonlyArray<string>,
+      page: PageRequest
+    ) => Effect.Effect<Page<Delivery>, EventNotFound | InvalidCursor | SqlError.SqlError>
     readonly get: (
       place: EndpointPlace,
       deliveryId: string
     ) => Effect.Effect<Delivery, DeliveryNotFound | SqlError.SqlError>
-    /** Newest first. */
+    /** Lists skipped events, newest first. */
     readonly skipped: (
       place: EndpointPlace,
       page: PageRequest
@@ -113,7 +137,7 @@ export class Deliveries extends Context.Service<
     >
   }
 >()("sluice/webhooks/Deliveries") {
-  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | Cursors> = Layer.effect(
+  static readonly layer: Layer.Layer<Deliveries, never, SqlClient.SqlClient | Engine | PageCursors> = Layer.effect(
     Deliveries,
     Effect.suspend(() => make)
   )
@@ -126,22 +150,24 @@ const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly
   attempts: decodeAttempts(attemptLog)
 })
 
+const isEventId = Schema.is(EventId)
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
-  const cursors = yield* Cursors
+  const cursors = yield* PageCursors
   const jobs = yield* WorkQueue.make(jobsTable)
   const { wake } = yield* DispatcherWakeup
 
   const columns = sql.literal(
-    `id, event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
+    `id, endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, replay_id as "replayId", status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
   )
   type Row = Parameters<typeof fromRow>[0]
 
   const of = ({ endpointId, organizationId }: EndpointPlace) =>
     sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
-  /** Where a page begins; what a cursor older than the rows points at is gone. */
+  /** The position where a page begins. Refuses a cursor that is older than the kept rows. */
   const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
     const now = yield* Clock.currentTimeMillis
@@ -176,6 +202,43 @@ const make = Effect.gen(function* () {
       data,
       pagination: pagination.hasMore || end === undefined ? pagination : { hasMore: true, nextCursor: cursorOf(end) }
     }
+  })
+
+  const ofEvent: Deliveries["Service"]["ofEvent"] = Effect.fn("Deliveries.ofEvent")(function* (
+    { livemode, organizationId },
+    eventId,
+    endpointIds,
+    page
+  ) {
+    const keptSince = (yield* Clock.currentTimeMillis) - eventRetentionMillis
+    // ids of another form are nobody's, and may hold what PostgreSQL cannot
+    const [event] = isEventId(eventId)
+      ? yield* sql<{ readonly createdAt: number }>`
+          select created_at as "createdAt" from ${sql(eventsTable)}
+          where event_id = ${eventId} and organization_id = ${organizationId} and created_at >= ${keptSince}
+            and (${livemode} or not livemode)`
+      : []
+    if (event === undefined) return yield* new EventNotFound({ eventId })
+    const eventCreatedAt = event.createdAt
+    const name = `deliveries of ${eventId}`
+    const position = yield* positionIn(name, page.cursor)
+    // looked up by the ids that they can have: an index by event would be one more for every delivery
+    const replays = yield* sql<{ readonly id: string; readonly endpointId: string }>`
+      select id, endpoint_id as "endpointId" from ${sql(replaysTable)}
+      where endpoint_id = any(${[...endpointIds]}::text[]) and since_at <= ${eventCreatedAt} and until_at > ${eventCreatedAt}
+      order by created_at desc limit ${maximumReplaysOfEvent}`
+    const ids = [
+      ...endpointIds.map((endpointId) => deliveryIdOf(eventId, endpointId)),
+      ...replays.map(({ endpointId, id }) => deliveryIdOf(eventId, endpointId, id))
+    ]
+    const behind = position === undefined ? sql`true` : sql`(created_at, id) < (${position.atMillis}, ${position.id})`
+    const rows = yield* sql<Row>`
+      select ${columns} from ${sql(deliveriesTable)}
+      where id = any(${ids}::text[]) and event_created_at = ${eventCreatedAt} and organization_id = ${organizationId} and ${behind}
+      order by created_at desc, id desc limit ${page.limit + 1}`
+    return pageOf(rows.map(fromRow), page.limit, ({ createdAt, id }) =>
+      cursors.encode(name, { atMillis: createdAt, id })
+    )
   })
 
   const get: Deliveries["Service"]["get"] = Effect.fn("Deliveries.get")(function* (place, deliveryId) {
@@ -230,7 +293,7 @@ const make = Effect.gen(function* () {
         id: deliveryId,
         partition: engine.partitionOf(place.organizationId),
         group: place.endpointId,
-        lane: lanes.asked,
+        lane: jobLanes.asked,
         dueAt: now,
         expiresAt: delivery.eventCreatedAt + eventRetentionMillis,
         payload: encodePayload({
@@ -252,5 +315,5 @@ const make = Effect.gen(function* () {
       )
   )
 
-  return Deliveries.of({ list, get, skipped, retry })
+  return Deliveries.of({ list, ofEvent, get, skipped, retry })
 })

@@ -1,17 +1,17 @@
 /**
- * The dispatcher's store in memory, for who embeds the dispatcher alone and for simulations: what `DeliveryStorePostgres.ts` does, on maps. The
- * data is an object of its own, so that a simulated process can die and leave it. Bounded: who puts something in asks `hasRoom`
- * first, and of deliveries that are over the newest are kept. Needs no service.
+ * The dispatcher's store in memory, for embedding the dispatcher alone and for simulations. It does on maps what
+ * `DeliveryStorePostgres.ts` does. The data is a separate object, so that a simulated process can die and leave it.
+ * Bounded: callers ask `hasRoom` before they add, and only the newest finished deliveries are kept. Needs no service.
  */
 import { Effect } from "effect"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
 import type { Delivery } from "./Deliveries.ts"
 import { byText, type Job, JobsMemory } from "./JobsMemory.ts"
 import type { DeliveryRow, MatchedBatch } from "./matching.ts"
-import { type DeliveryAttempt, type DeliveryStatus, decodePayload, lanes, maximumShownAttempts } from "./model.ts"
+import { type DeliveryAttempt, type DeliveryStatus, decodePayload, jobLanes, maximumShownAttempts } from "./model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "./ports.ts"
 
-/** Deliveries that wait or are being attempted, and deliveries that are over and still shown. */
+/** Default bounds of pending deliveries and of finished ones that are still shown. */
 export const defaultMaximumPending = 100_000
 export const defaultMaximumSettled = 10_000
 
@@ -23,7 +23,6 @@ export interface DeliveriesMemoryOptions {
 /** A delivery's row. */
 type Row = { -readonly [Key in keyof Delivery]: Delivery[Key] } & {
   readonly organizationId: string
-  readonly endpointId: string
 }
 
 /** An endpoint's row. */
@@ -42,7 +41,7 @@ export class DeliveriesMemory {
   /** Bodies by the id of their event, while a delivery names it. */
   private readonly events = new Map<string, { readonly body: string; deliveries: number }>()
   private readonly rows = new Map<string, Row>()
-  /** The ids of what is over, oldest first. */
+  /** The ids of finished deliveries, oldest first. */
   private readonly settled = new Set<string>()
 
   constructor(options: DeliveriesMemoryOptions = {}) {
@@ -50,24 +49,24 @@ export class DeliveriesMemory {
     this.maximumSettled = options.maximumSettled ?? defaultMaximumSettled
   }
 
-  /** Whether so many more deliveries may wait. */
+  /** Whether this many more deliveries may wait. */
   hasRoom(deliveries: number): boolean {
     return this.jobs.size + deliveries <= this.maximumPending
   }
 
-  /** Writes what a batch of the log has come to. A delivery or a job that is there already is left as it is. */
+  /** Writes the result of a batch of the log. A delivery or a job that exists already stays as it is. */
   put(batch: Pick<MatchedBatch, "deliveries" | "jobs" | "changed">, bodies: ReadonlyMap<string, string>): void {
     for (const folded of batch.changed.values()) this.saveEndpoint(folded)
     for (const row of batch.deliveries) this.insert(row, bodies.get(row.event_id)!)
-    for (const { group, id, payload, takenUntil, ...job } of batch.jobs)
+    for (const { group, id, payload, leasedUntil, ...job } of batch.jobs)
       this.jobs.put({
         ...decodePayload(payload),
         id,
         partition: job.partition,
         endpointId: group,
         lane: job.lane,
-        dueAt: takenUntil ?? job.dueAt,
-        attempts: takenUntil === undefined ? 0 : 1,
+        dueAt: leasedUntil ?? job.dueAt,
+        attempts: leasedUntil === undefined ? 0 : 1,
         expiresAt: job.expiresAt ?? Number.MAX_SAFE_INTEGER
       })
   }
@@ -77,20 +76,23 @@ export class DeliveriesMemory {
     this.endpoints.set(folded.endpointId, { ...folded, lastDeliveryAt, lastDeliveryStatus })
   }
 
-  /** Sends a delivery that is over once more, one attempt. Answers its endpoint; undefined where there is none or its event is too old. */
+  /**
+   * Queues one more attempt of a finished delivery. Answers its endpoint; undefined when there is no such delivery or
+   * its event is too old.
+   */
   retry(id: string, partition: number, now: number, retentionMillis: number): string | undefined {
     const row = this.rows.get(id)
     if (row === undefined || row.status === "pending" || row.eventCreatedAt <= now - retentionMillis) return undefined
     if (this.endpoints.get(row.endpointId)?.endpoint === null || this.bodyOf(row.eventId) === undefined)
       return undefined
     this.settled.delete(id)
-    Object.assign(row, { status: "pending", nextAttemptAt: now, settledAt: null })
+    Object.assign(row, { origin: "retry", status: "pending", nextAttemptAt: now, settledAt: null })
     const { endpointId, eventCreatedAt, eventId, organizationId } = row
     this.jobs.put({
       id,
       partition,
       endpointId,
-      lane: lanes.asked,
+      lane: jobLanes.asked,
       dueAt: now,
       attempts: 0,
       expiresAt: eventCreatedAt + retentionMillis,
@@ -102,7 +104,7 @@ export class DeliveriesMemory {
     return endpointId
   }
 
-  /** A delivery with its attempts, of those that wait and the newest that are over. */
+  /** A delivery with its attempts, if it is pending or among the newest finished ones. */
   delivery(id: string): Delivery | undefined {
     return this.rows.get(id)
   }
@@ -123,11 +125,11 @@ export class DeliveriesMemory {
     this.events.delete(eventId)
   }
 
-  /** Counts an attempt, or says what became of a delivery without one. */
+  /** Records an attempt, or the outcome of a delivery without one. */
   record({ delivery, made, result }: DeliveryOutcome, now: number): void {
     const row = this.rows.get(delivery.id)
     if (row === undefined) return
-    // the answer to this may have been lost, and it is told again
+    // the answer may have been lost, so the same outcome may come again
     if (made !== null && !isSame(row.attempts.at(-1), made)) {
       row.attemptCount++
       row.attempts = [...row.attempts, made].slice(-maximumShownAttempts)
@@ -137,7 +139,7 @@ export class DeliveriesMemory {
     else row.nextAttemptAt = result.dueAt
   }
 
-  /** A delivery is over. */
+  /** Ends a delivery. */
   end(id: string, status: DeliveryStatus, now: number): void {
     const row = this.rows.get(id)
     if (row === undefined || row.status !== "pending") return
@@ -169,6 +171,7 @@ export class DeliveriesMemory {
       eventType: row.event_type,
       eventCreatedAt: row.event_created_at,
       origin: row.origin,
+      replayId: null,
       status: "pending",
       attemptCount: 0,
       attempts: [],
@@ -200,13 +203,13 @@ const dueJobs = (data: DeliveriesMemory, endpointId: string, lane: number, now: 
 
 const utf8 = new TextEncoder()
 
-/** Gives the bodies of taken jobs, as far as they fit; what has no event any more ends. */
+/** Adds the bodies of taken jobs, as far as they fit. A delivery whose event is gone ends. */
 const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: number, maximumBytes: number) => {
   const taken: Array<TakenDelivery> = []
   const fits = new Map<string, boolean>()
   let total = 0
   for (const job of jobs) {
-    const { attempts: attempt, dueAt: takenUntil, expiresAt: _, ...delivery } = job
+    const { attempts: attempt, dueAt: leasedUntil, expiresAt: _, ...delivery } = job
     const body = data.bodyOf(job.eventId)
     if (body === undefined) {
       data.jobs.remove(job)
@@ -217,7 +220,7 @@ const withBodies = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, now: numbe
       total += utf8.encode(body).length
       fits.set(job.eventId, fits.size === 0 || total <= maximumBytes)
     }
-    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, takenUntil, body })
+    if (fits.get(job.eventId)) taken.push({ ...delivery, attempt, leasedUntil, body })
     else {
       job.attempts--
       data.jobs.move(job, now)
@@ -230,7 +233,7 @@ const settle = (data: DeliveriesMemory, { delivery, result }: DeliveryOutcome): 
   const job = data.jobs.at(delivery.id, delivery.attempt)
   if (job === undefined) return false
   if (result._tag === "Settled") data.jobs.remove(job)
-  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, lanes.retry)
+  else if (result._tag === "Again") data.jobs.move(job, result.dueAt, jobLanes.retry)
   else {
     job.attempts--
     data.jobs.move(job, result.dueAt)
@@ -254,23 +257,23 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
         .map(({ endpointId, lane, waiting }) => ({ endpointId, lane, dueAt: waiting[0]!.dueAt }))
     ),
 
-  take: (_partition, claims, { maximumBytes, now, takenUntil }) =>
+  take: (_partition, claims, { maximumBytes, now, leasedUntil }) =>
     Effect.sync(() => {
       const jobs = claims.flatMap(({ endpointId, lane, limit }) => dueJobs(data, endpointId, lane, now, limit))
       for (const job of jobs) {
         job.attempts++
-        data.jobs.move(job, takenUntil)
+        data.jobs.move(job, leasedUntil)
       }
       return withBodies(data, jobs, now, maximumBytes)
     }),
 
-  keep: (deliveries, takenUntil) =>
+  keep: (deliveries, leasedUntil) =>
     Effect.sync(() => {
       const kept = new Set<string>()
       for (const { attempt, id } of deliveries) {
         const job = data.jobs.at(id, attempt)
         if (job === undefined) continue
-        data.jobs.move(job, takenUntil)
+        data.jobs.move(job, leasedUntil)
         kept.add(id)
       }
       return kept
@@ -318,7 +321,7 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
 
   cancel: (_partition, endpointId, { limit, now }) =>
     Effect.sync(() => {
-      const jobs = Object.values(lanes).flatMap((lane) =>
+      const jobs = Object.values(jobLanes).flatMap((lane) =>
         dueJobs(data, endpointId, lane, Number.MAX_SAFE_INTEGER, limit)
       )
       for (const job of jobs) {

@@ -1,6 +1,7 @@
 /**
- * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log. Every operation is a
- * few statements for many deliveries; what belongs together is one statement or one transaction. Needs `SqlClient`.
+ * The dispatcher's store: jobs in the work queue, deliveries and endpoints in their tables, bodies from the event log.
+ * Every operation takes a few statements for many deliveries; changes that belong together are one statement or one
+ * transaction. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -14,7 +15,14 @@ import {
 } from "../../postgres/WorkQueue.ts"
 import { endpointsTable } from "../endpoint/model.ts"
 import { changedEndpoints } from "../endpoint/rows.ts"
-import { type DeliveryStatus, decodePayload, deliveriesTable, jobsTable, lanes, maximumShownAttempts } from "./model.ts"
+import {
+  type DeliveryStatus,
+  decodePayload,
+  deliveriesTable,
+  jobLanes,
+  jobsTable,
+  maximumShownAttempts
+} from "./model.ts"
 import { DeliveriesUnavailable, type DeliveryOutcome, type DeliveryStore, type TakenDelivery } from "./ports.ts"
 
 const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): DeliveriesUnavailable =>
@@ -26,7 +34,7 @@ const unavailable = (cause: SqlError.SqlError | WorkQueueUnavailable): Deliverie
 
 interface EventText {
   readonly eventId: string
-  /** Null where it did not fit any more. */
+  /** Null when it no longer fitted. */
   readonly body: string | null
 }
 
@@ -40,13 +48,13 @@ const jobOutcome = ({ delivery: { attempt, id }, result }: DeliveryOutcome): Out
     case "Settled":
       return { _tag: "Done", id, attempt }
     case "Again":
-      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: lanes.retry }
+      return { _tag: "Again", id, attempt, dueAt: result.dueAt, lane: jobLanes.retry }
     case "Returned":
       return { _tag: "Returned", id, attempt, dueAt: result.dueAt }
   }
 }
 
-/** What a delivery's row becomes; without a status where it stays as it is. */
+/** The new values of a delivery's row; without a status when the status stays. */
 const writtenRow = ({ delivery, made, result }: DeliveryOutcome, place: number, now: number) => ({
   id: delivery.id,
   endpoint_id: delivery.endpointId,
@@ -75,7 +83,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
       error instanceof DeliveriesUnavailable ? error : unavailable(error)
     )
 
-  /** The days between the first and the last, so that only their tables are looked at. */
+  /** Restricts a column to the days from the first to the last time, so that only their tables are read. */
   const between = (column: string, times: ReadonlyArray<number>) => {
     let first = Number.MAX_SAFE_INTEGER
     let last = 0
@@ -139,12 +147,12 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     eventCreatedAt: decodePayload(payload).eventCreatedAt
   })
 
-  // where the answer to a commit was lost it is told again: the same attempt is not shown twice
+  // when the answer to a commit was lost, the outcome comes again, and the same attempt must not show twice
   const isNew = sql`(w.made = 1 and right(d.attempt_log, length(w.entry) - 1) <> substr(w.entry, 2))`
 
   /**
-   * Jobs, the rows of those that count, and the last attempt of each endpoint, as one statement: a transaction would be five round trips for
-   * every batch. Answers the ids of those that count.
+   * Records the jobs, the rows of the outcomes that count, and the last attempt of each endpoint in one statement,
+   * where a transaction would take five round trips per batch. Answers the ids of the outcomes that counted.
    */
   const recordAll = (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) =>
     sql<{ readonly id: string }>`
@@ -211,13 +219,13 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
         )
       ),
 
-    take: (partition, claims, { maximumBytes, now, takenUntil }) =>
+    take: (partition, claims, { maximumBytes, now, leasedUntil }) =>
       stored(
         Effect.gen(function* () {
           const jobs = yield* queue.take(
             partition,
             claims.map(({ endpointId, lane, limit }) => ({ group: endpointId, lane, limit })),
-            { now, takenUntil }
+            { now, leasedUntil }
           )
           if (jobs.length === 0) return []
           const bodies = yield* bodiesOf(jobs, maximumBytes)
@@ -240,7 +248,7 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
                 endpointId: group,
                 lane,
                 attempt,
-                takenUntil: job.takenUntil,
+                leasedUntil: job.leasedUntil,
                 origin,
                 eventId,
                 eventCreatedAt,
@@ -249,14 +257,14 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
           }
           if (refused.length > 0)
             yield* atomically(Effect.andThen(queue.settle(refused), end(gone, "expired", now))).pipe(
-              // they are taken again when their time is over
+              // they are taken again when their lease is over
               Effect.catch((error) => Effect.logWarning("deliveries could not be given back", error))
             )
           return taken
         })
       ),
 
-    keep: (taken, takenUntil) => stored(queue.keep(taken, takenUntil)),
+    keep: (taken, leasedUntil) => stored(queue.keep(taken, leasedUntil)),
 
     record: (outcomes, now) =>
       outcomes.length === 0
@@ -290,11 +298,11 @@ export const make: Effect.Effect<DeliveryStore, never, SqlClient.SqlClient> = Ef
     cancel: (partition, endpointId, { limit, now }) =>
       atomically(
         Effect.gen(function* () {
-          // whenever they are due and whoever is at them: an outcome that comes later counts for nothing
+          // take them whenever they are due and whoever works on them; later outcomes then do not count
           const jobs = yield* queue.take(
             partition,
-            Object.values(lanes).map((lane) => ({ group: endpointId, lane, limit })),
-            { now: Number.MAX_SAFE_INTEGER, takenUntil: Number.MAX_SAFE_INTEGER }
+            Object.values(jobLanes).map((lane) => ({ group: endpointId, lane, limit })),
+            { now: Number.MAX_SAFE_INTEGER, leasedUntil: Number.MAX_SAFE_INTEGER }
           )
           yield* queue.settle(jobs.map(({ attempt, id }) => ({ _tag: "Done", id, attempt })))
           yield* end(jobs.map(keyOf), "cancelled", now)

@@ -1,14 +1,14 @@
 /**
- * Between the SQL reactor, which puts deliveries into the queue, and the dispatcher of the same process, which sends them: after a commit
- * the reactor hands over what it has in memory already, so that a first attempt costs no further statement. What the dispatcher has no
- * room for waits in the queue. Needs no service.
+ * Connects the SQL reactor, which puts deliveries into the queue, with the dispatcher of the same process, which sends
+ * them. After a commit the reactor hands over the deliveries that it has in memory, so that a first attempt costs no
+ * further statement. Deliveries for which the dispatcher has no room wait in the queue. Needs no service.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { FoldedEndpoint } from "../endpoint/model.ts"
 import { RememberedEndpoints, RememberedOrganizations } from "../endpoint/remembered.ts"
 import type { TakenDelivery } from "./ports.ts"
 
-/** What a transaction of the reactor has committed. */
+/** What one transaction of the reactor committed. */
 export interface CommittedDeliveries {
   /** Already taken for the dispatcher of this process. */
   readonly taken: ReadonlyArray<TakenDelivery>
@@ -20,11 +20,11 @@ export interface CommittedDeliveries {
 
 /** The dispatcher, as the reactor sees it. */
 export interface DispatchListener {
-  /** How long what is handed over is taken for, in milliseconds. */
+  /** The lease of the handed-over deliveries, in milliseconds. */
   readonly leaseMillis: number
   /** How many more deliveries the dispatcher takes from memory: in all, and their bodies' length in characters. */
   readonly room: () => { readonly deliveries: number; readonly characters: number }
-  /** How many more first attempts of an endpoint. */
+  /** How many more first attempts of an endpoint the dispatcher takes. */
   readonly roomOf: (endpointId: string) => number
   /** Must not throw. */
   readonly committed: (committed: CommittedDeliveries) => void
@@ -39,7 +39,7 @@ export class DispatchFeed extends Context.Service<
     readonly organizations: RememberedOrganizations
     /** The dispatcher of this process, while there is one. */
     readonly listener: () => DispatchListener | undefined
-    /** Makes this one the dispatcher of the process until the scope ends. */
+    /** Makes this listener the dispatcher of the process until the scope ends. */
     readonly attach: (listener: DispatchListener) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("sluice/webhooks/DispatchFeed") {

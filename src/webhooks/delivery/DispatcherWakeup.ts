@@ -1,6 +1,6 @@
 /**
- * Tells the dispatcher of deliveries that there is work at an endpoint that it does not know of: a retry, a replay. It finds that by
- * itself after a while; where none runs (a command, a test) nothing has to be told.
+ * Tells the dispatcher that an endpoint has work that it does not know of: a retry, a replay. The dispatcher would find
+ * it by itself after a while; without a dispatcher (in a command, a test) the default does nothing.
  */
 import { Context, Effect } from "effect"
 

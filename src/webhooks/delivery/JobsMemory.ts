@@ -1,6 +1,7 @@
 /**
- * The work queue in memory, with the meaning of the one in PostgreSQL (`postgres/WorkQueue.ts`): jobs of a lane of a group in the order in which
- * they are due, taken for a time, an outcome good for one attempt only. Needs no service.
+ * The work queue in memory, with the meaning of the one in PostgreSQL (`postgres/WorkQueue.ts`): jobs of a lane are in
+ * the order in which they are due, a job is taken for a time, and an outcome counts for one attempt only. Needs no
+ * service.
  */
 import type { JobPayload } from "./model.ts"
 
@@ -10,7 +11,7 @@ export interface Job extends JobPayload {
   readonly partition: number
   readonly endpointId: string
   lane: number
-  /** When it may be taken; while it is taken, when that ends. */
+  /** When it may be taken; for a taken job, when the lease ends. */
   dueAt: number
   attempts: number
   readonly expiresAt: number

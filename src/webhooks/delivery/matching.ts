@@ -1,10 +1,17 @@
 /**
- * What a batch of the log comes to: which events become deliveries to which endpoints, as they were at that place in the log (decisions, "Events
- * and webhooks"), which are skipped, and what the dispatcher of this process can begin with at once. The SQL reactor writes it into
- * PostgreSQL (`projection.ts`), `EmbeddedWebhooks.ts` into memory. No I/O, no clock.
+ * Turns a batch of the log into deliveries: which events go to which endpoints, as these were at that place in the log
+ * (docs/platform.md, 6.4), which are skipped, and which deliveries the dispatcher of this process can begin at once.
+ * The SQL reactor writes the result into PostgreSQL (`projection.ts`), `Webhooks.ts` into memory. No I/O, no clock.
  */
 import type { EventRecord, FactRecord } from "../../engine/records.ts"
-import { type Event, encodeEvent, eventRetentionMillis, type Matchable, readEvent } from "../../events/index.ts"
+import {
+  type Event,
+  encodeEvent,
+  eventRetentionMillis,
+  type Matchable,
+  readEvent,
+  testEventsKind
+} from "../../events/index.ts"
 import type { NewJob } from "../../postgres/WorkQueue.ts"
 import {
   type DeliveryOrigin,
@@ -12,12 +19,13 @@ import {
   type Endpoint,
   type EndpointFact,
   type FoldedEndpoint,
+  type Reach,
   statusOf,
   testEventOf
 } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import type { DispatchListener } from "./DispatchFeed.ts"
-import { deliveryIdOf, encodePayload, lanes } from "./model.ts"
+import { deliveryIdOf, encodePayload, jobLanes } from "./model.ts"
 import type { TakenDelivery } from "./ports.ts"
 
 /** An event of the log with its place. */
@@ -29,7 +37,7 @@ export interface PlacedEvent {
   readonly body: string
 }
 
-/** Where in the log something stands. */
+/** A place in the log. */
 export interface MatchPlace {
   readonly partition: number
   readonly sequence: number
@@ -37,10 +45,11 @@ export interface MatchPlace {
   readonly organization: string
 }
 
-/** What is looked at of an event. */
+/** The parts of an event that matching needs. */
 export interface MatchedEvent extends Matchable {
   readonly eventId: string
   readonly data: unknown
+  readonly livemode: boolean
   /** Milliseconds since the Unix epoch. */
   readonly createdAt: number
 }
@@ -68,7 +77,7 @@ export interface SkippedRow {
   readonly reason: string
 }
 
-/** Secrets that no endpoint names any more after a fact. */
+/** The secrets that the endpoint no longer names after a fact. */
 const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): ReadonlyArray<string> => {
   if (before === null) return []
   const kept = [after?.secretId, after?.previousSecret?.secretId]
@@ -77,7 +86,7 @@ const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): Read
   )
 }
 
-/** What a batch comes to, collected in the order of the log. */
+/** The result of a batch, collected in the order of the log. */
 export class MatchedBatch {
   private readonly byOrganization = new Map<string, Map<string, FoldedEndpoint>>()
   readonly changed = new Map<string, FoldedEndpoint>()
@@ -87,24 +96,27 @@ export class MatchedBatch {
   deliveries: Array<DeliveryRow> = []
   skipped: Array<SkippedRow> = []
   jobs: Array<NewJob> = []
-  /** Of the events that are delivered, by their ids. */
+  /** Bodies of the delivered events, by event id. */
   readonly bodies = new Map<string, string>()
   readonly taken: Array<TakenDelivery> = []
   readonly queued = new Map<string, { readonly partition: number }>()
-  private readonly takenUntil: number
+  private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
   private readonly rooms = new Map<string, number>()
   private deliveriesLeft: number
   private charactersLeft: number
 
-  /** `listener` takes from memory what it has room for; `now` is when the batch is made, milliseconds since the Unix epoch. */
+  /**
+   * `listener` takes deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
+   * Unix epoch.
+   */
   constructor(endpoints: ReadonlyArray<FoldedEndpoint>, listener: DispatchListener | undefined, now: number) {
     for (const folded of endpoints) this.of(folded.organizationId).set(folded.endpointId, folded)
     const room = listener?.room() ?? { deliveries: 0, characters: 0 }
     this.deliveriesLeft = room.deliveries
     this.charactersLeft = room.characters
     this.roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
-    this.takenUntil = now + (listener?.leaseMillis ?? 0)
+    this.leasedUntil = now + (listener?.leaseMillis ?? 0)
   }
 
   private of(organization: string): Map<string, FoldedEndpoint> {
@@ -118,11 +130,11 @@ export class MatchedBatch {
     return [...(this.byOrganization.get(organization)?.values() ?? [])]
   }
 
-  /** A fact of an endpoint, and where it asks for a test, its event. */
+  /** Folds a fact of an endpoint; a requested test adds its event. */
   fold(record: FactRecord): void {
     const endpoints = this.of(record.organization)
     const before = endpoints.get(record.key)?.endpoint ?? null
-    // decoded by the actor's own schema before it came here
+    // the actor's own schema has decoded it before
     const fact = record.fact as EndpointFact
     const endpoint = WebhookEndpoint.options.evolve(before, fact)
     this.forgotten.push(...forgottenSecrets(before, endpoint))
@@ -146,27 +158,38 @@ export class MatchedBatch {
       event,
       body
     })
-    this.match(record, event, body, [folded])
+    this.match(record, event, body, [folded], "mode")
   }
 
-  /** A public event. One that nobody could receive is not even decoded. */
+  /** Matches a public event. It is not even decoded when nobody could receive it. */
   event(record: EventRecord): void {
     const endpoints = this.byOrganization.get(record.organization)
     if (endpoints === undefined || endpoints.size === 0) return
     const { body, event } = readEvent(record)
-    this.match(record, event, body, endpoints.values())
+    if (record.kind !== testEventsKind) this.match(record, event, body, endpoints.values(), "mode")
+    else if (record.key === "") this.match(record, event, body, endpoints.values(), "both modes")
+    else {
+      const chosen = endpoints.get(record.key)
+      if (chosen !== undefined) this.match(record, event, body, [chosen], "chosen")
+    }
   }
 
-  /** An event of another origin than the platform's catalogue. */
+  /** Matches an event from outside the platform's catalogue, whose endpoints have no mode. */
   own(place: MatchPlace, event: MatchedEvent, body: string): void {
-    this.match(place, event, body, this.of(place.organization).values())
+    this.match(place, event, body, this.of(place.organization).values(), "both modes")
   }
 
-  private match(record: MatchPlace, event: MatchedEvent, body: string, endpoints: Iterable<FoldedEndpoint>): void {
+  private match(
+    record: MatchPlace,
+    event: MatchedEvent,
+    body: string,
+    endpoints: Iterable<FoldedEndpoint>,
+    reach: Reach
+  ): void {
     for (const folded of endpoints) {
       const { endpoint, endpointId } = folded
       if (endpoint === null) continue
-      const disposition = dispositionOf(endpointId, endpoint, event)
+      const disposition = dispositionOf(endpointId, endpoint, event, reach)
       if (disposition === "delivered") {
         this.receiving.add(folded)
         this.deliver(record, event, body, endpointId)
@@ -194,7 +217,7 @@ export class MatchedBatch {
     const id = deliveryIdOf(eventId, endpointId)
     this.bodies.set(eventId, body)
     const origin: DeliveryOrigin = type === "platform.test" ? "test" : "event"
-    const lane = origin === "test" ? lanes.asked : lanes.first
+    const lane = origin === "test" ? jobLanes.asked : jobLanes.first
     this.deliveries.push({
       id,
       organization_id: organization,
@@ -213,7 +236,7 @@ export class MatchedBatch {
       dueAt: createdAt,
       expiresAt: createdAt + eventRetentionMillis,
       payload: encodePayload({ organizationId: organization, eventId, eventCreatedAt: createdAt, origin }),
-      takenUntil: isTaken ? this.takenUntil : undefined
+      leasedUntil: isTaken ? this.leasedUntil : undefined
     })
     if (isTaken)
       this.taken.push({
@@ -223,7 +246,7 @@ export class MatchedBatch {
         endpointId,
         lane,
         attempt: 1,
-        takenUntil: this.takenUntil,
+        leasedUntil: this.leasedUntil,
         origin,
         eventId,
         eventCreatedAt: createdAt,

@@ -1,7 +1,7 @@
 /**
- * Tables of deliveries: endpoints as the SQL reactor has folded them, one row for each delivery with its attempts, events that an
- * endpoint missed while it was Paused or Disabled, and the work queue of what is to be sent. Deliveries and skipped events are partitioned
- * by the day of their event, so that they go with it.
+ * Tables of deliveries: endpoints as the SQL reactor has folded them, one row per delivery with its attempts, events
+ * that an endpoint missed while it was Paused or Disabled, and the work queue of pending deliveries. Deliveries and
+ * skipped events are partitioned by the day of their event, so that they go with it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,19 +11,21 @@ import { endpointsTable } from "../endpoint/model.ts"
 import { deliveriesTable, jobsTable, skippedTable } from "./model.ts"
 
 /**
- * How full the pages of deliveries are at first, in percent: each row is written once more at least, longer by its attempt, and its neighbours
- * with it. Nine of ten outcomes then change no index; with 65 four of ten, in a table that is no smaller.
+ * How full the pages of deliveries are at first, in percent. Each row and its neighbours are written at least once
+ * more, longer by an attempt. With this figure nine of ten outcomes change no index; with 65 it is four of ten, and the
+ * table is no smaller.
  */
 const deliveriesFillFactor = 45
 
-/** Leaves room on the pages of deliveries from now on. */
+/** Leaves room on the pages of deliveries of coming days. */
 export const leaveRoomForOutcomes = setDayFillFactor(deliveriesTable, deliveriesFillFactor)
 
 export const createDeliveryTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* createWorkQueue(jobsTable)
-  // `state` is the endpoint as JSON, null once it was deleted and until its pending deliveries are cancelled; `sequence` is the frame of its
-  // last fact. Room on each page, because every batch of outcomes writes `last_delivery_*`.
+  // `state` is the endpoint as JSON, null once it was deleted and until its pending deliveries are cancelled;
+  // `sequence` is the frame of its last fact. Each page has room, because every batch of outcomes writes
+  // `last_delivery_*`.
   yield* sql`
     create table ${sql(endpointsTable)} (
       id text collate "C" primary key,

@@ -1,6 +1,7 @@
 /**
- * A delivery as it is kept in PostgreSQL: one event for one endpoint, with its attempts (decisions, "Events and webhooks": "A delivery is…").
- * What the reactor, the dispatcher and the HTTP endpoints share about its row, its job in the work queue, and their names. Pure.
+ * A delivery as it is kept in PostgreSQL: one event for one endpoint, with its attempts (docs/platform.md, 7.1). The
+ * reactor, the dispatcher and the HTTP endpoints share these definitions of its row, its job in the work queue, and
+ * their names. Pure.
  */
 import { hash } from "node:crypto"
 import { Schema } from "effect"
@@ -10,6 +11,8 @@ import type { DeliveryOrigin } from "../endpoint/model.ts"
 export const deliveriesTable = "webhook_deliveries"
 export const jobsTable = "webhook_jobs"
 export const skippedTable = "webhook_skipped"
+/** The replays that were requested, and how far each has come. */
+export const replaysTable = "webhook_replays"
 
 /** What a delivery's id begins with. */
 export const deliveryIdPrefix = "dlv_"
@@ -18,14 +21,15 @@ export const deliveryIdPrefix = "dlv_"
 export const keptResponseBytes = 1_024
 export const readResponseBytes = 65_536
 
-/** Attempts that a delivery's row shows: the newest ones. More come only of manual retries. */
+/** How many attempts a delivery's row shows, the newest ones. Only manual retries make more. */
 export const maximumShownAttempts = 20
 
 /**
- * The lanes of an endpoint's jobs: first attempts have capacity beside retries, so that a backlog of one never holds up the other. Tests and
- * retries that somebody asked for are in a lane of their own, because they are made while the endpoint is Paused too.
+ * The lanes of an endpoint's jobs: first attempts and retries have separate capacity, so that a backlog of one never
+ * holds up the other. Tests and manual retries have a lane of their own, because they are made even while the endpoint
+ * is Paused.
  */
-export const lanes = { first: 0, retry: 1, asked: 2 } as const
+export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
 
 /**
  * `pending` until it has succeeded or its last attempt has failed; `expired` where its event became older than the event log,
@@ -47,11 +51,14 @@ export const DeliveryAttempt = Schema.Struct({
 }).annotate({ identifier: "DeliveryAttempt" })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
-/** The id of the delivery of an event to an endpoint; the same ones give the same id. A replay names itself too. */
+/**
+ * The id of the delivery of an event to an endpoint, derived from both. A replay's delivery also depends on the
+ * replay's id.
+ */
 export const deliveryIdOf = (eventId: string, endpointId: string, replayId = ""): string =>
   `${deliveryIdPrefix}${hash("sha256", `${eventId}\n${endpointId}\n${replayId}`, "hex").slice(0, 32)}`
 
-/** What a job of the work queue says; its id is the delivery's, its group the endpoint's. */
+/** The payload of a job in the work queue. The job's id is the delivery's, its group the endpoint's. */
 export interface JobPayload {
   readonly organizationId: string
   readonly eventId: string

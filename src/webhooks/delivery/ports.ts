@@ -1,15 +1,16 @@
 /**
- * What the dispatcher needs from outside, as ports: where deliveries are kept, who posts them, who decides about endpoints, and who
- * knows their secrets. The platform's are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
+ * The dispatcher's ports: the store of deliveries, the sender, the endpoints' actors, and their secrets. The platform's
+ * implementations are over PostgreSQL (`DeliveryStorePostgres.ts`), undici (`HttpSender.ts`), the engine and
  * `WebhookSecrets`; a simulation brings its own.
  */
 import { Context, Data, type Effect } from "effect"
 import type { AskError } from "../../engine/errors.ts"
 import type { DeliveryOrigin, EndpointCommand, EndpointReply, FoldedEndpoint } from "../endpoint/model.ts"
+import { SecretsUnavailable } from "../secret/errors.ts"
 import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
 import type { Attempt } from "./schedule.ts"
 
-/** A delivery that was taken from the queue: an attempt of it may begin until `takenUntil`. Times in milliseconds since the Unix epoch. */
+/** A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since the Unix epoch. */
 export interface TakenDelivery {
   readonly id: string
   readonly partition: number
@@ -17,9 +18,12 @@ export interface TakenDelivery {
   readonly endpointId: string
   /** One of `lanes`. */
   readonly lane: number
-  /** The attempt's number, from 1: its outcome counts only while the job is at it. Changes when it is taken again. */
+  /**
+   * The attempt's number, from 1. Its outcome counts only while the job has this number. It changes when the delivery
+   * is taken again.
+   */
   attempt: number
-  takenUntil: number
+  leasedUntil: number
   readonly origin: DeliveryOrigin
   readonly eventId: string
   readonly eventCreatedAt: number
@@ -41,10 +45,10 @@ export interface DueDeliveries {
   readonly dueAt: number
 }
 
-/** What became of an attempt, or of a delivery without one. */
+/** The outcome of an attempt, or of a delivery without an attempt. */
 export interface DeliveryOutcome {
   readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt">
-  /** The attempt that was made; null where there was none. */
+  /** The attempt that was made; null when there was none. */
   readonly made: DeliveryAttempt | null
   /**
    * `Settled`: over, the job goes. `Again`: another attempt is due, in the lane of retries. `Returned`: not attempted after all, due from
@@ -59,14 +63,14 @@ export interface DeliveryOutcome {
 /** Deliveries that wait or are being attempted. */
 export interface DeliveryBacklog {
   readonly pending: number
-  /** When the one that has waited longest became due; null when there is none. */
+  /** When the longest waiting job became due; null when there is none. */
   readonly oldestDueAt: number | null
 }
 
-/** The store cannot be reached or gave up. What was asked may have been done. */
+/** The store cannot be reached or gave up. The operation may have been done. */
 export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailable")<{
   readonly message: string
-  /** Whether the same may succeed a moment later; otherwise something in it is what the store does not take. */
+  /** Whether a repeat may succeed a moment later. If not, the store refuses something in the data. */
   readonly isTransient: boolean
   readonly cause?: unknown
 }> {}
@@ -87,24 +91,24 @@ export interface DeliveryStore {
   ) => Stored<ReadonlyArray<DueDeliveries>>
 
   /**
-   * Takes deliveries that are due at `now`, until `takenUntil`, with their events as far as those fit `maximumBytes`; the others stay.
-   * Deliveries whose event is gone end as expired.
+   * Takes deliveries that are due at `now`, until `leasedUntil`, with their events, as far as these fit into
+   * `maximumBytes`; the others stay. Deliveries whose event is gone end as expired.
    */
   readonly take: (
     partition: number,
     claims: ReadonlyArray<DeliveryClaim>,
-    options: { readonly now: number; readonly takenUntil: number; readonly maximumBytes: number }
+    options: { readonly now: number; readonly leasedUntil: number; readonly maximumBytes: number }
   ) => Stored<ReadonlyArray<TakenDelivery>>
 
-  /** Keeps taken deliveries longer; answers the ids of those that still are the caller's. At most `maximumKept`. */
+  /** Keeps taken deliveries longer; answers the ids of those that are still the caller's. At most `maximumKept`. */
   readonly keep: (
     deliveries: ReadonlyArray<Pick<TakenDelivery, "id" | "attempt">>,
-    takenUntil: number
+    leasedUntil: number
   ) => Stored<ReadonlySet<string>>
 
   /**
-   * Records outcomes, all or none: the job, the delivery's row, the endpoint's last status. Answers the ids of those that counted: not
-   * those that somebody else has taken since, or that are gone.
+   * Records outcomes, all or none: the job, the delivery's row, the endpoint's last status. Answers the ids of those
+   * that counted; deliveries that somebody else has taken since, or that are gone, are not among them.
    */
   readonly record: (outcomes: ReadonlyArray<DeliveryOutcome>, now: number) => Stored<ReadonlySet<string>>
 
@@ -112,8 +116,8 @@ export interface DeliveryStore {
   readonly expire: (partition: number, options: { readonly now: number; readonly limit: number }) => Stored<number>
 
   /**
-   * Endpoints whose state is another than the caller has (`sequence` 0 for none). One that the log has never made, or whose deliveries
-   * are all cancelled after its deletion, has no organization and a null `endpoint`.
+   * Answers the endpoints whose state differs from the caller's (`sequence` 0 for none). An endpoint that never
+   * existed, or that was deleted and has no more pending deliveries, has no organization and a null `endpoint`.
    */
   readonly endpoints: (
     known: ReadonlyArray<{ readonly endpointId: string; readonly sequence: number }>
@@ -129,7 +133,7 @@ export interface DeliveryStore {
     options: { readonly now: number; readonly limit: number }
   ) => Stored<number>
 
-  /** For metrics: counts the whole backlog, so not for every second. */
+  /** For metrics. It counts the whole backlog, so do not call it every second. */
   readonly backlog: (partition: number) => Stored<DeliveryBacklog>
 
   /** For metrics: endpoints of a partition that are paused. */
@@ -145,17 +149,20 @@ export interface DeliveryRequest {
   readonly timeoutMillis: number
 }
 
-/** What came of a POST. */
+/** The result of a POST. */
 export interface DeliveryAnswer {
   readonly attempt: Attempt
   /** The beginning of the answer's body as text; null without an answer. */
   readonly response: string | null
-  /** Why there was no answer, for the endpoint's owner; null where there was one. */
+  /** Why there was no answer, in words for the endpoint's owner; null when there was one. */
   readonly error: string | null
 }
 
 export interface DeliverySender {
-  /** Posts, and never takes much longer than the request allows. Interrupted, it gives the connection up. */
+  /**
+   * Posts a delivery. It never takes much longer than the request's timeout, and closes the connection when it is
+   * interrupted.
+   */
   readonly send: (request: DeliveryRequest) => Effect.Effect<DeliveryAnswer>
 }
 
@@ -169,11 +176,7 @@ export interface EndpointActors {
   readonly partitions: Effect.Effect<ReadonlyArray<number>>
 }
 
-/** The signing secrets cannot be read now; worth trying again. */
-export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
-  readonly message: string
-  readonly cause?: unknown
-}> {}
+export { SecretsUnavailable }
 
 /** Secrets of endpoints by their ids. */
 export class SigningSecrets extends Context.Service<

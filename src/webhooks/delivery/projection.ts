@@ -1,8 +1,8 @@
 /**
- * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch (decisions, "Events and webhooks"):
- * folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs, and hands over to the dispatcher what it can
- * begin with at once. The same records give the same rows, so that a second run changes nothing. Needs `SqlClient`, `DayPartitions`,
- * `DispatchFeed`, `SigningSecrets` and `EventAppend`.
+ * Matches events to endpoints as they were at that place in the log, as part of the SQL reactor's batch
+ * (docs/platform.md, 6.4): it folds the facts of endpoints into their rows, writes deliveries, skipped events and jobs,
+ * and hands the dispatcher the deliveries that it can begin at once. The same records give the same rows, so that a
+ * second run changes nothing. Needs `SqlClient`, `DayPartitions`, `DispatchFeed`, `SigningSecrets` and `EventAppend`.
  */
 import { Clock, Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,7 +24,7 @@ const maximumRows = Math.min(4_000, maximumBatch)
 
 export type { PlacedEvent }
 
-/** Writes events into the event log, with the caller's transaction: those of test requests, which are facts of endpoints. */
+/** Writes the events of test requests, which are facts of endpoints, into the event log, in the caller's transaction. */
 export class EventAppend extends Context.Service<
   EventAppend,
   { readonly append: (events: ReadonlyArray<PlacedEvent>) => Effect.Effect<void, unknown> }

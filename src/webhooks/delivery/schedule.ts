@@ -1,7 +1,6 @@
 /**
- * What an attempt of a delivery means and when the next one is due (decisions, "Events and webhooks": "A delivery is…", "A delivery
- * fails…"). A delivery is one event for one endpoint: a first attempt and at most five retries. Time and randomness come in as arguments,
- * so that simulations replay. Pure, needs no service.
+ * What an attempt of a delivery means and when the next one is due (docs/platform.md, 7.4 and 7.5). It is given
+ * the time and what is drawn at random, so that simulations replay. Pure, needs no service.
  */
 import { Schema } from "effect"
 import { eventRetentionMillis } from "../../events/index.ts"
@@ -21,7 +20,7 @@ export const maximumRetryAfterMillis = 3_600_000
 /** The most retries that can be configured. */
 export const maximumRetries = 20
 
-/** When retries happen. One attempt more than delays. */
+/** When retries happen. There is one attempt more than there are delays. */
 export const RetrySchedule = Schema.Struct({
   delaysMillis: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: eventRetentionMillis }))).check(
     Schema.isMaxLength(maximumRetries)
@@ -41,7 +40,7 @@ export const defaultSchedule: RetrySchedule = {
 /** The schedule of test events and manual retries: one attempt. */
 export const singleAttempt: RetrySchedule = { ...defaultSchedule, delaysMillis: [] }
 
-/** What came of one attempt, as the HTTP client tells it. */
+/** The result of one attempt, as the HTTP client reports it. */
 export type Attempt =
   /** An answer arrived in time. `retryAfter` is that header as received. */
   | { readonly _tag: "Answered"; readonly status: number; readonly retryAfter?: string | undefined }
@@ -55,7 +54,7 @@ export interface Outcome {
   readonly result: "succeeded" | "failed" | "gone"
   /** HTTP status; 0 without an answer. */
   readonly status: number
-  /** How long the endpoint asks to be left alone, in milliseconds, not yet bounded; 0 where it does not. */
+  /** The wait that the endpoint asks for, in milliseconds, not yet bounded; 0 when it asks for none. */
   readonly retryAfterMillis: number
 }
 
@@ -70,7 +69,7 @@ const httpDates: ReadonlyArray<RegExp> = [
 ]
 
 /**
- * The wait that a `Retry-After` asks for, in milliseconds: seconds or a date. 0 for a time that has passed and for what is neither.
+ * The wait that a `Retry-After` (seconds or a date) asks for, in milliseconds; 0 for a past time or any other text.
  */
 export const parseRetryAfter = (header: string, nowMillis: number): number => {
   const text = header.trim()
@@ -93,9 +92,9 @@ export const classify = (attempt: Attempt, nowMillis: number): Outcome => {
 /** What becomes of a delivery after an attempt. */
 export type NextStep =
   | { readonly _tag: "Succeeded" }
-  /** Another attempt is due. Where the endpoint is paused meanwhile, the delivery is kept and waits for it. */
+  /** Another attempt is due. If the endpoint is paused meanwhile, the delivery waits for it. */
   | { readonly _tag: "RetryAt"; readonly atMillis: number }
-  /** That was the last attempt: the delivery has failed, and counts for its endpoint. */
+  /** That was the last attempt: the delivery has failed and counts for its endpoint. */
   | { readonly _tag: "Failed" }
 
 /**

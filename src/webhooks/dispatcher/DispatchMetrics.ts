@@ -4,7 +4,7 @@ import { deliveryStatuses } from "../delivery/model.ts"
 
 const milliseconds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
 
-/** What attempts come to: the delivery's status, or another attempt, or none after all. */
+/** How attempts end: with the delivery's status, with another attempt due, or given back without an attempt. */
 export const recordedOutcomes = [
   ...deliveryStatuses.filter((status) => status !== "pending"),
   "retried",
@@ -49,7 +49,7 @@ export class DispatchMetrics {
     this.held.updateUnsafe(held, this.context)
   }
 
-  /** Of one partition; the age is that of the delivery that has been due for longest, in seconds. */
+  /** Sets the backlog of one partition. The age is that of the delivery that has been due for longest, in seconds. */
   backlog(
     partition: number,
     of: { readonly pending: number; readonly oldestSeconds: number; readonly paused: number }

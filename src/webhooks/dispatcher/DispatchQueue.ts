@@ -1,19 +1,20 @@
 /**
- * What is held in memory to be delivered, and who is next: endpoints in turn, whatever each of them has waiting; per endpoint as many
- * attempts at a time as its pace allows, first attempts beside retries. A number of connections for endpoints that answer, another for slow
- * ones, so that these wait for each other only. No I/O, no clock: the dispatcher tells it what happens.
+ * The deliveries in memory, and which one is next. Endpoints take turns, however much each has waiting. Each endpoint
+ * gets as many concurrent attempts as its pace allows, first attempts beside retries. Endpoints that answer and slow
+ * endpoints have separate numbers of connections, so that slow ones wait for each other only. No I/O and no clock: the
+ * dispatcher tells the queue what happens.
  */
 import { MutableList } from "effect"
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import { type AttemptEnd, firstPace, type Pace, paceAfter, slowPace, type Track, windowOf } from "./pace.ts"
 
 /** Lanes by their number. */
-export const allLanes: ReadonlyArray<number> = Object.values(lanes)
+export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
 
 /** What an endpoint allows: everything, only what was asked for (Paused), or nothing (Disabled, deleted, not known yet). */
 export type Permission = "all" | "asked" | "none"
 
-/** Connections at the same time. */
+/** The most concurrent attempts, by track. */
 export interface Capacity {
   readonly main: number
   readonly slow: number
@@ -26,10 +27,10 @@ export class EndpointQueue<Item> {
   permission: Permission = "none"
   readonly waiting: ReadonlyArray<MutableList.MutableList<Item>> = allLanes.map(() => MutableList.make<Item>())
   readonly inFlight: Array<number> = allLanes.map(() => 0)
-  /** When a lane was served last, as a number that grows. */
+  /** When each lane was served last, as a growing number. */
   readonly servedAt: Array<number> = allLanes.map(() => 0)
   total = 0
-  /** Whether it stands in a ring. */
+  /** Whether it is in a ring. */
   isQueued = false
 
   constructor(endpointId: string) {
@@ -56,7 +57,7 @@ export interface Slot<Item, Queue extends EndpointQueue<Item> = EndpointQueue<It
   readonly queue: Queue
   readonly item: Item
   readonly lane: number
-  /** Whose capacity it takes. */
+  /** The track whose capacity it uses. */
   track: Track
   isOver: boolean
 }
@@ -76,8 +77,8 @@ export const nextLane = (state: {
   if (permission === "none" || inFlight.reduce((sum, count) => sum + count, 0) >= limit) return undefined
   let best: number | undefined
   for (const lane of allLanes) {
-    if (waiting[lane] === 0 || (permission === "asked" && lane !== lanes.asked)) continue
-    if (lane === lanes.retry && inFlight[lane]! >= Math.max(1, Math.floor(limit / 2))) continue
+    if (waiting[lane] === 0 || (permission === "asked" && lane !== jobLanes.asked)) continue
+    if (lane === jobLanes.retry && inFlight[lane]! >= Math.max(1, Math.floor(limit / 2))) continue
     const isBetter =
       best === undefined ||
       inFlight[lane]! < inFlight[best]! ||
@@ -106,26 +107,29 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     this.enqueue(queue)
   }
 
-  /** To be called when an endpoint's state is known or has changed. */
+  /** Sets what an endpoint permits. Call it when the endpoint's state becomes known or changes. */
   permit(queue: Queue, permission: Permission): void {
     queue.permission = permission
     this.enqueue(queue)
   }
 
-  /** Takes out what waits of lanes that are not permitted, to be given back. */
+  /** Takes out the waiting deliveries of lanes that are not permitted, so that they can be given back. */
   withdraw(queue: Queue): ReadonlyArray<Item> {
     if (queue.permission === "all") return []
     return queue.waiting.flatMap((waiting, lane) =>
-      queue.permission === "asked" && lane === lanes.asked ? [] : MutableList.takeAll(waiting)
+      queue.permission === "asked" && lane === jobLanes.asked ? [] : MutableList.takeAll(waiting)
     )
   }
 
-  /** The next attempt to be made; undefined where nothing may begin now. */
+  /** The next attempt to make; undefined when none may begin now. */
   next(): Slot<Item, Queue> | undefined {
     return this.nextOf("main") ?? this.nextOf("slow")
   }
 
-  /** An attempt has had no answer for long: the endpoint is slow, and where there is room the attempt no longer counts in the main track. */
+  /**
+   * Notes an attempt that has waited long for its answer: the endpoint is slow now, and the attempt moves to the slow
+   * track if that has room.
+   */
   overdue(slot: Slot<Item, Queue>): void {
     slot.queue.pace = slowPace
     if (slot.isOver || slot.track === "slow" || this.used.slow >= this.capacity.slow) return
@@ -134,7 +138,9 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     slot.track = "slow"
   }
 
-  /** An attempt has ended, once; undefined where it was given up before it was made. */
+  /**
+   * Ends an attempt; only the first call counts. `ended` is undefined when the attempt was given up before it was made.
+   */
   end(slot: Slot<Item, Queue>, ended: { readonly end: AttemptEnd; readonly durationMillis: number } | undefined): void {
     const { lane, queue, track } = slot
     if (slot.isOver) return
@@ -166,7 +172,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
       const lane = this.laneOf(queue)
       if (lane === undefined) continue
       if (queue.pace.track !== track) {
-        // its pace has changed while it stood here
+        // the endpoint's pace has changed while it waited in this ring
         this.enqueue(queue)
         continue
       }

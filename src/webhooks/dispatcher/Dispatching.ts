@@ -1,11 +1,11 @@
 /**
- * The dispatcher's memory: workers of endpoints, the deliveries that are held, and who wants more of them. What is done in one turn, without
- * waiting; the fibers around it are in `attempting.ts`, `refilling.ts` and `WebhookDispatcher.ts`.
+ * The dispatcher's memory: workers of endpoints, the deliveries that are held, and which workers want more. Everything
+ * here is synchronous; the fibers around it are in `attempting.ts`, `refilling.ts` and `WebhookDispatcher.ts`.
  */
 import type { Clock } from "effect"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
 import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
@@ -22,28 +22,31 @@ export interface DispatcherSettings {
   readonly timeoutMillis: number
   /** Attempts at the same time, over all endpoints. */
   readonly capacity: Capacity
-  /** How long deliveries are taken for; after a crash they are attempted again when that is over. */
+  /** The lease of taken deliveries. After a crash they are attempted again when it is over. */
   readonly leaseMillis: number
-  /** The shortest time between two looks through what is in the store. */
+  /** The shortest time between two scans of the store. */
   readonly scanMillis: number
   /** How long a shutdown waits for attempts in flight. */
   readonly drainMillis: number
-  /** How long an outcome waits for others to be recorded with: nobody waits for it, and a statement costs as much as many outcomes. */
+  /**
+   * How long an outcome waits to be recorded together with others. Nobody waits for it, and one statement costs as much
+   * for one outcome as for many.
+   */
   readonly lingerMillis: number
 }
 
-/** Deliveries that are held in memory at most, and the length of their bodies in characters. */
+/** Most deliveries held in memory, and most characters of their bodies. */
 export const maximumHeld = 16_384
 export const maximumHeldCharacters = 32 * 1024 * 1024
 
-/** While no more than this is held, an endpoint at full pace may hold all of it: a burst then does not go through the store. */
+/** Up to this much, an endpoint at full pace may hold everything, so that a burst does not go through the store. */
 const freelyHeld = maximumHeld / 4
 const freelyHeldCharacters = maximumHeldCharacters / 4
 
-/** Endpoints whose workers are kept although they have nothing to do. */
+/** Most idle workers that are kept. */
 const maximumIdleWorkers = 5_000
 
-/** Looks at the store that are set for a later time at most; what is beyond is found by the next scan. */
+/** Most timers for later looks at the store. The next scan finds what they do not cover. */
 const maximumTimers = 10_000
 
 interface Timer {
@@ -58,7 +61,10 @@ export interface Flight {
   readonly begunAt: number
 }
 
-/** A question to an endpoint's actor: its number in their order, and the frame of the state that was known then. */
+/**
+ * A question to an endpoint's actor: its number among all questions, and the frame of the state that was known at that
+ * time.
+ */
 export interface Asked {
   readonly number: number
   readonly sequence: number | undefined
@@ -70,22 +76,24 @@ export class Dispatching {
   readonly queue: DispatchQueue<TakenDelivery, Worker>
   readonly workers = new Map<string, Worker>()
   readonly held = new Map<string, { readonly delivery: TakenDelivery; readonly worker: Worker }>()
-  /** Those that may have something to take from the store, or whose endpoint is not known yet. */
+  /** Workers that may have deliveries to take from the store, or whose endpoint is not known yet. */
   readonly wanting = new Set<Worker>()
-  /** Endpoints without a state, whose deliveries are to be cancelled. */
+  /** Deleted endpoints whose deliveries must be cancelled. */
   readonly deleted = new Map<string, Worker>()
-  /** Taken, but not to be attempted now: to be given back. */
+  /** Taken deliveries that are not to be attempted now and must be given back. */
   returned: Array<TakenDelivery> = []
-  /** Ids of those whose outcome is being recorded: it may count already, so they are not given back any more. */
+  /**
+   * Ids of deliveries whose outcome is being recorded. The outcome may count already, so they must not be given back.
+   */
   readonly recording = new Set<string>()
-  /** For the fiber that takes from the store and gives back. */
+  /** Wakes the fiber that takes from the store and gives back. */
   readonly wakeup = new Wakeup()
-  /** Begins an attempt; set by who runs them. */
+  /** Begins an attempt; set by the dispatcher. */
   begin: (slot: DeliverySlot) => void = () => undefined
   isDraining = false
-  /** Attempts without an answer that are not overdue yet, oldest first. */
+  /** Attempts that wait for an answer and are not overdue yet, oldest first. */
   private readonly flights = new Set<Flight>()
-  /** Latest first. */
+  /** Timers, latest first. */
   private readonly timers: Array<Timer> = []
   private heldCharacters = 0
   private isPumping = false
@@ -110,7 +118,7 @@ export class Dispatching {
     }
   }
 
-  /** Whether it is worth looking at the store. */
+  /** Whether there is enough room to make a look at the store worthwhile. */
   get hasRoom(): boolean {
     return this.held.size <= maximumHeld / 2 && this.heldCharacters <= maximumHeldCharacters / 2
   }
@@ -119,25 +127,25 @@ export class Dispatching {
   roomOf(endpointId: string): number {
     const worker = this.workers.get(endpointId)
     if (worker === undefined) return windowOf(firstPace)
-    if (worker.more[lanes.first]) return 0
+    if (worker.more[jobLanes.first]) return 0
     const { limit, track } = worker.pace
     const isAtFullPace = track === "main" && limit === maximumLimit
     const free = isAtFullPace && this.heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
-    return Math.max(free, worker.roomIn(lanes.first))
+    return Math.max(free, worker.roomIn(jobLanes.first))
   }
 
-  /** What the reactor has committed. */
+  /** Takes in what the reactor has committed. */
   committed({ endpoints, queued, taken }: CommittedDeliveries): void {
     for (const folded of endpoints) {
       this.worker(folded.partition, folded.endpointId)
       this.apply(folded)
     }
     for (const delivery of taken) this.hold(delivery)
-    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [lanes.first, lanes.asked])
+    for (const [endpointId, { partition }] of queued) this.wake(partition, endpointId, [jobLanes.first, jobLanes.asked])
     this.pump()
   }
 
-  /** The worker of an endpoint, made where it is missing. */
+  /** The worker of an endpoint, made if it is missing. */
   worker(partition: number, endpointId: string): Worker {
     let worker = this.workers.get(endpointId)
     if (worker === undefined) {
@@ -147,7 +155,7 @@ export class Dispatching {
     return worker
   }
 
-  /** Takes in the state of an endpoint as the log has made it, where it has a worker and the state is a newer one. */
+  /** Takes in the state that the log has given an endpoint, if the endpoint has a worker and the state is newer. */
   apply(folded: FoldedEndpoint): void {
     const worker = this.workers.get(folded.endpointId)
     if (worker === undefined) return
@@ -157,14 +165,14 @@ export class Dispatching {
     this.adopt(worker, folded)
   }
 
-  /** To be called before an endpoint's actor is asked: what its answer is measured by. */
+  /** Notes a question to an endpoint's actor. Call it before asking; `foresee` needs the result. */
   asking(worker: Worker): Asked {
     return { number: ++this.asks, sequence: worker.folded?.sequence }
   }
 
   /**
-   * Takes in what the endpoint's actor has answered, before the log's own state comes, with a later frame. Not an answer that comes late: where
-   * the log or a later answer has come in between, it may tell of a state that is over.
+   * Takes in the state that the endpoint's actor has answered, before the log brings it with a later frame. Ignores a
+   * late answer: if the log or a later answer has come in between, it may show an outdated state.
    */
   foresee(worker: Worker, endpoint: Endpoint | null, { number, sequence }: Asked): void {
     if (worker.folded === undefined || worker.folded.sequence !== sequence || number < worker.answered) return
@@ -188,13 +196,13 @@ export class Dispatching {
     else if (before !== undefined && allowedBefore !== worker.permission) this.wake(worker.partition, worker.endpointId)
   }
 
-  /** Leaves a delivery to the store, as if it had not been taken. */
+  /** Gives a delivery back to the store, as if it had not been taken. */
   giveBack(delivery: TakenDelivery): void {
     this.returned.push(delivery)
     this.wakeup.notify()
   }
 
-  /** Has the deliveries of an endpoint that is no more cancelled. */
+  /** Asks for the deliveries of a deleted endpoint to be cancelled. */
   cancel(worker: Worker): void {
     this.wanting.delete(worker)
     this.deleted.set(worker.endpointId, worker)
@@ -205,9 +213,9 @@ export class Dispatching {
   hold(delivery: TakenDelivery): void {
     const known = this.held.get(delivery.id)?.delivery
     if (known !== undefined) {
-      // its time had ended and it was taken again here: the attempt at work is that one now
+      // its lease had ended and this process took it again: the running attempt has that number now
       known.attempt = delivery.attempt
-      known.takenUntil = delivery.takenUntil
+      known.leasedUntil = delivery.leasedUntil
       return
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)
@@ -221,7 +229,7 @@ export class Dispatching {
     else this.giveBack(delivery)
   }
 
-  /** Lets go of a delivery, whatever became of it. */
+  /** Releases a delivery, whatever became of it. */
   release(delivery: TakenDelivery): void {
     const held = this.held.get(delivery.id)
     if (held?.delivery !== delivery) return
@@ -247,19 +255,19 @@ export class Dispatching {
     }
   }
 
-  /** An attempt was sent. */
+  /** Notes that an attempt was sent. */
   flying(slot: DeliverySlot): Flight {
     const flight = { slot, begunAt: this.now }
     this.flights.add(flight)
     return flight
   }
 
-  /** An attempt has its answer or was given up. */
+  /** Notes that an attempt has its answer or was given up. */
   landed(flight: Flight): void {
     this.flights.delete(flight)
   }
 
-  /** Attempts that have had no answer for long make their endpoint a slow one. */
+  /** Marks the endpoints of attempts that have waited long for an answer as slow. */
   markOverdue(): void {
     const before = this.now - slowAfterMillis
     for (const flight of this.flights) {
@@ -291,7 +299,7 @@ export class Dispatching {
     return next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.at - this.now)
   }
 
-  /** Those whose time has come want to look at the store. */
+  /** Makes the workers whose timers are due look at the store. */
   fireTimers(): void {
     const { now } = this
     for (let timer = this.timers.at(-1); timer !== undefined && timer.at <= now; timer = this.timers.at(-1)) {
@@ -303,7 +311,7 @@ export class Dispatching {
     }
   }
 
-  /** There may be something in the store for these lanes of an endpoint. */
+  /** Notes that the store may have deliveries for these lanes of an endpoint. */
   wake(partition: number, endpointId: string, of: ReadonlyArray<number> = allLanes): Worker {
     const worker = this.worker(partition, endpointId)
     for (const lane of of) worker.more[lane] = true
@@ -311,7 +319,7 @@ export class Dispatching {
     return worker
   }
 
-  /** Forgets what belongs to partitions that are served elsewhere. */
+  /** Forgets the workers of partitions that are served elsewhere. */
   dropOthers(partitions: ReadonlySet<number>): void {
     for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.drop(worker)
   }
@@ -325,7 +333,7 @@ export class Dispatching {
     }
   }
 
-  /** Forgets an endpoint; what is held of it and not in flight goes back. */
+  /** Forgets an endpoint. Its deliveries that are not in flight are given back. */
   drop(worker: Worker): void {
     worker.isDropped = true
     this.workers.delete(worker.endpointId)

@@ -1,24 +1,27 @@
 /**
- * Posts deliveries with undici: connections are kept per host, only addresses that the guard has checked are connected to, redirects are not
- * followed, and of an answer no more is read than its bounds. An endpoint's limits are the dispatcher's, so the pools of connections have none.
+ * Posts deliveries with undici: it keeps connections per host, connects only to addresses that the guard has checked,
+ * does not follow redirects, and reads a bounded part of each answer. The dispatcher limits an endpoint's attempts, so
+ * the connection pools have no limit.
  */
+
 import { Effect, Result, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../delivery/ports.ts"
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
 
-/** How long an idle connection is kept, unless the server says otherwise, and at most. */
+/** How long an idle connection is kept: by default, and at most when the server asks for longer. */
 const keepAliveMillis = 4_000
 const maximumKeepAliveMillis = 60_000
 
-/** URLs whose check is remembered. It depends on nothing but the URL; addresses of names are checked whenever a connection is made. */
+/** How many checked URLs are remembered. The check depends on the URL only; addresses of names are checked at every connection. */
 const maximumRemembered = 1_000
 
 /** Headers of an answer, in bytes. */
 const maximumHeaderBytes = 16_384
 
-/** Why there was no answer, in words for the endpoint's owner: nothing of what the network inside looks like. */
+/** The reasons for a missing answer, in words for the endpoint's owner that reveal nothing of the network inside. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "The connection was refused",
   ECONNRESET: "The connection was reset",
@@ -56,7 +59,7 @@ const unanswered = (error: string): DeliveryAnswer => ({ attempt: { _tag: "NoAns
 
 const decoder = new TextDecoder()
 
-/** The beginning of a body as text, without what a database or a terminal stumbles over. */
+/** The beginning of a body as text, without characters that a database or a terminal cannot take. */
 const textOf = (chunks: ReadonlyArray<Buffer>): string => {
   if (chunks.length === 0) return ""
   const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
@@ -79,11 +82,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
     this.done = done
-    // the system's time: sockets know no other, and a simulation has a sender of its own in this one's place
+    // a timer of the system, because sockets know no other time; a simulation replaces this sender
     this.timer = setTimeout(() => this.timedOut(timeoutMillis), timeoutMillis)
   }
 
-  /** Gives the exchange up; nothing is answered any more. */
+  /** Gives the exchange up without an answer. */
   abandon(): void {
     if (this.isOver) return
     this.isOver = true
@@ -93,7 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // it may have waited for its connection until nobody waits for it any more
+    // the exchange may have been given up while it waited for its connection
     if (this.isOver) controller.abort(abandoned)
   }
 
@@ -115,7 +118,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.kept += chunk.length
     }
     this.read += chunk.length
-    // the status counts; the rest of the body is worth less than a new connection
+    // the status is what counts, and opening a new connection is cheaper than reading the rest of the body
     if (this.read > readResponseBytes) this.giveUp(this.answer())
   }
 
@@ -124,7 +127,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // an answer whose body breaks off was an answer
+    // an answer whose body breaks off still counts as an answer
     this.finish(this.status > 0 ? this.answer() : unanswered(reasonOf(error)))
   }
 
@@ -169,9 +172,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 /** Where a URL leads, or why nothing is delivered there. */
 type Opened = { readonly origin: string; readonly path: string } | { readonly refused: string }
 
-/** What the guard says of URLs, asked once for each that is in use. */
+/** Asks the guard once for each URL in use and remembers its answer. */
 const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
-  const known = new Map<string, Opened>()
+  const known = new BoundedMap<string, Opened>(maximumRemembered)
   return (url) => {
     const before = known.get(url)
     if (before !== undefined) return before
@@ -179,12 +182,6 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
       onFailure: ({ message }): Opened => ({ refused: message }),
       onSuccess: ({ origin, pathname, search }): Opened => ({ origin, path: `${pathname}${search}` })
     })
-    if (known.size >= maximumRemembered) {
-      for (const oldest of known.keys()) {
-        known.delete(oldest)
-        break
-      }
-    }
     known.set(url, opened)
     return opened
   }
@@ -201,7 +198,7 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
             connect: { lookup: guard.lookup },
             allowH2: false,
             pipelining: 1,
-            // the exchange's own timer bounds the whole of it
+            // the exchange's own timer bounds the whole exchange
             headersTimeout: 0,
             bodyTimeout: 0,
             keepAliveTimeout: keepAliveMillis,

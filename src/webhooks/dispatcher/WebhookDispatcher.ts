@@ -1,8 +1,9 @@
 /**
- * Delivers events to webhook endpoints (decisions, "Events and webhooks"): at least once, each endpoint for itself, so that a slow or dead one
- * takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the store where they wait, were to be
- * retried, or were left by a crash. When its scope ends it lets attempts in flight end for a bounded time and gives the rest back. Its
- * ports (`delivery/ports.ts`) are arguments of `make`; those of the platform are in `onEngine.ts`.
+ * Delivers events to webhook endpoints (docs/platform.md, 7): at least once, and each endpoint by itself, so that a
+ * slow or dead one takes nothing from the others. Deliveries come from the SQL reactor over `DispatchFeed`, or from the
+ * store, where they wait, are due again, or were left by a crash. At the end of its scope it waits a bounded time for
+ * attempts in flight and gives the rest back. Its ports (`delivery/ports.ts`) are arguments of `make`; `onEngine.ts`
+ * has those of the platform.
  */
 import { Cause, Clock, Context, Duration, Effect, FiberSet, type Scope } from "effect"
 import { make as makeGroupCommit } from "../../common/groupCommit.ts"
@@ -21,15 +22,15 @@ import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
 import { fibers, giveBack } from "./refilling.ts"
 
-/** Outcomes in one statement, statements at a time, and outcomes that wait for one at most. */
+/** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
 const outcomesAtOnce = 1_000
 const recordersAtOnce = 2
 const waitingOutcomes = 20_000
 
-/** How long a shutdown tries to give deliveries back; after that they are free when their time ends. */
+/** How long a shutdown tries to give deliveries back. Otherwise they are free when their lease ends. */
 const giveBackMillis = 2_000
 
-/** Longer than any attempt, with room for its recording. */
+/** The lease for a timeout: longer than any attempt, with room for recording it. */
 export const leaseOf = (timeoutMillis: number): number => 2 * timeoutMillis + 5_000
 
 export const defaultSettings: DispatcherSettings = {
@@ -53,9 +54,12 @@ export interface DispatcherPorts {
 export class WebhookDispatcher extends Context.Service<
   WebhookDispatcher,
   {
-    /** An endpoint of a partition has new deliveries in the store. Where the partition is served elsewhere, they are found there. */
+    /**
+     * Tells that an endpoint has new deliveries in the store. If its partition is served elsewhere, the dispatcher
+     * there finds them.
+     */
     readonly wake: (partition: number, endpointId: string) => Effect.Effect<void>
-    /** What goes on now. */
+    /** The current load. */
     readonly load: Effect.Effect<{
       /** Deliveries in memory. */
       readonly held: number
@@ -66,8 +70,9 @@ export class WebhookDispatcher extends Context.Service<
 >()("sluice/webhooks/WebhookDispatcher") {}
 
 /**
- * Records outcomes together; where the store does not take them, in halves, so that one of them does not keep the others from being recorded.
- * What is alone then is recorded without what the endpoint has said, the only part that comes from outside.
+ * Records outcomes together. If the store refuses them, it records them in halves, so that one bad outcome does not
+ * keep the others from being recorded. A single refused outcome is recorded without the endpoint's answer, the only
+ * part that comes from outside.
  */
 const recordAll = (
   store: DeliveryStore,
@@ -118,7 +123,7 @@ export const make = (
       run(
         Effect.catchCause(attempt(parts, slot), (cause) => {
           if (Cause.hasInterrupts(cause)) return Effect.void
-          // it is attempted again when its time is over
+          // it is attempted again when its lease is over
           dispatching.queue.end(slot, undefined)
           dispatching.release(slot.item)
           return Effect.logError(`a delivery to webhook endpoint ${slot.item.endpointId} failed`, cause)
@@ -132,7 +137,8 @@ export const make = (
         yield* recorder.hurry
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
-        // an outcome that was told and not answered may be in the store: giving it back would undo it and its wait
+        // an outcome that was sent but not acknowledged may be stored; giving the delivery back would undo it and its
+        // wait
         const left = [...dispatching.held.values()]
           .map(({ delivery }) => delivery)
           .filter(({ id }) => !dispatching.recording.has(id))

@@ -1,7 +1,7 @@
 /**
- * Webhooks for whoever embeds the dispatcher alone, without PostgreSQL, NATS or an engine: endpoints and events are handed in, what is delivered
- * how and when is what the platform does (decisions, "Events and webhooks"): signatures, retries, pauses. Everything is in memory, bounded,
- * and gone with the process. `layerMemory` needs nothing; event types are one's own.
+ * Webhooks for embedding the dispatcher alone, without PostgreSQL, NATS or an engine. The embedder gives endpoints and
+ * events, with event types of its own; signatures, retries and pauses are the platform's (docs/platform.md, 7).
+ * Everything is in memory, bounded, and gone with the process. `layerMemory` needs nothing.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Data, Effect, Layer, Result } from "effect"
@@ -61,7 +61,7 @@ export interface EndpointOptions {
 export interface EventOptions {
   /** Two or more segments of lower-case letters, digits and `_`, joined by dots. */
   readonly type: string
-  /** JSON. */
+  /** The payload, a JSON object. */
   readonly data: { readonly [name: string]: unknown }
   /** Where it comes from; default: the first segment of the type. */
   readonly service?: string | undefined
@@ -78,17 +78,17 @@ export interface EndpointState extends Endpoint {
   readonly lastDeliveryStatus: number | null
 }
 
-/** An event that cannot be delivered as it is. Terminal. */
+/** The event cannot be delivered as it is. Terminal. */
 export class EventRefused extends Data.TaggedError("EventRefused")<{ readonly message: string }> {}
 
-/** As many deliveries wait as may. Worth trying again later. */
+/** The bound of waiting deliveries is reached. Try again later. */
 export class WebhooksFull extends Data.TaggedError("WebhooksFull")<{ readonly maximumPending: number }> {
   override get message(): string {
     return `${this.maximumPending} deliveries are pending, no more are taken now`
   }
 }
 
-/** There is no such delivery that is over and whose event is not older than 30 days. */
+/** There is no finished delivery with this id whose event is at most 30 days old. */
 export class NotRetryable extends Data.TaggedError("NotRetryable")<{ readonly deliveryId: string }> {
   override get message(): string {
     return `The delivery ${this.deliveryId} is unknown, still pending or too old`
@@ -108,12 +108,12 @@ export interface MemoryOptions extends DeliveriesMemoryOptions {
 export class Webhooks extends Context.Service<
   Webhooks,
   {
-    /** Makes an endpoint, or changes the one of that id. Another secret signs at once, the old one no more. */
+    /** Makes an endpoint, or changes the one with that id. A new secret replaces the old one at once. */
     readonly set: (endpoint: EndpointOptions) => Effect.Effect<void, EndpointInvalid | UrlRefused | InvalidPattern>
     /** Deletes an endpoint; its pending deliveries are cancelled. */
     readonly remove: (endpointId: string) => Effect.Effect<void, EndpointNotFound>
     readonly endpoint: (endpointId: string) => Effect.Effect<EndpointState, EndpointNotFound>
-    /** Ends a pause: what was pending goes on, the failures count from 0. */
+    /** Ends a pause: pending deliveries go on, and failures count from 0. */
     readonly unpause: (endpointId: string) => Effect.Effect<void, EndpointNotFound>
     /** A new secret; for the overlap (seconds, default one day) both sign, the new one first. */
     readonly rotateSecret: (
@@ -129,7 +129,7 @@ export class Webhooks extends Context.Service<
     readonly deliveries: (endpointId: string) => Effect.Effect<ReadonlyArray<Delivery>>
     /** Sends a delivery that is over once more; it never counts as a failure. */
     readonly retry: (deliveryId: string) => Effect.Effect<void, NotRetryable | WebhooksFull>
-    /** Waits until no delivery is pending: those of a paused endpoint are until it is unpaused. */
+    /** Waits until no delivery is pending. Deliveries of a paused endpoint stay pending until it is unpaused. */
     readonly settled: Effect.Effect<void>
   }
 >()("sluice/webhooks/Webhooks") {
@@ -167,7 +167,7 @@ const eventOf = (
   return Result.succeed({
     eventId: `${eventIdPrefix}${randomUUID()}`,
     type,
-    // one's own, of which the platform's type knows nothing
+    // the embedder's own service, which the platform's type does not know
     service: (service ?? type.slice(0, type.indexOf("."))) as Event["service"],
     data: data as Event["data"],
     livemode,
@@ -201,7 +201,7 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
     feed.listener()?.committed({ taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints })
   }
 
-  /** Takes down what was decided. The states from before are what its events are matched against. */
+  /** Applies a decision. Its events are matched against the states from before. */
   const decided = (
     before: ReturnType<EndpointsMemory["of"]>,
     { records }: Pick<DecidedEndpoint, "records">,
@@ -260,7 +260,7 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
           new EndpointInvalid({ field: "id", message: `there are ${maximumMemoryEndpoints} endpoints already` })
         )
       const secretId = newSecret(secret)
-      happen(id, [{ _tag: "Created", url, enabledEvents, description: null, secretId, at: now }], now)
+      happen(id, [{ _tag: "Created", url, enabledEvents, description: null, secretId, livemode: true, at: now }], now)
       if (!isActive) happen(id, [{ _tag: "Updated", isActive }], now)
       return Effect.void
     }
@@ -275,7 +275,7 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
     Effect.tap(effect, () =>
       Effect.sync(() => {
         if (data.jobs.size > 0) return
-        // who is resumed may wait again at once
+        // a resumed waiter may wait again at once
         const resumed = [...waiting]
         waiting.clear()
         for (const resume of resumed) resume()
@@ -306,7 +306,7 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
         forget: (ids) => Effect.sync(() => ids.forEach((id) => void secrets.delete(id)))
       }
     },
-    // in memory there is no statement to share
+    // in memory there is no statement to share, so outcomes need not linger
     { ...defaultSettings, lingerMillis: 0, ...options.settings }
   )
   const full = new WebhooksFull({ maximumPending: data.maximumPending })

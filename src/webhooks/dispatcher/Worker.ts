@@ -1,18 +1,18 @@
 /**
- * An endpoint as the dispatcher works for it: its part of the queue, its state as the log has made it, and what is known of its deliveries
- * that are still in the store. Changed by the dispatcher only. Needs no service.
+ * The dispatcher's view of one endpoint: its part of the queue, its state from the log, and what is known of its
+ * deliveries in the store. Only the dispatcher changes it. Needs no service.
  */
 
-import { lanes } from "../delivery/model.ts"
+import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
 import { type FoldedEndpoint, statusOf } from "../endpoint/model.ts"
 import { allLanes, EndpointQueue, type Permission } from "./DispatchQueue.ts"
 
 export class Worker extends EndpointQueue<TakenDelivery> {
   readonly partition: number
-  /** Undefined until it was read. */
+  /** The endpoint's state; undefined until it is read. */
   folded: FoldedEndpoint | undefined
-  /** Whether `folded` has a state from the actor's answer, which the log has with a later frame. */
+  /** Whether `folded` holds a state from the actor's answer, which the log brings with a later frame. */
   isAhead = false
   /** The number of the last question to its actor whose answer was taken in. */
   answered = 0
@@ -26,7 +26,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   secrets: { readonly ids: ReadonlyArray<string>; readonly texts: ReadonlyArray<string> } | undefined
   /** Whether its actor was told of a success since it last counted failures. */
   isSuccessTold = false
-  /** The partition is served elsewhere: nothing of this counts any more. */
+  /** Whether the worker was dropped, because its partition is served elsewhere or it was idle. */
   isDropped = false
 
   constructor(partition: number, endpointId: string) {
@@ -34,7 +34,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
     this.partition = partition
   }
 
-  /** What its state allows. */
+  /** What the endpoint's state permits. */
   get allowed(): Permission {
     const endpoint = this.folded?.endpoint
     if (endpoint === undefined || endpoint === null) return "none"
@@ -44,7 +44,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
 
   /** Whether deliveries of the lane may be attempted now. */
   permits(lane: number): boolean {
-    return this.permission === "all" || (this.permission === "asked" && lane === lanes.asked)
+    return this.permission === "all" || (this.permission === "asked" && lane === jobLanes.asked)
   }
 
   /** How many deliveries of a lane to take from the store now; 0 while enough are held. */
@@ -54,7 +54,7 @@ export class Worker extends EndpointQueue<TakenDelivery> {
     return room >= this.waitingIn(lane) ? room : 0
   }
 
-  /** Nothing is lost when it is forgotten. */
+  /** Whether the worker can be forgotten without losing anything. */
   get isForgettable(): boolean {
     return this.held === 0 && this.more.every((more) => !more)
   }

@@ -1,11 +1,12 @@
 /**
- * One attempt of a delivery, from its signature to its recorded outcome (decisions, "Events and webhooks"). What the endpoint's actor must
- * know it is told before the outcome is final in the store, so that a crash between the two tells it twice rather than never.
+ * One attempt of a delivery, from its signature to its recorded outcome (docs/platform.md, 7.4). The endpoint's actor
+ * is told of an outcome before the store has it as final, so that a crash between the two tells the actor twice rather
+ * than never.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
 import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import { type DeliveryAttempt, lanes } from "../delivery/model.ts"
+import { type DeliveryAttempt, jobLanes } from "../delivery/model.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryAnswer,
@@ -24,7 +25,7 @@ import type { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { AttemptEnd } from "./pace.ts"
 import type { Worker } from "./Worker.ts"
 
-/** What attempts are made with. */
+/** The parts that an attempt needs. */
 export interface AttemptParts {
   readonly dispatching: Dispatching
   readonly sender: DeliverySender
@@ -38,12 +39,13 @@ export interface AttemptParts {
 const firstPauseMillis = 100
 const lastPauseMillis = 5_000
 
-/** A delivery whose secrets cannot be read is left alone for so long. */
+/** How long a delivery waits whose secrets cannot be read. */
 const secretsPauseMillis = 1_000
 
 /**
- * Tries again what fails for a while: the actor's partition or the store are away. Where the partition is served elsewhere meanwhile, one try
- * is what is left: outcomes count wherever they come from, but the other one will attempt the delivery again anyway.
+ * Tries an effect again while the actor's partition or the store is away. Once the partition is served elsewhere, it
+ * tries only once: outcomes count wherever they come from, but the other dispatcher will attempt the delivery again
+ * anyway.
  */
 const persistently = <A, E, E2>(
   worker: Worker,
@@ -65,7 +67,7 @@ const persistently = <A, E, E2>(
 const isWorthAsking = (error: AskError): boolean =>
   isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
 
-/** Tells the endpoint's actor, and takes its state over at once: the log's comes a moment later. */
+/** Tells the endpoint's actor, and uses the state that it answers at once; the log brings it a moment later. */
 const tell = (
   { actors, dispatching }: AttemptParts,
   worker: Worker,
@@ -93,7 +95,7 @@ const tell = (
     }
   )
 
-/** Records an outcome and lets the delivery go. */
+/** Records an outcome and releases the delivery. */
 const record = (
   { dispatching, metrics, recorder }: AttemptParts,
   worker: Worker,
@@ -115,11 +117,11 @@ const record = (
       if (counted !== true) return
       const { result } = outcome
       metrics.outcome(result._tag === "Settled" ? result.status : result._tag === "Again" ? "retried" : "returned")
-      if (result._tag === "Again") dispatching.arm(worker, lanes.retry, result.dueAt)
+      if (result._tag === "Again") dispatching.arm(worker, jobLanes.retry, result.dueAt)
     }
   )
 
-/** The secrets that sign now, the new one first, where they were opened before. */
+/** The secrets that sign now, the new one first, if they are already decrypted. */
 const knownSecrets = (worker: Worker, endpoint: Endpoint, now: number): ReadonlyArray<string> | undefined => {
   const { secrets } = worker
   if (secrets === undefined) return undefined
@@ -136,7 +138,7 @@ const openSecrets = (
   const ids = signingSecretIds(endpoint, now)
   return Effect.flatMap(secrets.open(ids), (found) => {
     const texts = ids.map((id) => found.get(id)).filter((text) => text !== undefined)
-    // a previous secret that is gone already signs no more; without the current one nothing can be sent
+    // a previous secret that is gone no longer signs; without the current one nothing can be sent
     if (!found.has(endpoint.secretId))
       return Effect.fail(new SecretsUnavailable({ message: `endpoint ${worker.endpointId} has no secret` }))
     worker.secrets = { ids, texts }
@@ -153,9 +155,9 @@ const brokenAnswer: DeliveryAnswer = {
   error: "The delivery could not be attempted"
 }
 
-/** Makes the attempt that a slot was given for. Ends with the slot free and the outcome recorded, or interrupted. */
+/** Makes the attempt of a slot. It ends with the slot free and the outcome recorded, or interrupted. */
 export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<void> =>
-  // most attempts succeed at an endpoint that is known: they are a few operations only
+  // most attempts succeed at a known endpoint, so that path has few operations
   Effect.suspend(() => {
     const { dispatching } = parts
     const { item: delivery, queue: worker } = slot
@@ -163,7 +165,7 @@ export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<
     const begunAt = dispatching.now
     const isHeld = dispatching.held.get(delivery.id)?.delivery === delivery
     if (!isHeld || endpoint === undefined || endpoint === null) {
-      // of a deleted endpoint: what is in the store of it is cancelled
+      // the endpoint is deleted, and its deliveries in the store are cancelled
       dispatching.release(delivery)
       return leave(parts, slot)
     }
@@ -193,7 +195,7 @@ const leave = ({ dispatching }: AttemptParts, slot: DeliverySlot) =>
     dispatching.pump()
   })
 
-/** Signs and posts, and sees to what became of it. */
+/** Signs and posts the delivery, and settles the outcome. */
 const post = (
   parts: AttemptParts,
   slot: DeliverySlot,
@@ -247,7 +249,7 @@ const settle = (
   if (outcome.result !== "succeeded") return settleFailure(parts, slot, outcome, made, endedAt)
   const { folded } = worker
   const recorded = record(parts, worker, { delivery, made, result: { _tag: "Settled", status: "succeeded" } }, delivery)
-  // A test says nothing of what the endpoint makes of events.
+  // A successful test says nothing about events.
   if (!folded?.endpoint || folded.endpoint.consecutiveFailures === 0 || worker.isSuccessTold) return recorded
   if (delivery.origin === "test") return recorded
   worker.isSuccessTold = true

@@ -1,6 +1,6 @@
 /**
- * `sluice/webhook/dispatcher`: for those who send webhooks of their own. `Webhooks.layerMemory` delivers with nothing else than HTTP; with ports
- * of one's own (`delivery/ports.ts`) `make` delivers from any store. What receivers need is `sluice/webhook`, which loads
+ * `sluice/webhook/dispatcher`: for programs that send webhooks of their own. `Webhooks.layerMemory` needs only HTTP;
+ * with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which loads
  * none of this.
  */
 

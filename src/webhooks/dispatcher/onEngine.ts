@@ -1,6 +1,6 @@
 /**
- * The dispatcher as the platform runs it: over PostgreSQL, the engine and HTTP. Apart from `WebhookDispatcher.ts`, so that who embeds that
- * with a store of their own loads no client of a database.
+ * The dispatcher as the platform runs it: over PostgreSQL, the engine and HTTP. It is apart from `WebhookDispatcher.ts`,
+ * so that an embedder with a store of their own loads no database client.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -17,7 +17,7 @@ import { defaultSettings, make, WebhookDispatcher } from "./WebhookDispatcher.ts
 /** Endpoints as actors of the engine. */
 export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
   tell: ({ endpointId, organizationId }, command) =>
-    // its rejections are for those who ask for something; outcomes have none
+    // rejections concern callers that ask for something; outcomes cannot be rejected
     Effect.catchTags(engine.ask(WebhookEndpoint, { organization: organizationId, key: endpointId }, command), {
       EndpointNotFound: () => Effect.succeed({ endpoint: null }),
       EndpointExists: Effect.die,

@@ -1,8 +1,10 @@
 /**
- * The fibers that keep the dispatcher's memory and the store in step: what is due is taken in as far as there is room, what is held is kept,
- * what is not to be attempted is given back, expired and cancelled deliveries are ended.
+ * The fibers that keep the dispatcher's memory and the store in step. They take due deliveries while there is room,
+ * prolong the leases of held ones, give back those that are not to be attempted, and end expired and cancelled ones.
  */
-import { Cause, Clock, Duration, Effect } from "effect"
+
+import { Clock, Duration, Effect } from "effect"
+import { steadily } from "../../common/steadily.ts"
 import {
   type DeliveriesUnavailable,
   type DeliveryClaim,
@@ -20,23 +22,26 @@ import type { Worker } from "./Worker.ts"
 /** Lanes in one page of a scan, endpoints read at a time. */
 const pageSize = 1_000
 
-/** Lanes of a page whose next delivery is looked for once nothing more of them is due; those of others are found by a scan. */
+/**
+ * How many lanes of a page get a look for their next delivery when nothing more of them is due. A scan finds those of
+ * the others.
+ */
 const looksAhead = 100
 
-/** The shortest time until such a lane is looked at again. */
+/** The shortest time until such a lane is checked again. */
 const lookAgainMillis = 50
 
 /** Deliveries that are ended at a time. */
 const endedAtOnce = 1_000
 
-/** A scan takes at most this part of the time. */
+/** Scans take at most one part in this many of the time. */
 const scanShare = 20
 const lastScanPauseMillis = 30_000
 
-/** Every so many milliseconds expired deliveries and those of deleted endpoints are looked for. */
+/** How often expired deliveries and those of deleted endpoints are searched, milliseconds. */
 const endingMillis = 10_000
 
-/** Every so many milliseconds the backlog is counted; sooner while there is none of this process. */
+/** How often the backlog is counted, milliseconds; sooner while this process has no count yet. */
 const countingMillis = 30_000
 const firstCountMillis = 250
 
@@ -49,20 +54,14 @@ export interface RefillParts {
   readonly metrics: DispatchMetrics
 }
 
-/** Goes on for ever, whatever fails. */
-const steadily = (what: string, effect: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
-  Effect.forever(
-    Effect.catchCause(effect, (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.failCause(cause as Cause.Cause<never>)
-        : Effect.andThen(
-            Effect.logWarning(`webhook deliveries: ${what} failed and is tried again`, cause),
-            Effect.sleep(Duration.millis(failurePauseMillis))
-          )
-    )
-  )
+/** Repeats an effect for ever, whatever fails. */
+const persisting = (what: string, work: Effect.Effect<unknown, unknown>): Effect.Effect<never> =>
+  steadily(work, {
+    failed: `webhook deliveries: ${what} failed and is tried again`,
+    retryMillis: failurePauseMillis
+  })
 
-/** Records in batches that these were not attempted after all. */
+/** Gives deliveries back in batches, as not attempted. */
 export const giveBack = (
   { dispatching, metrics, store }: Pick<RefillParts, "dispatching" | "metrics" | "store">,
   deliveries: ReadonlyArray<TakenDelivery>
@@ -105,7 +104,7 @@ const cancelling = Effect.fnUntraced(function* ({ dispatching, store }: RefillPa
   }
 })
 
-/** Reads the state of endpoints, where it is another than the one that is known. */
+/** Reads the state of endpoints whose known state is outdated. */
 const readEndpoints = Effect.fnUntraced(function* (
   { dispatching, store }: RefillParts,
   workers: ReadonlyArray<Worker>
@@ -123,10 +122,10 @@ interface Wanted extends DeliveryClaim {
   readonly worker: Worker
 }
 
-/** Claims of those that want more, as far as there is room; the same ones are not first each time. */
+/** Claims for the workers that want more, as far as there is room. Each time others come first. */
 const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
-  // those that find no room stay wanting, and are looked at when there is some
+  // workers without room stay wanting and are served when there is room
   if (!dispatching.hasRoom) return claims
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {
@@ -136,7 +135,7 @@ const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<W
       const limit = Math.min(worker.wantedIn(lane), room)
       if (limit <= 0) continue
       room -= limit
-      // what comes in while the store is asked sets it again
+      // deliveries that come while the store is asked set it again
       worker.more[lane] = false
       const ofPartition = claims.get(worker.partition) ?? []
       claims.set(worker.partition, ofPartition)
@@ -155,7 +154,7 @@ const takeIn = Effect.fnUntraced(function* (
   const taken = yield* Effect.onError(
     store.take(partition, claims, {
       now,
-      takenUntil: now + dispatching.settings.leaseMillis,
+      leasedUntil: now + dispatching.settings.leaseMillis,
       maximumBytes: dispatching.room().characters
     }),
     () =>
@@ -175,23 +174,24 @@ const takeIn = Effect.fnUntraced(function* (
     if (counts.get(`${lane} ${endpointId}`) === limit) worker.more[lane] = true
     else if (worker.armedFor[lane] === Number.POSITIVE_INFINITY) exhausted.push(claim)
   }
-  // otherwise what is due a little later (retries, what a crash has left) would wait for a scan, which a busy machine puts off
+  // otherwise deliveries that are due a little later (retries, leftovers of a crash) would wait for a scan, which a
+  // busy machine delays
   yield* Effect.forEach(
     exhausted.slice(0, looksAhead),
     ({ endpointId, lane, worker }) =>
       Effect.map(store.due(partition, { after: { endpointId, lane: lane - 1 }, limit: 1 }), ([next]) => {
         if (next?.endpointId !== endpointId || next.lane !== lane) return
-        // what is due and was not taken is with somebody else, or did not fit
+        // a due delivery that was not taken is with somebody else, or did not fit
         dispatching.arm(worker, lane, Math.max(next.dueAt, dispatching.now + lookAgainMillis))
       }),
     { concurrency: 4, discard: true }
   )
 })
 
-/** Takes in what is wanted, whenever something is; gives back and cancels what has to be. */
+/** Takes wanted deliveries from the store whenever there are any, gives back and cancels. */
 const refilling = (parts: RefillParts) => {
   const { dispatching } = parts
-  return steadily(
+  return persisting(
     "taking",
     Effect.gen(function* () {
       const untilTimer = dispatching.untilTimer()
@@ -219,7 +219,7 @@ const refilling = (parts: RefillParts) => {
 const pagesOf = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / pageSize) }, (_, at) => items.slice(at * pageSize, (at + 1) * pageSize))
 
-/** Looks through the lanes of a partition that hold deliveries. */
+/** Scans the lanes of a partition that hold deliveries. */
 const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number) {
   const { dispatching, store } = parts
   let after: DueDeliveries | undefined
@@ -233,7 +233,7 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
       }
       workers.add(dispatching.worker(partition, endpointId))
     }
-    // also those that are known: their partition may have been elsewhere in between
+    // read known ones too, because their partition may have been served elsewhere in between
     yield* readEndpoints(parts, [...workers])
     for (const { dueAt, endpointId, lane } of page) {
       if (dueAt > dispatching.now) continue
@@ -247,7 +247,7 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
   }
 })
 
-/** Ends what is too old and what belongs to deleted endpoints; answers whether there may be more of it. */
+/** Ends deliveries that are too old or belong to deleted endpoints; answers whether there may be more. */
 const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: RefillParts, partition: number) {
   for (const endpointId of yield* store.deleted(partition, pageSize))
     dispatching.cancel(dispatching.worker(partition, endpointId))
@@ -259,9 +259,12 @@ const ending = Effect.fnUntraced(function* ({ dispatching, metrics, store }: Ref
 
 const scanning = (parts: RefillParts) => {
   const { actors, dispatching } = parts
-  /** When a partition is next looked through for what is to be ended; one that was just taken over at once. */
+  /**
+   * When each partition is next searched for deliveries to end. A partition that was just taken over is searched at
+   * once.
+   */
   let endingAt: ReadonlyMap<number, number> = new Map()
-  return steadily(
+  return persisting(
     "looking for due ones",
     Effect.gen(function* () {
       const begunAt = yield* Clock.currentTimeMillis
@@ -282,22 +285,22 @@ const scanning = (parts: RefillParts) => {
   )
 }
 
-/** Keeps what is held from being taken by somebody else; what was taken by somebody else is let go. */
+/** Prolongs the leases of held deliveries, and releases those that somebody else has taken. */
 const keeping = ({ dispatching, store }: RefillParts) => {
   const { leaseMillis } = dispatching.settings
-  return steadily(
+  return persisting(
     "keeping",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(leaseMillis / 4))
       const now = yield* Clock.currentTimeMillis
       const ending = [...dispatching.held.values()]
         .map(({ delivery }) => delivery)
-        .filter(({ takenUntil }) => takenUntil < now + leaseMillis / 2)
+        .filter(({ leasedUntil }) => leasedUntil < now + leaseMillis / 2)
       for (let at = 0; at < ending.length; at += maximumKept) {
         const some = ending.slice(at, at + maximumKept)
         const kept = yield* store.keep(some, now + leaseMillis)
         for (const delivery of some) {
-          if (kept.has(delivery.id)) delivery.takenUntil = now + leaseMillis
+          if (kept.has(delivery.id)) delivery.leasedUntil = now + leaseMillis
           else dispatching.release(delivery)
         }
       }
@@ -306,7 +309,7 @@ const keeping = ({ dispatching, store }: RefillParts) => {
 }
 
 const marking = ({ dispatching, metrics }: RefillParts) =>
-  steadily(
+  persisting(
     "watching attempts",
     Effect.gen(function* () {
       yield* Effect.sleep(Duration.millis(250))
@@ -318,7 +321,7 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
 
 const counting = ({ actors, metrics, store }: RefillParts) => {
   let counted: ReadonlySet<number> = new Set()
-  return steadily(
+  return persisting(
     "counting",
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -329,7 +332,7 @@ const counting = ({ actors, metrics, store }: RefillParts) => {
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })
       }
-      // of those that are served elsewhere now, the other one tells
+      // partitions that are served elsewhere now are reported there
       for (const partition of counted)
         if (!partitions.has(partition)) metrics.backlog(partition, { pending: 0, oldestSeconds: 0, paused: 0 })
       counted = partitions
@@ -338,7 +341,7 @@ const counting = ({ actors, metrics, store }: RefillParts) => {
   )
 }
 
-/** Everything that goes on beside the attempts. */
+/** All fibers that run beside the attempts. */
 export const fibers = (parts: RefillParts): ReadonlyArray<Effect.Effect<never, DeliveriesUnavailable>> => [
   refilling(parts),
   scanning(parts),

@@ -1,7 +1,7 @@
 /**
- * Webhook endpoints for whoever asks by HTTP (platform-api.md, "Webhooks"; decisions, "Events and webhooks"). Each read and change is a
- * question to the endpoint's actor, so that everyone reads what he wrote; only when and how the last delivery went comes from its row in
- * PostgreSQL, soon after. Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
+ * Webhook endpoints for the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so that
+ * callers read their own writes; only time and status of the last delivery come from its row in PostgreSQL, soon after.
+ * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -9,8 +9,10 @@ import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
+import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { type SecretsUnavailable, WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import type { SecretsUnavailable } from "../secret/errors.ts"
+import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
   type Endpoint,
@@ -57,10 +59,10 @@ export interface EndpointChanges {
   readonly isActive?: boolean | undefined
 }
 
-/** A replay as it was decided. */
+/** The decided replay. */
 export type DecidedReplay = NonNullable<EndpointReply["replay"]>
 
-/** Fields that no endpoint may have; nothing was done. */
+/** Invalid fields of an endpoint. Nothing was done. */
 export type EndpointFault = UrlRefused | InvalidPattern
 
 export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
@@ -68,40 +70,45 @@ export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | 
 export class Endpoints extends Context.Service<
   Endpoints,
   {
-    /** Whether an endpoint can be made of this, before anything is stored. */
+    /** Checks a new endpoint before anything is stored. */
     readonly check: (endpoint: NewEndpoint) => Effect.Effect<void, EndpointFault>
-    /** Makes an endpoint under random ids chosen by the caller; the same ids again are the same one. */
+    /**
+     * Makes an endpoint under random ids chosen by the caller. Repeating it with the same ids gives the same endpoint.
+     */
     readonly create: (
-      organizationId: string,
+      owner: Owner,
       ids: { readonly endpointId: string; readonly secretId: string },
       endpoint: NewEndpoint
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
-    /** Oldest first. */
-    readonly list: (organizationId: string) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
-    readonly get: (organizationId: string, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
+    /** Lists endpoints, oldest first. */
+    readonly list: (owner: Owner) => Effect.Effect<ReadonlyArray<EndpointView>, EndpointError>
+    readonly get: (owner: Owner, endpointId: string) => Effect.Effect<EndpointView, EndpointError>
     /** The endpoint without what PostgreSQL knows of it. */
-    readonly find: (organizationId: string, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
-    /** The same of one that is not disabled. */
-    readonly findActive: (
-      organizationId: string,
-      endpointId: string
-    ) => Effect.Effect<Endpoint, EndpointRejection | AskError>
+    readonly find: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
+    /** Like `find`, but fails with `EndpointDisabled` for a disabled endpoint. */
+    readonly findActive: (owner: Owner, endpointId: string) => Effect.Effect<Endpoint, EndpointRejection | AskError>
     readonly update: (
-      organizationId: string,
+      owner: Owner,
       endpointId: string,
       changes: EndpointChanges
     ) => Effect.Effect<EndpointView, EndpointError>
-    readonly remove: (organizationId: string, endpointId: string) => Effect.Effect<void, EndpointError>
-    /** Emits a test event for this endpoint and answers its id; the same random id again is the same event. */
-    readonly test: (organizationId: string, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
-    /** Resumes deliveries; with a `replayId`, also what was missed since the pause. `replay` is absent where it was not paused. */
+    readonly remove: (owner: Owner, endpointId: string) => Effect.Effect<void, EndpointError>
+    /**
+     * Emits a test event for this endpoint and answers its id. Repeating it with the same random id gives the same
+     * event.
+     */
+    readonly test: (owner: Owner, endpointId: string, testId: string) => Effect.Effect<string, EndpointError>
+    /**
+     * Resumes deliveries; with a `replayId` also sends what was missed since the pause. `replay` is absent when the
+     * endpoint was not paused.
+     */
     readonly unpause: (
-      organizationId: string,
+      owner: Owner,
       endpointId: string,
       replayId: string | undefined
     ) => Effect.Effect<{ readonly view: EndpointView; readonly replay: DecidedReplay | undefined }, EndpointError>
     readonly requestReplay: (
-      organizationId: string,
+      owner: Owner,
       endpointId: string,
       replay: {
         readonly replayId: string
@@ -110,9 +117,9 @@ export class Endpoints extends Context.Service<
         readonly types: ReadonlyArray<string> | null
       }
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly replay: DecidedReplay }, EndpointError>
-    /** Gives a new secret; the one before signs too for `overlapSeconds`. */
+    /** Gives a new secret. The previous one signs too for `overlapSeconds`. */
     readonly rotateSecret: (
-      organizationId: string,
+      owner: Owner,
       endpointId: string,
       secretId: string,
       overlapSeconds: number
@@ -126,13 +133,16 @@ export class Endpoints extends Context.Service<
     Layer.effect(Endpoints, make(options.targets))
 }
 
+/** What its owner asks of an endpoint. */
+type OwnersCommand = Exclude<EndpointCommand, { readonly _tag: `Record${string}` }>
+
 interface DeliveryRow {
   readonly id: string
   readonly lastDeliveryAt: number | null
   readonly lastDeliveryStatus: number | null
 }
 
-/** Only what is given, because the rule tells what is absent from what is undefined. */
+/** Keeps only the given changes, because the rule distinguishes absent from undefined. */
 const given = (changes: EndpointChanges) =>
   Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof EndpointChanges]?: Exclude<EndpointChanges[K], undefined>
@@ -144,12 +154,12 @@ const make = (targets: TargetPolicy) =>
     const secrets = yield* WebhookSecrets
     const sql = yield* SqlClient.SqlClient
 
-    const ask = (organization: string, key: string, command: EndpointCommand) =>
-      engine.ask(WebhookEndpoint, { organization, key }, command)
+    const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
+      engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
 
-    /** The endpoint after a command that leaves one. */
-    const endpointAfter = (organization: string, key: string, command: EndpointCommand) =>
-      Effect.flatMap(ask(organization, key, command), (reply) =>
+    /** Asks a command and answers the endpoint after it; fails when there is none. */
+    const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
+      Effect.flatMap(ask(owner, key, command), (reply) =>
         reply.endpoint === null
           ? Effect.fail(new EndpointNotFound({ endpointId: key }))
           : Effect.succeed({ ...reply, endpoint: reply.endpoint })
@@ -178,15 +188,19 @@ const make = (targets: TargetPolicy) =>
 
     const viewOf = (id: string, endpoint: Endpoint) => Effect.map(withDeliveries([{ id, endpoint }]), ([view]) => view!)
 
-    /** Stores a secret, decides with it, and takes it back where it was refused for good. */
+    /**
+     * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
+     * good.
+     */
     const withSecret = Effect.fnUntraced(function* (
-      organizationId: string,
+      owner: Owner,
       endpointId: string,
       secretId: string,
-      command: EndpointCommand
+      command: OwnersCommand
     ) {
+      const { organizationId } = owner
       const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
-      const { endpoint } = yield* endpointAfter(organizationId, endpointId, command).pipe(
+      const { endpoint } = yield* endpointAfter(owner, endpointId, command).pipe(
         Effect.tapError((error) =>
           isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
         )
@@ -194,8 +208,8 @@ const make = (targets: TargetPolicy) =>
       return { endpoint, signingSecret }
     })
 
-    const find: Endpoints["Service"]["find"] = (organizationId, endpointId) =>
-      Effect.map(endpointAfter(organizationId, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
+    const find: Endpoints["Service"]["find"] = (owner, endpointId) =>
+      Effect.map(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
 
     const service: Endpoints["Service"] = {
       check: ({ enabledEvents, url }) =>
@@ -204,17 +218,21 @@ const make = (targets: TargetPolicy) =>
           Effect.asVoid
         ),
 
-      create: Effect.fn("Endpoints.create")((organizationId, { endpointId, secretId }, endpoint) =>
-        withSecret(organizationId, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
+      create: Effect.fn("Endpoints.create")((owner, { endpointId, secretId }, endpoint) =>
+        withSecret(owner, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
       ),
 
-      list: Effect.fn("Endpoints.list")(function* (organization) {
-        const { endpointIds } = yield* engine.ask(WebhookEndpoints, { organization }, { _tag: "List" as const })
+      list: Effect.fn("Endpoints.list")(function* (owner) {
+        const { endpointIds } = yield* engine.ask(
+          WebhookEndpoints,
+          { organization: owner.organizationId },
+          { _tag: "List" as const }
+        )
         const found = yield* Effect.forEach(
           endpointIds,
           (id) =>
-            Effect.map(ask(organization, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
-              // deleted since the list was read
+            Effect.map(ask(owner, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
+              // deleted since the list was read, or of the other mode
               Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
             ),
           { concurrency: "unbounded" }
@@ -224,47 +242,47 @@ const make = (targets: TargetPolicy) =>
 
       find,
 
-      findActive: (organizationId, endpointId) =>
-        Effect.tap(find(organizationId, endpointId), ({ isActive }) =>
+      findActive: (owner, endpointId) =>
+        Effect.tap(find(owner, endpointId), ({ isActive }) =>
           isActive ? Effect.void : Effect.fail(new EndpointDisabled({ endpointId }))
         ),
 
-      get: Effect.fn("Endpoints.get")((organizationId, endpointId) =>
-        Effect.flatMap(endpointAfter(organizationId, endpointId, { _tag: "Get" }), ({ endpoint }) =>
+      get: Effect.fn("Endpoints.get")((owner, endpointId) =>
+        Effect.flatMap(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) =>
           viewOf(endpointId, endpoint)
         )
       ),
 
-      update: Effect.fn("Endpoints.update")((organizationId, endpointId, changes) =>
+      update: Effect.fn("Endpoints.update")((owner, endpointId, changes) =>
         Effect.flatMap(
-          endpointAfter(organizationId, endpointId, { _tag: "Update", ...given(changes), targets }),
+          endpointAfter(owner, endpointId, { _tag: "Update", ...given(changes), targets }),
           ({ endpoint }) => viewOf(endpointId, endpoint)
         )
       ),
 
-      remove: Effect.fn("Endpoints.remove")((organizationId, endpointId) =>
-        Effect.asVoid(ask(organizationId, endpointId, { _tag: "Delete" }))
+      remove: Effect.fn("Endpoints.remove")((owner, endpointId) =>
+        Effect.asVoid(ask(owner, endpointId, { _tag: "Delete" }))
       ),
 
-      test: Effect.fn("Endpoints.test")((organizationId, endpointId, requestId) =>
-        Effect.map(ask(organizationId, endpointId, { _tag: "RequestTest", requestId }), ({ eventId }) => eventId!)
+      test: Effect.fn("Endpoints.test")((owner, endpointId, requestId) =>
+        Effect.map(ask(owner, endpointId, { _tag: "RequestTest", requestId }), ({ eventId }) => eventId!)
       ),
 
-      unpause: Effect.fn("Endpoints.unpause")(function* (organizationId, endpointId, replayId) {
-        const { endpoint, replay } = yield* endpointAfter(organizationId, endpointId, {
+      unpause: Effect.fn("Endpoints.unpause")(function* (owner, endpointId, replayId) {
+        const { endpoint, replay } = yield* endpointAfter(owner, endpointId, {
           _tag: "Unpause",
           ...(replayId === undefined ? {} : { replayId })
         })
         return { view: yield* viewOf(endpointId, endpoint), replay }
       }),
 
-      requestReplay: Effect.fn("Endpoints.requestReplay")(function* (organizationId, endpointId, replay) {
-        const decided = yield* endpointAfter(organizationId, endpointId, { _tag: "RequestReplay", ...replay })
+      requestReplay: Effect.fn("Endpoints.requestReplay")(function* (owner, endpointId, replay) {
+        const decided = yield* endpointAfter(owner, endpointId, { _tag: "RequestReplay", ...replay })
         return { endpoint: decided.endpoint, replay: decided.replay! }
       }),
 
-      rotateSecret: Effect.fn("Endpoints.rotateSecret")((organizationId, endpointId, secretId, overlapSeconds) =>
-        withSecret(organizationId, endpointId, secretId, { _tag: "RotateSecret", secretId, overlapSeconds })
+      rotateSecret: Effect.fn("Endpoints.rotateSecret")((owner, endpointId, secretId, overlapSeconds) =>
+        withSecret(owner, endpointId, secretId, { _tag: "RotateSecret", secretId, overlapSeconds })
       )
     }
     return Endpoints.of(service)

@@ -1,6 +1,7 @@
 /**
- * Endpoints decided by their own rules, without an engine: one decision after the other in memory, each a frame of a log that is not kept. For
- * who embeds the dispatcher alone and for simulations. Needs no service; the time is an argument.
+ * Endpoints decided by their own rules, without an engine: it makes one decision after the other in memory, each as a
+ * frame of a log that is not kept. For embedding the dispatcher alone and for simulations. Needs no service; the time
+ * is an argument.
  */
 import { Result } from "effect"
 import type { AnyActor, Decision, PublicEvent } from "../../engine/Actor.ts"
@@ -24,14 +25,14 @@ export interface EndpointPlace {
 /** A decision that was accepted. Its records all have its `sequence`. */
 export interface DecidedEndpoint {
   readonly reply: EndpointReply
-  /** Grows by 1 with each decision that has records; that of the last one for a decision without any. */
+  /** Grows by 1 with each decision that has records. A decision without records has that of the last one. */
   readonly sequence: number
   readonly records: ReadonlyArray<FactRecord | EventRecord>
 }
 
 export interface EndpointsMemoryOptions {
   readonly partition?: number | undefined
-  /** The UUID of what stands at a place; never the same for two. */
+  /** The UUID of a record's place, different for every place. */
   readonly idOf: (sequence: number, index: number) => string
 }
 
@@ -62,7 +63,7 @@ export class EndpointsMemory {
     return endpointIds.map((id) => this.folded.get(id)!)
   }
 
-  /** A place in the log for what is no endpoint's decision. */
+  /** Takes a place in the log for something that is no endpoint's decision. */
   next(): number {
     return ++this.sequence
   }
@@ -72,7 +73,7 @@ export class EndpointsMemory {
     return this.decided(place, now, (state, context) => decide(state, command, context))
   }
 
-  /** What has become due for an endpoint by itself; undefined where nothing has. */
+  /** Wakes an endpoint that has something due; undefined when it has not. */
   wakeDue(place: EndpointPlace, now: number): DecidedEndpoint | undefined {
     const state = this.get(place.endpointId) ?? null
     const at = wakeAt?.(state)
@@ -85,7 +86,7 @@ export class EndpointsMemory {
     return Result.isSuccess(decided) ? decided.success : undefined
   }
 
-  /** Lets facts happen that were checked otherwise. */
+  /** Applies facts that were checked elsewhere. */
   happen(place: EndpointPlace, facts: ReadonlyArray<EndpointFact>, now: number): DecidedEndpoint {
     const before = this.get(place.endpointId) ?? null
     const reply = { endpoint: facts.reduce(evolve, before) }

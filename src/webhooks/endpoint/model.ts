@@ -1,7 +1,7 @@
 /**
- * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and what can be told from the state alone
- * (platform-api.md, "Webhook endpoint"; decisions, "Events and webhooks"). Secrets are not in the log: the state names them by id, their
- * ciphertext is in PostgreSQL, as are times and statuses of deliveries. Pure.
+ * A webhook endpoint as its actor keeps it: state, commands, facts, rejections, and pure functions of the state
+ * (docs/platform.md, 6.1 and 6.4). Secrets are not in the log: the state names them by id, and their ciphertext is in
+ * PostgreSQL, like the times and statuses of deliveries. Pure.
  */
 import { Result, Schema } from "effect"
 import {
@@ -25,10 +25,10 @@ export const maximumEndpoints = 50
 /** Consecutive failed deliveries that emit `platform.webhook.failing`. */
 export const failingAfterFailures = 5
 
-/** Consecutive failed deliveries that pause the endpoint (platform-api.md, "Other"). */
+/** Consecutive failed deliveries that pause the endpoint (docs/platform.md, 7.5). */
 export const pausedAfterFailures = 10
 
-/** How long the previous secret goes on signing after a rotation, unless the caller says otherwise, and at most. In seconds. */
+/** How long the previous secret signs after a rotation: by default, and at most. In seconds. */
 export const defaultOverlapSeconds = 86_400
 export const maximumOverlapSeconds = 604_800
 
@@ -39,14 +39,14 @@ export const maximumDescriptionLength = 500
 export const maximumIdLength = 64
 
 /**
- * Failed deliveries that are remembered, so that one reported twice counts once. More than are ever in flight at one endpoint (64), since
- * it is what was in flight that a crash has reported again.
+ * How many failed deliveries are remembered, so that one that is reported twice counts once. It is more than an
+ * endpoint ever has in flight (64), because a crash makes only deliveries in flight be reported again.
  */
 export const maximumRememberedFailures = 128
 
 /**
- * Requests that are remembered with what they came to, so that one that is repeated because its outcome was not known is not done twice: the
- * repeat comes seconds later, or a day later where nobody asks for anything else.
+ * How many requests are remembered with their results, so that a request that is repeated after an unknown outcome is
+ * not done twice. The repeat normally comes seconds later.
  */
 export const maximumRememberedRequests = 16
 
@@ -63,6 +63,8 @@ export const Endpoint = Schema.Struct({
   url: Schema.String,
   enabledEvents: Schema.Array(Schema.String),
   description: Schema.NullOr(Schema.String),
+  /** The mode of the key that made it: only events of this mode go to it. */
+  livemode: Schema.Boolean,
   isActive: Schema.Boolean,
   /** Null while it is not paused. */
   paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
@@ -72,7 +74,7 @@ export const Endpoint = Schema.Struct({
   secretId: Id,
   /** The secret before the last rotation, while it signs too. */
   previousSecret: Schema.NullOr(Schema.Struct({ secretId: Id, until: Millis })),
-  /** Tests and replays that were asked for under random ids, newest last. Missing in states of before they were remembered. */
+  /** Requested tests and replays by their random ids, newest last. Missing in states of older versions. */
   recentRequests: Schema.optionalKey(
     Schema.Array(
       Schema.Union([
@@ -85,7 +87,7 @@ export const Endpoint = Schema.Struct({
 })
 export type Endpoint = typeof Endpoint.Type
 
-/** An endpoint as the log has made it up to `sequence`; `endpoint` null where there is none any more. */
+/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
 export interface FoldedEndpoint {
   readonly endpointId: string
   readonly organizationId: string
@@ -100,13 +102,21 @@ export type DeliveryOrigin = typeof DeliveryOrigin.Type
 
 const Targets = Schema.Literals(targetPolicies)
 
+/** The mode of who asks, for whom there is no endpoint of the other one; left out where any is meant. */
+const asked = { livemode: Schema.optionalKey(Schema.Boolean) }
+
 export const EndpointCommand = Schema.Union([
-  /** The id is the actor's key, chosen at random by the caller, as is the secret's: a repeat of the same command changes nothing. */
+  /**
+   * The caller chooses the endpoint's id (the actor's key) and the secret's at random, so that repeating the command
+   * changes nothing.
+   */
   Schema.TaggedStruct("Create", {
     url: Schema.String,
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    /** Its mode, for good; live where it is left out. */
+    livemode: Schema.optionalKey(Schema.Boolean),
     targets: Targets
   }),
   /** Changes what is given. `targets` is the policy for `url`. */
@@ -115,28 +125,31 @@ export const EndpointCommand = Schema.Union([
     enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
     description: Schema.optionalKey(Schema.NullOr(Schema.String)),
     isActive: Schema.optionalKey(Schema.Boolean),
+    ...asked,
     targets: Targets
   }),
-  Schema.TaggedStruct("Delete", {}),
-  Schema.TaggedStruct("Get", {}),
+  Schema.TaggedStruct("Delete", asked),
+  Schema.TaggedStruct("Get", asked),
   /**
-   * With `replayId` the events that were missed since the pause are replayed under that id, chosen at random by the caller: asked again with the
-   * same one, nothing changes.
+   * With `replayId`, chosen at random by the caller, the events that were missed since the pause are replayed under
+   * that id. Repeating the command changes nothing.
    */
-  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id) }),
+  Schema.TaggedStruct("Unpause", { replayId: Schema.optionalKey(Id), ...asked }),
   /**
-   * Sends events of the past again: those from `since` on and before `until` (now, where it is left out or later) that match the endpoint's
-   * patterns and, where given, `types`. The id is chosen at random by the caller; the same one again is the same replay.
+   * Sends events of the past again: those from `since` on and before `until` (at most and by default now) that match
+   * the endpoint's patterns and, if given, `types`. The caller chooses the id at random; the same id again is the same
+   * replay.
    */
   Schema.TaggedStruct("RequestReplay", {
     replayId: Id,
     since: Millis,
     until: Schema.NullOr(Millis),
-    types: Schema.NullOr(Schema.Array(Schema.String))
+    types: Schema.NullOr(Schema.Array(Schema.String)),
+    ...asked
   }),
-  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number }),
-  /** The id is chosen at random by the caller: asked again with the same one, it answers the same event. */
-  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id) }),
+  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number, ...asked }),
+  /** The caller chooses the id at random. Repeating the command answers the same event. */
+  Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id), ...asked }),
   /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
   Schema.TaggedStruct("RecordSuccess", {}),
   /** The last attempt of a delivery has failed. */
@@ -152,6 +165,7 @@ export const EndpointFact = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    livemode: Schema.Boolean,
     at: Millis
   }),
   /** Only what has changed. */
@@ -166,25 +180,26 @@ export const EndpointFact = Schema.Union([
   Schema.TaggedStruct("FailuresReset", {}),
   Schema.TaggedStruct("Paused", { reason: PauseReason, at: Millis }),
   Schema.TaggedStruct("Unpaused", {}),
-  /** `previousUntil` null: the secret before signs no more. */
+  /** With `previousUntil` null the previous secret no longer signs. */
   Schema.TaggedStruct("SecretRotated", { secretId: Id, previousUntil: Schema.NullOr(Millis) }),
   Schema.TaggedStruct("PreviousSecretEnded", {}),
   Schema.TaggedStruct("TestRequested", { eventId: EventId, requestId: Schema.optionalKey(Id) }),
   /**
-   * The events of the interval stand before this in the log, but for those of its last millisecond that are delivered anyway. `patterns` are
-   * the endpoint's at that place.
+   * The events of the interval stand before this fact in the log, except some of its last millisecond, which are
+   * delivered anyway. `patterns` are the endpoint's at that place, `livemode` is its mode.
    */
   Schema.TaggedStruct("ReplayRequested", {
     replayId: Id,
     since: Millis,
     until: Millis,
     patterns: Schema.Array(Schema.String),
-    types: Schema.NullOr(Schema.Array(Schema.String))
+    types: Schema.NullOr(Schema.Array(Schema.String)),
+    livemode: Schema.Boolean
   })
 ])
 export type EndpointFact = typeof EndpointFact.Type
 
-/** The endpoint after the command, null where there is none (any more); `eventId` of a requested test, `replay` of a replay. */
+/** The endpoint after the command, null when there is none; with `eventId` for a test and `replay` for a replay. */
 export const EndpointReply = Schema.Struct({
   endpoint: Schema.NullOr(Endpoint),
   eventId: Schema.optionalKey(EventId),
@@ -255,7 +270,10 @@ export const EndpointRejection = Schema.Union([
 ])
 export type EndpointRejection = typeof EndpointRejection.Type
 
-/** The states of the platform document. An endpoint that is disabled and paused is Disabled; enabled again it is Paused. */
+/**
+ * The states of docs/platform.md, 6.4. An endpoint that is disabled and paused counts as Disabled; enabled again it is
+ * Paused.
+ */
 export type EndpointStatus = "active" | "disabled" | "paused"
 
 export const statusOf = (endpoint: Endpoint): EndpointStatus =>
@@ -267,7 +285,7 @@ export const signingSecretIds = (endpoint: Endpoint, now: number): ReadonlyArray
   return previousSecret !== null && now < previousSecret.until ? [secretId, previousSecret.secretId] : [secretId]
 }
 
-/** The event that a `TestRequested` of an endpoint is, made by a decision at `createdAt` (platform-api.md, "Test event payload"). */
+/** The event of an endpoint's `TestRequested`, which was decided at `createdAt` (docs/platform.md, 6.5). */
 export const testEventOf = (
   endpointId: string,
   fact: Extract<EndpointFact, { readonly _tag: "TestRequested" }>,
@@ -281,12 +299,15 @@ export const testEventOf = (
   createdAt
 })
 
-/** Patterns taken apart, by the list that they come from: states share it unchanged, and each event meets each endpoint. */
+/**
+ * Parsed patterns by their list, which states share unchanged. They are cached because each event is matched with each
+ * endpoint.
+ */
 const parsed = new WeakMap<ReadonlyArray<string>, ReadonlyArray<EventPattern>>()
 
 /**
- * Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a follower. Which first
- * segments there are was checked when it was given; whoever embeds the dispatcher has types of his own.
+ * Never fails: a stored pattern that this version would refuse makes its endpoint match nothing instead of stopping a
+ * follower. First segments were checked when the pattern was given; an embedder has types of its own.
  */
 const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPattern> => {
   const known = parsed.get(enabledEvents)
@@ -297,18 +318,27 @@ const patternsOf = (enabledEvents: ReadonlyArray<string>): ReadonlyArray<EventPa
 }
 
 /**
- * What becomes of an event for an endpoint as it is at the event's place in the log: a delivery, an entry in its list of skipped events
- * (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever the patterns, also while Paused.
+ * Which endpoints an event is for: those of its mode whose patterns match, those of both modes (an operator's test
+ * events), or one chosen endpoint, whatever its mode and patterns.
+ */
+export type Reach = "mode" | "both modes" | "chosen"
+
+/**
+ * What an event means for an endpoint in its state at the event's place in the log: a delivery, an entry in its list of
+ * skipped events (it subscribes, but is Paused or Disabled), or nothing. A test event goes to its own endpoint whatever
+ * the patterns, also while Paused.
  */
 export const dispositionOf = (
   endpointId: string,
   endpoint: Endpoint,
-  event: Matchable & { readonly data: unknown }
+  event: Matchable & { readonly data: unknown; readonly livemode: boolean },
+  reach: Reach = "mode"
 ): "delivered" | "skipped" | "ignored" => {
   if (event.type === "platform.test") {
     const { endpoint_id } = event.data as { readonly endpoint_id?: unknown }
     return endpoint_id !== endpointId ? "ignored" : endpoint.isActive ? "delivered" : "skipped"
   }
-  if (!matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
+  if (reach === "mode" && event.livemode !== endpoint.livemode) return "ignored"
+  if (reach !== "chosen" && !matchesAny(patternsOf(endpoint.enabledEvents), event)) return "ignored"
   return statusOf(endpoint) === "active" ? "delivered" : "skipped"
 }

@@ -1,4 +1,5 @@
-/** What is remembered of the rows of endpoints, so that their state is read and decoded once for each change. Bounded; needs no service. */
+/** Remembers endpoints, so that a state is read and decoded once for each change. Bounded; needs no service. */
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import type { LogPosition } from "../../engine/Checkpoints.ts"
 import type { CursorMove } from "../../engine/Cursors.ts"
 import type { FoldedEndpoint } from "./model.ts"
@@ -6,9 +7,9 @@ import type { FoldedEndpoint } from "./model.ts"
 /** Endpoints whose decoded state is remembered. */
 const maximumRemembered = 10_000
 
-/** Decoded states, each good for the frame that it is of. */
+/** Decoded states, each valid for its frame. */
 export class RememberedEndpoints {
-  private readonly states = new Map<string, FoldedEndpoint>()
+  private readonly states = new BoundedMap<string, FoldedEndpoint>(maximumRemembered)
 
   get(endpointId: string, sequence: number): FoldedEndpoint | undefined {
     const known = this.states.get(endpointId)
@@ -16,20 +17,14 @@ export class RememberedEndpoints {
   }
 
   set(folded: FoldedEndpoint): void {
-    this.states.delete(folded.endpointId)
     this.states.set(folded.endpointId, folded)
-    if (this.states.size <= maximumRemembered) return
-    for (const oldest of this.states.keys()) {
-      this.states.delete(oldest)
-      break
-    }
   }
 }
 
-/** What organizations' endpoints were at the end of a move of the SQL reactor's cursor. */
+/** The endpoints of organizations at the end of a move of the SQL reactor's cursor. */
 interface Known {
   readonly at: LogPosition
-  /** The one that was not asked for longest comes first. */
+  /** Organizations, least recently used first. */
   readonly organizations: Map<string, ReadonlyArray<FoldedEndpoint>>
   /** Organizations and their endpoints. */
   size: number
@@ -38,8 +33,8 @@ interface Known {
 const sizeOf = (endpoints: ReadonlyArray<FoldedEndpoint>): number => 1 + endpoints.length
 
 /**
- * Endpoints of whole organizations, which only the SQL reactor of their partition writes: what is remembered holds for a move of its cursor that
- * begins where the last one ended, and for no other. Bounded in each partition.
+ * Remembers the endpoints of whole organizations. Only the SQL reactor of their partition writes them, so the memory is
+ * valid for a move of its cursor that begins where the last one ended, and for no other. Bounded in each partition.
  */
 export class RememberedOrganizations {
   private readonly partitions = new Map<number, Known>()
@@ -50,7 +45,10 @@ export class RememberedOrganizations {
     this.maximum = maximum
   }
 
-  /** What is known of an organization when the transaction of this move begins; nothing, if that is not a move. */
+  /**
+   * Answers what is known of organizations when the transaction of this move begins; nothing if the transaction makes
+   * no move.
+   */
   of(move: CursorMove | undefined): (organization: string) => ReadonlyArray<FoldedEndpoint> | undefined {
     const known = move === undefined ? undefined : this.partitions.get(move.partition)
     return known !== undefined && isSame(known.at, move!.from)
@@ -58,7 +56,7 @@ export class RememberedOrganizations {
       : () => undefined
   }
 
-  /** To be called when the move has been committed, with the endpoints of the organizations that it was about, without deleted ones. */
+  /** Call it when the move is committed, with the endpoints of the organizations concerned, without deleted ones. */
   committed(move: CursorMove, organizations: Iterable<readonly [string, ReadonlyArray<FoldedEndpoint>]>): void {
     const before = this.partitions.get(move.partition)
     const holds = before !== undefined && isSame(before.at, move.from)
@@ -75,7 +73,7 @@ export class RememberedOrganizations {
     this.partitions.set(move.partition, known)
   }
 
-  /** To be called before something writes endpoints of the partition that is no move of the cursor. */
+  /** Call it before anything else than a move of the cursor writes endpoints of the partition. */
   forget(partition: number): void {
     this.partitions.delete(partition)
   }

@@ -1,6 +1,6 @@
 /**
- * Rows of endpoints as the SQL reactor folds them: what events are matched against, and what the dispatcher knows of an endpoint. Their state
- * is decoded once for each change. Needs `SqlClient`.
+ * Rows of endpoints as the SQL reactor folds them. Events are matched against them, and the dispatcher reads them. Each
+ * state is decoded once per change. Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -9,9 +9,9 @@ import { type Endpoint, endpointsTable, type FoldedEndpoint } from "./model.ts"
 import type { RememberedEndpoints } from "./remembered.ts"
 import { WebhookEndpoint } from "./rules.ts"
 
-/** Reads what `encodeEndpoint` wrote. */
-const decodeEndpoint = (text: string): Endpoint | null =>
-  WebhookEndpoint.decodeState(JSON.parse(text), WebhookEndpoint.version)
+/** Reads what `encodeEndpoint` of that version wrote. */
+const decodeEndpoint = (text: string, version: number): Endpoint | null =>
+  WebhookEndpoint.decodeState(JSON.parse(text), version)
 
 const encodeEndpoint = (endpoint: Endpoint): string => JSON.stringify(WebhookEndpoint.encodeState(endpoint))
 
@@ -21,11 +21,13 @@ interface Row {
   readonly partition: number
   readonly sequence: number
   readonly state: string | null
+  /** Of the state; 0 without a row. */
+  readonly version: number
 }
 
-const foldedOf = ({ state, ...row }: Row): FoldedEndpoint => ({
+const foldedOf = ({ state, version, ...row }: Row): FoldedEndpoint => ({
   ...row,
-  endpoint: state === null ? null : decodeEndpoint(state)
+  endpoint: state === null ? null : decodeEndpoint(state, version)
 })
 
 /** Endpoints whose row is of another frame than the one given (0 for an unknown one); missing ones have no organization. */
@@ -36,7 +38,8 @@ export const changedEndpoints = (
     Effect.map(
       sql<Row>`
         select batch.id as "endpointId", coalesce(e.organization_id, '') as "organizationId",
-          coalesce(e.partition, 0) as partition, coalesce(e.sequence, 0) as sequence, e.state
+          coalesce(e.partition, 0) as partition, coalesce(e.sequence, 0) as sequence, e.state,
+          coalesce(e.version, 0) as version
         from ${unnest(
           known.map(({ endpointId, sequence }) => ({ id: endpointId, sequence })),
           { id: "text", sequence: "int8" }
@@ -75,14 +78,28 @@ export const endpointsOf = (organizations: ReadonlyArray<string>, remembered: Re
     return found
   })
 
+/** Whether the organization has the endpoint, as the log was a moment ago. */
+export const hasEndpoint = (
+  organizationId: string,
+  endpointId: string
+): Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql`
+        select 1 from ${sql(endpointsTable)}
+        where id = ${endpointId} and organization_id = ${organizationId} and state is not null`,
+      ({ length }) => length > 0
+    )
+  )
+
 /** Writes what was folded; a deleted one stays without state until its deliveries are cancelled. */
 export const saveEndpoints = (
   folded: ReadonlyArray<FoldedEndpoint>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.asVoid(sql`
-      insert into ${sql(endpointsTable)} (id, organization_id, partition, sequence, state)
-      select id, organization_id, partition, sequence, state from ${unnest(
+      insert into ${sql(endpointsTable)} (id, organization_id, partition, sequence, state, version)
+      select id, organization_id, partition, sequence, state, ${WebhookEndpoint.version}::int4 from ${unnest(
         folded
           .map(({ endpoint, endpointId, organizationId, partition, sequence }) => ({
             id: endpointId,
@@ -94,5 +111,5 @@ export const saveEndpoints = (
           .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
         { id: "text", organization_id: "text", partition: "int4", sequence: "int8", state: "text" }
       )}
-      on conflict (id) do update set sequence = excluded.sequence, state = excluded.state`)
+      on conflict (id) do update set sequence = excluded.sequence, state = excluded.state, version = excluded.version`)
   )

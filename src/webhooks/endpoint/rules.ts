@@ -1,7 +1,7 @@
 /**
- * The rules of webhook endpoints as actors of the engine (platform-api.md, "Webhook endpoint" under "States and transitions"; decisions,
- * "Events and webhooks"): one actor per endpoint, its key being the endpoint's id, and one per organization that knows their ids. Endpoints
- * are actors of their own because fifty of them with long URLs would not fit one actor's state. Pure.
+ * The rules of webhook endpoints as actors of the engine (docs/platform.md, 6.4): one actor per endpoint, whose key is
+ * the endpoint's id, and one per organization that knows these ids. Endpoints are actors of their own because fifty of
+ * them with long URLs would not fit one actor's state. Pure.
  */
 import { Result, Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"
@@ -36,7 +36,7 @@ const ListFact = Schema.Union([
 
 const ListState = Schema.Struct({ endpointIds: Schema.Array(Schema.String) })
 
-/** The organization's endpoints: their ids, oldest first. Asked, it answers them; it changes with the endpoints' own decisions only. */
+/** The ids of the organization's endpoints, oldest first. Only the endpoints' own decisions change it. */
 export const WebhookEndpoints = Actor.make({
   kind: "webhookEndpoints",
   command: Schema.TaggedStruct("List", {}),
@@ -59,6 +59,7 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   url: fact.url,
   enabledEvents: fact.enabledEvents,
   description: fact.description,
+  livemode: fact.livemode,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
@@ -75,7 +76,7 @@ const remembering = (endpoint: Endpoint, request: RememberedRequest): Endpoint =
   recentRequests: [...(endpoint.recentRequests ?? []), request].slice(-maximumRememberedRequests)
 })
 
-/** What a request came to that was done under this id already. */
+/** What a request of this id came to, where it is a repeat. */
 const rememberedTest = (endpoint: Endpoint, id: string | undefined): string | undefined => {
   const request = endpoint.recentRequests?.find((one) => one.id === id)
   return request !== undefined && "eventId" in request ? request.eventId : undefined
@@ -86,7 +87,7 @@ const rememberedReplay = (endpoint: Endpoint, id: string | undefined): EndpointR
   return { replayId: request.id, since: request.since, until: request.until }
 }
 
-/** Whether the endpoint has this secret, be it the one before. */
+/** Whether this is the endpoint's current or previous secret. */
 const hasSecret = ({ previousSecret, secretId }: Endpoint, id: string): boolean =>
   secretId === id || previousSecret?.secretId === id
 
@@ -111,7 +112,7 @@ const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null
     case "Paused":
       return { ...endpoint, paused: { reason: fact.reason, at: fact.at } }
     case "Unpaused":
-      // the failed deliveries stay known: what was in flight may still be reported again
+      // keep the failed deliveries, because one that was in flight may still be reported again
       return { ...endpoint, paused: null, consecutiveFailures: 0 }
     case "SecretRotated": {
       const { previousUntil, secretId } = fact
@@ -171,15 +172,15 @@ const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): b
 
 const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
   const endpointId = context.self.key
-  const { _tag, targets, ...fields } = command
+  const { _tag, livemode = true, targets, ...fields } = command
   const problem = problemOf(fields, targets)
   if (problem !== undefined) return Actor.rejected(problem)
-  // the secret's id is random too: the same one means the same command, asked again because its outcome was not known
+  // the secret's id is random too, so the same one means a repeat of the same command after an unknown outcome
   if (state !== null)
     return hasSecret(state, fields.secretId) ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
   if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
     return Actor.rejected(new TooManyEndpoints({ maximum: maximumEndpoints }))
-  return after(state, [{ _tag: "Created", ...fields, at: context.now }], {
+  return after(state, [{ _tag: "Created", ...fields, livemode, at: context.now }], {
     others: [WebhookEndpoints.facts("", [{ _tag: "Added", endpointId }])]
   })
 }
@@ -211,16 +212,27 @@ const rotate = (endpoint: Endpoint, command: Command<"RotateSecret">, now: numbe
   return after(endpoint, [{ _tag: "SecretRotated", secretId, previousUntil }])
 }
 
-/** Facts of a replay of the interval, behind others of the same decision. */
+/** Accepts with a replay of the interval, behind other facts of the same decision. */
 const replayed = (
   endpoint: Endpoint,
   before: ReadonlyArray<EndpointFact>,
   replay: { readonly replayId: string; readonly since: number; readonly until: number },
   types: ReadonlyArray<string> | null
 ): Decision =>
-  after(endpoint, [...before, { _tag: "ReplayRequested", ...replay, patterns: endpoint.enabledEvents, types }], {
-    replay
-  })
+  after(
+    endpoint,
+    [
+      ...before,
+      {
+        _tag: "ReplayRequested",
+        ...replay,
+        patterns: endpoint.enabledEvents,
+        types,
+        livemode: endpoint.livemode
+      }
+    ],
+    { replay }
+  )
 
 const requestReplay = (
   endpoint: Endpoint,
@@ -230,7 +242,7 @@ const requestReplay = (
   const { replayId, since, types } = command
   const done = rememberedReplay(endpoint, replayId)
   if (done !== undefined) return after(endpoint, [], { replay: done })
-  // what was decided in this millisecond already belongs to it
+  // events already decided in this millisecond belong to the interval
   const until = Math.min(command.until ?? now + 1, now + 1)
   const refuse = (field: string, message: string) => Actor.rejected(new EndpointInvalid({ field, message }))
   if (since < now - eventRetentionMillis) return refuse("since", "since is more than 30 days ago")
@@ -238,7 +250,7 @@ const requestReplay = (
   const checked = types === null ? undefined : parsePatterns(types)
   if (checked !== undefined && Result.isFailure(checked)) {
     const { message, reason } = checked.failure
-    // where it is about the list itself it names the field that lists of patterns otherwise are in
+    // a message about the list itself would name the usual field of patterns
     return Actor.rejected(new InvalidPattern({ reason, message: message.replace("enabled_events", "types") }))
   }
   if (!endpoint.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
@@ -258,14 +270,14 @@ const unpause = (endpoint: Endpoint, { replayId }: Command<"Unpause">, context: 
   return replayed(endpoint, [{ _tag: "Unpaused" }], { replayId, since, until: now + 1 }, null)
 }
 
-/** Facts and events of a failure: counted where it is a delivery's, and pausing where that is due. */
+/** Accepts a failure: counts it if it is a delivery's, and pauses the endpoint if that is due. */
 const fail = (
   endpoint: Endpoint,
   failure: Extract<EndpointFact, { readonly _tag: "DeliveryFailed" }> | undefined,
   status: number,
   context: Actor.DecideContext
 ): Decision => {
-  // What was still under way when it was paused adds nothing: the count is that which paused it.
+  // A failure that was still under way at the pause adds nothing; the count stays at the pause's.
   if (endpoint.paused !== null) return after(endpoint, [])
   const consecutiveFailures = endpoint.consecutiveFailures + (failure === undefined ? 0 : 1)
   const facts: Array<EndpointFact> = failure === undefined ? [] : [failure]
@@ -277,20 +289,25 @@ const fail = (
   }
   const events: Array<Actor.PublicEvent> = []
   if (failure !== undefined && consecutiveFailures === failingAfterFailures)
-    events.push(publicEvent("platform.webhook.failing", data, true))
+    events.push(publicEvent("platform.webhook.failing", data, endpoint.livemode))
   const reason: PauseReason | undefined =
     status === 410 ? "gone" : consecutiveFailures >= pausedAfterFailures ? "failures" : undefined
   if (reason !== undefined) {
     facts.push({ _tag: "Paused", reason, at: context.now })
-    events.push(publicEvent("platform.webhook.paused", { ...data, reason }, true))
+    events.push(publicEvent("platform.webhook.paused", { ...data, reason }, endpoint.livemode))
   }
   return after(endpoint, facts, { events })
 }
 
+/** Whether who asks has the other mode, and may not know of the endpoint. */
+const isOfOtherMode = (state: Endpoint | null, command: EndpointCommand): boolean =>
+  state !== null && "livemode" in command && command.livemode !== state.livemode
+
 const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor.DecideContext): Decision => {
   if (command._tag === "Create") return create(state, command, context)
+  if (isOfOtherMode(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
   if (state === null) {
-    // an outcome that comes after the deletion is nobody's mistake
+    // an outcome may come after the deletion; that is no mistake
     return command._tag.startsWith("Record")
       ? after(null, [])
       : Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
@@ -331,6 +348,11 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
   }
 }
 
+const hasMode = (fact: unknown): fact is object => {
+  const { _tag } = fact as EndpointFact
+  return _tag === "Created" || _tag === "ReplayRequested"
+}
+
 /** One endpoint of an organization; the actor's key is its id. */
 export const WebhookEndpoint = Actor.make<
   EndpointCommand,
@@ -351,5 +373,9 @@ export const WebhookEndpoint = Actor.make<
   decide,
   touches: (command) => (command._tag === "Create" || command._tag === "Delete" ? [WebhookEndpoints.at()] : []),
   wakeAt: (state) => state?.previousSecret?.until,
-  wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : [])
+  wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : []),
+  version: 2,
+  // before there were modes, every endpoint was live
+  upcastFact: { 1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact) },
+  upcastState: { 1: (state) => (state === null ? null : { ...(state as object), livemode: true }) }
 })

@@ -1,7 +1,7 @@
 /**
- * The webhook endpoints' part of the API as an HttpApi group (platform-api.md, "Webhooks"; decisions, "Events and webhooks"): paths, bodies
- * and errors. An endpoint's own fields are written as in the document, with underscores; everything else like the rest of the platform.
- * Definitions only; `handlers.ts` implements them and the typed client shares them.
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, bodies and errors. An
+ * endpoint's own fields have underscores; everything else is written like the rest of the platform. Definitions only;
+ * `handlers.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -12,9 +12,10 @@ import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable }
 import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
 import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "../delivery/model.ts"
 import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
+import { replayStatuses } from "../replay/status.ts"
 import { verifyText } from "./verifyText.ts"
 
-/** The two sentences that the document gives for a URL (platform-api.md, "Webhook errors"); nothing else is in their bodies. */
+/** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
 export const urlRequired = "url is required"
 export const urlNotHttps = "Webhook URL must use HTTPS"
 
@@ -24,7 +25,7 @@ export class WebhookUrlInvalid extends Schema.Error<WebhookUrlInvalid>("sluice/W
   { httpApiStatus: 400, description: "The URL is missing, or not HTTPS" }
 ) {}
 
-/** Answers a request without a URL with the document's sentence. */
+/** Answers a request without a URL with `urlRequired`. */
 export class WebhookUrlRequired extends HttpApiMiddleware.Service<WebhookUrlRequired>()(
   "sluice/webhooks/WebhookUrlRequired",
   { error: [WebhookUrlInvalid] }
@@ -89,6 +90,20 @@ const Replay = Schema.Struct({
   count: Schema.Int.annotate({ description: "Events that it sends" })
 }).annotate({ identifier: "WebhookReplay" })
 
+const ReplayProgress = Schema.Struct({
+  id: Replay.fields.replayId,
+  since: Millis,
+  until: Millis,
+  types: Schema.NullOr(Schema.Array(Schema.String)),
+  status: Schema.Literals(replayStatuses).annotate({ description: "`done` once all is queued, whatever became of it" }),
+  asked: Schema.Int.annotate({ description: "Events that it sends in all" }),
+  queued: Schema.Int.annotate({ description: "Deliveries made of them so far" }),
+  delivered: Schema.Int.annotate({ description: "Of these, those that have succeeded" }),
+  failed: Schema.Int.annotate({ description: "Of these, those that have failed or expired" }),
+  createdAt: Millis,
+  finishedAt: Schema.NullOr(Millis).annotate({ description: "Null while it is running" })
+}).annotate({ identifier: "WebhookReplayProgress" })
+
 const NothingReplayed = Schema.Struct({
   replayId: Schema.Null,
   count: Schema.Literal(0),
@@ -114,10 +129,14 @@ const RotatedSecret = Schema.Struct({
 /** A delivery as it is listed. */
 export const WebhookDelivery = Schema.Struct({
   id: Schema.String.annotate({ description: "dlv_…" }),
+  endpointId: Schema.String,
   eventId: EventId,
   eventType: Schema.String,
   eventCreatedAt: Millis,
   origin: DeliveryOrigin,
+  replayId: Schema.NullOr(Schema.String).annotate({
+    description: "The replay that made it; null where it was the event"
+  }),
   status: DeliveryStatus,
   attemptCount: Schema.Int,
   createdAt: Millis,
@@ -137,7 +156,7 @@ const SkippedEvent = Schema.Struct({
   reason: Schema.Literals(["paused", "disabled"])
 }).annotate({ identifier: "SkippedWebhookEvent" })
 
-/** Ids are letters, digits and underscores; anything else is nobody's. */
+/** Ids are letters, digits and underscores; anything else cannot be one. */
 const id = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
 )
@@ -151,7 +170,10 @@ const cursorPage = {
 const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
 const replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
 
-/** An answer that a repeat with the same `Idempotency-Key` gets too, with `Idempotency-Replayed: true`. */
+/**
+ * The answer of a request that takes an `Idempotency-Key` (docs/platform.md, 3.2): a repeat gets it too, with
+ * `Idempotency-Replayed: true`.
+ */
 const once = <S extends Schema.Top>(schema: S, status: number) =>
   HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), replayed)
 
@@ -369,9 +391,33 @@ const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
     })
   )
 
+const getReplay = HttpApiEndpoint.get("getReplay", "/v1/webhooks/:id/replays/:replayId", {
+  params: { id, replayId: id },
+  success: ReplayProgress,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(OpenApi.annotations({ summary: "Get how far a replay has come" }))
+
 /** All endpoints of webhooks. */
 export class WebhooksApi extends HttpApiGroup.make("webhooks")
-  .add(create, list, get, update, remove, test, unpause, rotateSecret, deliveries, delivery, retry, skipped, replay)
+  .add(
+    create,
+    list,
+    get,
+    update,
+    remove,
+    test,
+    unpause,
+    rotateSecret,
+    deliveries,
+    delivery,
+    retry,
+    skipped,
+    replay,
+    getReplay
+  )
   .annotateMerge(
     OpenApi.annotations({
       title: "Webhooks",

@@ -1,5 +1,6 @@
 /**
- * What receivers get, for the `webhooks` of the OpenAPI document: one entry a type of the catalogue, with its headers and payload. Pure.
+ * The `webhooks` of the OpenAPI document, which describe what receivers get: one entry per type of the catalogue, with
+ * its headers and payload. Pure.
  */
 import { Schema } from "effect"
 import { catalogue, Event } from "../../events/index.ts"
@@ -16,7 +17,7 @@ interface JsonObject {
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
-/** Inlined: payloads name no other schema. */
+/** Schemas are inlined, since payloads name no other schema. */
 const schemaOf = (schema: unknown): JsonObject =>
   Schema.toJsonSchemaDocument(schema as Schema.ConstraintCodec<unknown, unknown>).schema as JsonObject
 

@@ -1,31 +1,30 @@
 /**
- * What callers are told of the faults of webhook endpoints (platform-api.md, "Webhook errors"; decisions, "Status codes and bodies"): a fault
- * of the request or of the endpoint's state by its status, what cannot be reached now as 503 that is safe to repeat, anything else a defect.
+ * Turns faults of webhook endpoints into answers (docs/platform.md, 6.3). A fault of the request or of the endpoint's
+ * state gets its status, an unreachable system a 503 that is safe to repeat, and anything else is a defect.
  */
+
 import { Effect, Predicate } from "effect"
-import { SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import type { InvalidPattern } from "../../events/index.ts"
+import { databaseFailed } from "../../http/databaseFailed.ts"
 import type { IdempotencyConflict } from "../../http/idempotency.ts"
 import type { InvalidCursor } from "../../http/PageCursors.ts"
-import { retryAfter } from "../../http/RequestState.ts"
+import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
-import { isStoreFailure } from "../../postgres/transactions.ts"
 import type { WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
-import type { DeliveryNotFound, DeliveryNotRetryable } from "../delivery/Deliveries.ts"
+import type { DeliveryNotFound, DeliveryNotRetryable, EventNotFound } from "../delivery/Deliveries.ts"
 import type { EndpointRejection } from "../endpoint/model.ts"
+import type { ReplayNotFound } from "../replay/Replays.ts"
+import type { SecretsUnavailable } from "../secret/errors.ts"
 import type { RequestUnderWay } from "../secret/IdempotentRequests.ts"
-import type { SecretsUnavailable } from "../secret/WebhookSecrets.ts"
 import type { UrlRefused } from "../target/targets.ts"
 import { urlNotHttps, urlRequired, WebhookUrlInvalid } from "./api.ts"
 
-/** How long a request may take before it is answered that its outcome is not known. */
+/** How long a request may take before the answer says that its outcome is not known. */
 const requestTimeoutMillis = 10_000
 
-/** When to come back where nobody says better. */
-const retryAfterMillis = 1_000
-
-/** Everything that the handlers' services fail with. */
+/** Every error of the handlers' services. */
 export type Fault =
   | EndpointRejection
   | AskError
@@ -37,6 +36,8 @@ export type Fault =
   | RequestUnderWay
   | DeliveryNotFound
   | DeliveryNotRetryable
+  | EventNotFound
+  | ReplayNotFound
 
 type Wire = InvalidRequest | WebhookUrlInvalid | NotFound | Conflict | IdempotencyKeyReused | Unavailable
 
@@ -57,17 +58,15 @@ const unavailable = (afterMillis: number, message: string): Effect.Effect<never,
 
 const safeToRepeat = "This cannot be done right now; the request is safe to repeat with the same Idempotency-Key."
 
-/** PostgreSQL is away; input is checked before it gets there, so that whatever else it says is a fault of this program. */
 const databaseFault = (error: unknown, cause: unknown) =>
-  Effect.logError("The database failed", error).pipe(
-    Effect.andThen(SqlError.isSqlError(cause) && !isStoreFailure(cause) ? Effect.die(error) : Effect.void),
-    Effect.andThen(unavailable(retryAfterMillis, safeToRepeat))
-  )
+  databaseFailed(error, unavailable(retryAfterMillis, safeToRepeat), cause)
 
 const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
   switch (error._tag) {
     case "EndpointNotFound":
     case "DeliveryNotFound":
+    case "EventNotFound":
+    case "ReplayNotFound":
       return Effect.fail(new NotFound({ error: "not_found", message: error.message }))
     case "EndpointDisabled":
     case "EndpointPaused":
@@ -94,7 +93,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "WorkQueueUnavailable":
       return databaseFault(error, error.cause)
     case "Overloaded":
-    case "Unavailable":
+    case "PartitionUnavailable":
       return unavailable(error.retryAfterMillis, safeToRepeat)
     case "PartitionMoved":
       return unavailable(retryAfterMillis, safeToRepeat)
@@ -106,7 +105,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "PartitionStopped":
     case "Quarantined":
       return Effect.andThen(Effect.logError(error.message), unavailable(retryAfterMillis, safeToRepeat))
-    // An id that two requests chose, or a fault of the rules: nothing that a caller could mend.
+    // Two requests chose the same id, or a rule has a fault; no caller can mend that.
     case "EndpointExists":
     case "CommandFailed":
     case "CommandInvalid":
@@ -141,8 +140,8 @@ type Common = InvalidRequest | Unavailable
 type Further = Exclude<Wire, Common>["_tag"]
 
 /**
- * Answers faults as the API describes them, and what takes too long as not known. `further` are the errors that the endpoint's description names;
- * another one is a defect.
+ * Answers faults as the API describes them, and a timeout as an unknown outcome. `further` are the errors that the
+ * endpoint describes; any other is a defect.
  */
 export const refused =
   <Tag extends Further = never>(...further: ReadonlyArray<Tag>) =>

@@ -1,6 +1,6 @@
 /**
- * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`, `Deliveries`,
- * `IdempotentRequests` and `Cursors`; the access middleware says whose endpoints they are.
+ * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
+ * `Deliveries`, `IdempotentRequests` and `Cursors`; the access middleware gives the organization.
  */
 import { Effect, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
@@ -11,6 +11,7 @@ import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
+import { type Owner, ownerOf } from "../../platform/model.ts"
 import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
 import {
   Endpoints,
@@ -28,7 +29,7 @@ import { isRejection, refused } from "./errors.ts"
 
 const shownOnce = "Store the signing secret now: it is shown this once."
 
-/** The list form (platform-api.md, "Webhook endpoint"). */
+/** The list form (docs/platform.md, 6.1). */
 const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): WebhookEndpoint => ({
   id,
   url: endpoint.url,
@@ -42,7 +43,7 @@ const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: Endp
   created_at: endpoint.createdAt
 })
 
-/** What is said of patterns that nothing will be delivered for. */
+/** The warning for patterns that match no type of the catalogue. */
 const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
   const unmatched = unmatchedPatterns(enabledEvents)
   return unmatched.length === 0
@@ -75,24 +76,24 @@ export const layerWebhooks = HttpApiBuilder.group(
     const deliveries = yield* Deliveries
     const requests = yield* IdempotentRequests
 
-    const asOrganization = <A, E, R>(use: (organizationId: string) => Effect.Effect<A, E, R>) =>
-      Effect.flatMap(CurrentPrincipal, ({ organizationId }) => use(organizationId))
+    const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
+      Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
 
-    /** Does what a POST asks for once, whatever the outcome of earlier attempts with the same key was. */
+    /** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
     const once = <Chosen, Answer, E, R>(
-      organizationId: string,
+      owner: Owner,
       headers: IdempotencyHeaders,
-      /** What is asked, to tell a repeat from another request. */
+      /** What the request asks for, to tell a repeat from another request. */
       asked: object,
       choose: () => Chosen,
       act: Once<Chosen, Answer, E, R>["act"]
     ) =>
       requests
-        .once(organizationId, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
+        .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
         .pipe(Effect.map(withReplayed))
 
     const countOf = (
-      organizationId: string,
+      { organizationId }: Owner,
       endpointId: string,
       endpoint: Endpoint,
       { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
@@ -105,25 +106,26 @@ export const layerWebhooks = HttpApiBuilder.group(
           since,
           until,
           patterns: endpoint.enabledEvents,
-          types
+          types,
+          livemode: endpoint.livemode
         }),
         (count) => ({ replayId, count })
       )
 
     return handlers.handleAll({
       create: effectful(({ headers, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { description = null, enabled_events, url } = payload
           const endpoint = { url, enabledEvents: enabled_events, description }
           return Effect.andThen(
             endpoints.check(endpoint),
             once(
-              organizationId,
+              owner,
               headers,
               { operation: "create", ...endpoint },
               () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
               (ids) =>
-                Effect.map(endpoints.create(organizationId, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
+                Effect.map(endpoints.create(owner, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
                   id: ids.endpointId,
                   url: made.url,
                   enabled_events: made.enabledEvents,
@@ -139,41 +141,38 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       list: () =>
-        asOrganization(endpoints.list).pipe(
+        asOwner(endpoints.list).pipe(
           Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
           refused<never>()
         ),
 
       get: ({ params }) =>
-        asOrganization((organizationId) => endpoints.get(organizationId, params.id)).pipe(
-          Effect.map(wireEndpoint),
-          refused("NotFound")
-        ),
+        asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
 
       update: ({ params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
-          return endpoints.update(organizationId, params.id, { url, enabledEvents, description, isActive })
+          return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive })
         }).pipe(
           Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
           refused("NotFound", "WebhookUrlInvalid")
         ),
 
       delete: ({ params }) =>
-        asOrganization((organizationId) => endpoints.remove(organizationId, params.id)).pipe(
+        asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
           Effect.as({ id: params.id, deleted: true as const }),
           refused("NotFound")
         ),
 
       test: effectful(({ headers, params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           once(
-            organizationId,
+            owner,
             headers,
             { operation: "test", id: params.id },
             () => ({ testId: newTestId() }),
             ({ testId }) =>
-              Effect.map(endpoints.test(organizationId, params.id, testId), (eventId) => ({
+              Effect.map(endpoints.test(owner, params.id, testId), (eventId) => ({
                 success: true as const,
                 eventId,
                 message: "The test event is published and will be delivered shortly."
@@ -183,39 +182,35 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       unpause: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const wanted = payload?.replay === true
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "unpause", id: params.id, replay: wanted },
             () => ({ replayId: newReplayId() }),
             ({ replayId }) =>
               Effect.gen(function* () {
-                const { replay, view } = yield* endpoints.unpause(
-                  organizationId,
-                  params.id,
-                  wanted ? replayId : undefined
-                )
+                const { replay, view } = yield* endpoints.unpause(owner, params.id, wanted ? replayId : undefined)
                 const answer = wireEndpoint(view)
                 if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
-                return { ...answer, replay: yield* countOf(organizationId, params.id, view.endpoint, replay, null) }
+                return { ...answer, replay: yield* countOf(owner, params.id, view.endpoint, replay, null) }
               })
           )
         }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
       ),
 
       rotateSecret: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "rotate-secret", id: params.id, overlapSeconds },
             () => ({ secretId: newSecretId() }),
             ({ secretId }) =>
               Effect.map(
-                endpoints.rotateSecret(organizationId, params.id, secretId, overlapSeconds),
+                endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
                 ({ endpoint, signingSecret }) => ({
                   id: params.id,
                   signing_secret: signingSecret,
@@ -228,11 +223,11 @@ export const layerWebhooks = HttpApiBuilder.group(
       ),
 
       listDeliveries: ({ params, query }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
+            endpoints.find(owner, params.id),
             deliveries.list(
-              { organizationId, endpointId: params.id },
+              { organizationId: owner.organizationId, endpointId: params.id },
               { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
             )
           )
@@ -242,52 +237,64 @@ export const layerWebhooks = HttpApiBuilder.group(
         ),
 
       getDelivery: ({ params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
-            deliveries.get({ organizationId, endpointId: params.id }, params.deliveryId)
+            endpoints.find(owner, params.id),
+            deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
           )
         ).pipe(refused("NotFound")),
 
       retryDelivery: effectful(({ headers, params }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           once(
-            organizationId,
+            owner,
             headers,
             { operation: "retry", ...params },
             () => null,
             (_: null, keep: Keep<Delivery>) =>
               Effect.andThen(
-                endpoints.findActive(organizationId, params.id),
-                deliveries.retry({ organizationId, endpointId: params.id }, params.deliveryId, keep)
+                endpoints.findActive(owner, params.id),
+                deliveries.retry(
+                  { organizationId: owner.organizationId, endpointId: params.id },
+                  params.deliveryId,
+                  keep
+                )
               )
           )
         ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
       ),
 
       listSkipped: ({ params, query }) =>
-        asOrganization((organizationId) =>
+        asOwner((owner) =>
           Effect.andThen(
-            endpoints.find(organizationId, params.id),
+            endpoints.find(owner, params.id),
             deliveries.skipped(
-              { organizationId, endpointId: params.id },
+              { organizationId: owner.organizationId, endpointId: params.id },
               { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
             )
           )
         ).pipe(refused("NotFound")),
 
+      getReplay: ({ params }) =>
+        asOwner((owner) =>
+          Effect.andThen(
+            endpoints.find(owner, params.id),
+            replays.get({ organizationId: owner.organizationId, endpointId: params.id }, params.replayId)
+          )
+        ).pipe(refused("NotFound")),
+
       replay: effectful(({ headers, params, payload }) =>
-        asOrganization((organizationId) => {
+        asOwner((owner) => {
           const { since, types = null, until = null } = payload
           return once(
-            organizationId,
+            owner,
             headers,
             { operation: "replay", id: params.id, since, until, types },
             () => ({ replayId: newReplayId() }),
             ({ replayId }) =>
               Effect.flatMap(
-                endpoints.requestReplay(organizationId, params.id, { replayId, since, until, types }),
-                ({ endpoint, replay }) => countOf(organizationId, params.id, endpoint, replay, types)
+                endpoints.requestReplay(owner, params.id, { replayId, since, until, types }),
+                ({ endpoint, replay }) => countOf(owner, params.id, endpoint, replay, types)
               )
           )
         }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
@@ -298,13 +305,13 @@ export const layerWebhooks = HttpApiBuilder.group(
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Whether a body that did not decode is one without a URL. */
+/** Whether a body failed to decode because it has no URL. */
 const lacksUrl = (error: unknown): boolean =>
   HttpApiError.HttpApiSchemaError.is(error) &&
   error.kind === "Payload" &&
   formatIssue(error.cause.issue).issues[0]?.message === urlRequired
 
-/** The document's sentence for a missing URL, which no field's fault looks like otherwise. */
+/** Answers `urlRequired` for a missing URL (docs/platform.md, 6.3); other missing fields have the general message. */
 export const layerWebhookUrlRequired: Layer.Layer<WebhookUrlRequired> = Layer.succeed(WebhookUrlRequired)(
   middleware(
     WebhookUrlRequired.of((httpEffect) =>

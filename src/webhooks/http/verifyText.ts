@@ -1,6 +1,6 @@
 /**
- * How a receiver checks a delivery, as the documentation says it: names, formula, key, a test vector, and code in four languages, which a test
- * runs on the vector. Pure.
+ * The documentation's text on how a receiver checks a delivery: names, formula, key, a test vector, and code in four
+ * languages, which a test runs on the vector. Pure.
  */
 import { failingAfterFailures, pausedAfterFailures } from "../endpoint/model.ts"
 import {
@@ -13,7 +13,7 @@ import {
   timestampHeader
 } from "../secret/signature.ts"
 
-/** A delivery that a receiver's code may be tried on. */
+/** A delivery for trying out a receiver's code. */
 export const testVector = {
   secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
   eventId: "evt_00040000-0001-8000-8000-0000d0000000",

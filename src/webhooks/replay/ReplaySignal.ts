@@ -1,4 +1,4 @@
-/** From the reactor that takes replays down to the fiber that sends them: there is one. */
+/** Tells the fiber that sends replays that the reactor has recorded one. */
 import { Context, Effect, Layer, Queue } from "effect"
 
 /** Tells who sends replays that there is one. */
@@ -6,7 +6,7 @@ export class ReplaySignal extends Context.Service<
   ReplaySignal,
   {
     readonly notify: () => void
-    /** Waits until there was a `notify` since the last time. */
+    /** Waits until there was a `notify` since the last wait. */
     readonly wait: Effect.Effect<void>
   }
 >()("sluice/webhooks/ReplaySignal") {

@@ -1,17 +1,48 @@
-/** Replays for whoever asks by HTTP: how many events one sends. Needs `SqlClient`. */
-import { Context, Duration, Effect, Layer, Schedule } from "effect"
+/** Replays for whoever asks by HTTP: how many events one sends, and how far it has come. Needs `SqlClient`. */
+import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { type ReplayRange, replaysTable, sentEventsOf } from "./range.ts"
+import type { EndpointPlace } from "../delivery/Deliveries.ts"
+import { deliveriesTable, replaysTable } from "../delivery/model.ts"
+import { type ReplayRange, sentEventsOf } from "./range.ts"
+import type { ReplayStatus } from "./status.ts"
 
 /** How long the count of a replay waits until all events before it are in the event log; normally milliseconds. */
 const projectionWaitMillis = 2_000
 const projectionPollMillis = 20
+
+/** A replay. Times in milliseconds since the Unix epoch. */
+export interface Replay {
+  readonly id: string
+  readonly since: number
+  readonly until: number
+  readonly types: ReadonlyArray<string> | null
+  readonly status: ReplayStatus
+  /** Events that it sends in all, those included that are still before it. */
+  readonly asked: number
+  /** Deliveries that it has made of them. */
+  readonly queued: number
+  /** Deliveries of it that have succeeded, and that have failed or expired. */
+  readonly delivered: number
+  readonly failed: number
+  readonly createdAt: number
+  /** When it had queued everything. */
+  readonly finishedAt: number | null
+}
+
+/** The endpoint has no such replay, or it is over for 30 days. */
+export class ReplayNotFound extends Data.TaggedError("ReplayNotFound")<{ readonly replayId: string }> {
+  override get message(): string {
+    return `There is no replay ${this.replayId}`
+  }
+}
 
 export class Replays extends Context.Service<
   Replays,
   {
     /** How many events a replay sends. */
     readonly count: (replayId: string, range: ReplayRange) => Effect.Effect<number, SqlError.SqlError>
+    /** How far a replay has come. */
+    readonly get: (place: EndpointPlace, replayId: string) => Effect.Effect<Replay, ReplayNotFound | SqlError.SqlError>
   }
 >()("sluice/webhooks/Replays") {
   static readonly layer: Layer.Layer<Replays, never, SqlClient.SqlClient> = Layer.effect(
@@ -27,9 +58,9 @@ const make = Effect.gen(function* () {
     Effect.map(sql`select 1 from ${sql(replaysTable)} where id = ${replayId}`, (rows) => rows.length > 0)
 
   const countNow = Effect.fnUntraced(function* (replayId: string, range: ReplayRange) {
-    // The planner may know nothing yet of the latest days, and one by one the rows of both tables would take minutes.
+    // The planner may have no statistics of the latest days, and joining both tables row by row would take minutes.
     yield* sql`set local enable_nestloop = off`
-    // One statement, because the replay may be under way: what was sent, and what is still before it.
+    // One statement counts both what was sent and what is still to be sent, because the replay may be under way.
     const [row] = yield* sql<{ readonly count: number }>`
       select coalesce(r.sent, 0) + case when r.finished_at is not null then 0 else (
           select count(*) ${sentEventsOf(sql, range)} and (e.created_at, e.sequence, e.idx) >
@@ -40,7 +71,7 @@ const make = Effect.gen(function* () {
   }, sql.withTransaction)
 
   const count: Replays["Service"]["count"] = Effect.fn("Replays.count")(function* (replayId, range) {
-    // The replay's place in the log is behind its events: once it is taken down, so are they.
+    // The replay stands behind its events in the log, so once the reactor has recorded it, it has recorded them too.
     yield* isTakenDown(replayId).pipe(
       Effect.repeat({
         until: (isThere) => isThere,
@@ -51,5 +82,39 @@ const make = Effect.gen(function* () {
     return yield* countNow(replayId, range)
   })
 
-  return Replays.of({ count })
+  const get: Replays["Service"]["get"] = Effect.fn("Replays.get")(function* ({ endpointId, organizationId }, replayId) {
+    type Stored = Omit<Replay, "types" | "asked" | "delivered" | "failed"> & {
+      readonly types: string | null
+      readonly patterns: string
+      readonly livemode: boolean
+    }
+    // its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued
+    const outcomes = yield* sql<{ readonly status: string; readonly count: number }>`
+      select status, count(*) as count from ${sql(deliveriesTable)} where replay_id = ${replayId} group by status`
+    const [row] = yield* sql<Stored>`
+      select id, since_at as since, until_at as until, patterns, types, livemode, status, sent as queued,
+        created_at as "createdAt", finished_at as "finishedAt"
+      from ${sql(replaysTable)}
+      where id = ${replayId} and endpoint_id = ${endpointId} and organization_id = ${organizationId}`
+    if (row === undefined) return yield* new ReplayNotFound({ replayId })
+    const { livemode, patterns, types, ...replay } = row
+    const parsed = types === null ? null : (JSON.parse(types) as ReadonlyArray<string>)
+    const asked =
+      replay.finishedAt !== null
+        ? replay.queued
+        : yield* countNow(replayId, {
+            organizationId,
+            endpointId,
+            since: replay.since,
+            until: replay.until,
+            patterns: JSON.parse(patterns) as ReadonlyArray<string>,
+            types: parsed,
+            livemode
+          })
+    const countOf = (...wanted: ReadonlyArray<string>) =>
+      outcomes.reduce((sum, { count, status }) => sum + (wanted.includes(status) ? count : 0), 0)
+    return { ...replay, types: parsed, asked, delivered: countOf("succeeded"), failed: countOf("failed", "expired") }
+  })
+
+  return Replays.of({ count, get })
 })

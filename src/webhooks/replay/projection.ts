@@ -1,16 +1,16 @@
 /**
- * The part of the SQL reactor that takes requested replays down. What a replay sends is decided at its place in the log, behind all events of
- * its interval (decisions, "Events and webhooks": `POST …/replay`). Needs `SqlClient` and `ReplaySignal`.
+ * The part of the SQL reactor that records requested replays (docs/platform.md, 6.7). A replay's place in the log is
+ * behind all events of its interval, and decides what it sends. Needs `SqlClient` and `ReplaySignal`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ReactorTransaction } from "../../engine/Cursors.ts"
 import type { FactRecord, LogRecord } from "../../engine/records.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { replaysTable } from "../delivery/model.ts"
 import type { EndpointFact } from "../endpoint/model.ts"
 import { WebhookEndpoint } from "../endpoint/rules.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
-import { replaysTable } from "./range.ts"
 
 const isOurs = (record: LogRecord): record is FactRecord => {
   if (record._tag !== "Fact" || record.kind !== WebhookEndpoint.kind) return false
@@ -27,6 +27,7 @@ const begin = (record: FactRecord, fact: Extract<EndpointFact, { readonly _tag: 
   until_at: fact.until,
   patterns: JSON.stringify(fact.patterns),
   types: fact.types === null ? null : JSON.stringify(fact.types),
+  livemode: fact.livemode,
   created_at: record.now
 })
 
@@ -41,7 +42,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
   if (requested.length > 0) {
     yield* sql`
       insert into ${sql(replaysTable)} (id, organization_id, endpoint_id, partition, since_at, until_at, patterns, types,
-        created_at, sent, after_created_at, after_sequence, after_idx, status)
+        livemode, created_at, sent, after_created_at, after_sequence, after_idx, status)
       select batch.*, 0, batch.since_at, -1, -1, 'running' from ${unnest(requested, {
         id: "text",
         organization_id: "text",
@@ -51,6 +52,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
         until_at: "int8",
         patterns: "text",
         types: "text",
+        livemode: "bool",
         created_at: "int8"
       })}
       on conflict (id) do nothing`
@@ -67,8 +69,8 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<FactRecord>)
 })
 
 /**
- * The part of the SQL reactor that takes replays down. It stands before the one that cancels the deliveries of a deleted endpoint: the batch
- * of a replay that is under way ends before this goes on, and its deliveries are cancelled with the others.
+ * The part of the SQL reactor that records replays. It stands before the part that cancels the deliveries of a deleted
+ * endpoint: it waits for a running batch of a replay, so that the batch's deliveries are cancelled with the others.
  */
 export const replayProjection = {
   wants: isOurs,

@@ -1,11 +1,8 @@
-/** Which events of the log a replay means, as fragments of SQL over the event log's table and the deliveries'. */
+/** Fragments of SQL that select the events of a replay, from the tables of the event log and of the deliveries. */
 import { Result } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { type EventPattern, eventsTable, parsePatterns } from "../../events/index.ts"
 import { deliveriesTable } from "../delivery/model.ts"
-
-/** The replays that were requested, and how far each has come. */
-export const replaysTable = "webhook_replays"
 
 /** What a replay covers. */
 export interface ReplayRange {
@@ -17,6 +14,8 @@ export interface ReplayRange {
   readonly patterns: ReadonlyArray<string>
   /** Further patterns, of which one must match too; null for none. */
   readonly types: ReadonlyArray<string> | null
+  /** Of the endpoint: events of the other mode are not for it. */
+  readonly livemode: boolean
 }
 
 /** Whether an event of the row `e` matches one of the patterns. A stored pattern that this version would refuse matches nothing. */
@@ -30,14 +29,17 @@ const matching = (sql: SqlClient.SqlClient, texts: ReadonlyArray<string>): State
     or exists (select 1 from unnest(${prefixes}::text[]) as prefix where starts_with(e.type, prefix)))`
 }
 
-/** The events `e` of a replay that match, but for tests, which are for the endpoint that was tested alone. */
+/** The matching events `e` of a replay, without test events, which are only for the tested endpoint. */
 export const eventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   from ${sql(eventsTable)} e
   where e.organization_id = ${range.organizationId} and e.created_at >= ${range.since} and e.created_at < ${range.until}
-    and e.type <> 'platform.test'
+    and e.type <> 'platform.test' and (e.livemode = ${range.livemode} or e.for_both_modes)
     and ${matching(sql, range.patterns)} and ${range.types === null ? sql`true` : matching(sql, range.types)}`
 
-/** Those of them that it sends: without a delivery to this endpoint that is still pending. Reads all of the endpoint's pending ones. */
+/**
+ * The events that a replay sends: those without a pending delivery to this endpoint. Reads all of the endpoint's
+ * pending deliveries.
+ */
 export const sentEventsOf = (sql: SqlClient.SqlClient, range: ReplayRange): Statement.Fragment => sql`
   ${eventsOf(sql, range)}
     and not exists (

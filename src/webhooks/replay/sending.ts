@@ -1,29 +1,32 @@
 /**
- * Sends replays: a supervised fiber turns the events of each into deliveries, batch by batch, each batch and the replay's progress in one
- * transaction, so that after a crash it goes on where it was. Several nodes may run it: a replay's row is locked by who is at it. Needs
- * `SqlClient`, `DayPartitions`, `ReplaySignal` and the table of jobs; what waits to be sent waits in PostgreSQL.
+ * Sends replays (docs/platform.md, 6.7). A supervised fiber turns the events of each replay into deliveries, batch by
+ * batch. A batch and the replay's progress are one transaction, so that after a crash the replay goes on where it was.
+ * Several nodes may run this: a node locks the row of the replay that it works on. Needs `SqlClient`, `DayPartitions`,
+ * `ReplaySignal` and the table of jobs; waiting deliveries are in PostgreSQL.
  */
-import { Cause, Clock, Duration, Effect, Layer, Option } from "effect"
+
+import { Clock, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { eventRetentionMillis } from "../../events/index.ts"
 import { DayPartitions } from "../../postgres/dayPartitions.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
 import { DispatcherWakeup } from "../delivery/DispatcherWakeup.ts"
-import { deliveriesTable, deliveryIdOf, encodePayload, jobsTable, lanes } from "../delivery/model.ts"
+import { deliveriesTable, deliveryIdOf, encodePayload, jobLanes, jobsTable, replaysTable } from "../delivery/model.ts"
 import { ReplaySignal } from "./ReplaySignal.ts"
-import { eventsOf, replaysTable } from "./range.ts"
+import { eventsOf } from "./range.ts"
 
-/** Deliveries that one transaction makes at most. */
+/** Most deliveries that one transaction makes. */
 export const replayBatch = 2_000
 
 /**
- * Other replays of an endpoint in which pending deliveries are looked for, the newest ones; an event that only an older one holds pending is
- * sent twice.
+ * How many of an endpoint's newest other replays are searched for pending deliveries. An event that only an older
+ * replay has pending is sent twice.
  */
 const regardedReplays = 20
 
-/** How often it looks for replays of which nobody told: those that a killed node has left. */
+/** How often it looks for replays without being told, such as those that a killed node has left. */
 const lookIntervalMillis = 30_000
 
 /** After a failure it looks sooner. */
@@ -41,6 +44,7 @@ interface Row {
   readonly until_at: number
   readonly patterns: string
   readonly types: string | null
+  readonly livemode: boolean
   readonly after_created_at: number
   readonly after_sequence: number
   readonly after_idx: number
@@ -54,7 +58,7 @@ interface Found {
   readonly idx: number
 }
 
-/** Makes what sends replays. `batch` is how many deliveries one transaction makes. */
+/** Makes the sender of replays. `batch` is how many deliveries one transaction makes. */
 export const make = (batch: number = replayBatch) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -70,7 +74,8 @@ export const make = (batch: number = replayBatch) =>
         since: row.after_created_at,
         until: row.until_at,
         patterns: JSON.parse(row.patterns) as ReadonlyArray<string>,
-        types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>)
+        types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>),
+        livemode: row.livemode
       }
       return sql<Found>`
         select e.event_id, e.type, e.created_at, e.sequence, e.idx ${eventsOf(sql, range)}
@@ -79,8 +84,8 @@ export const make = (batch: number = replayBatch) =>
     }
 
     /**
-     * The events without a pending delivery to the endpoint. Looked up by the ids that such a delivery can have, because the endpoint's
-     * pending ones may be as many as its events.
+     * Keeps the events without a pending delivery to the endpoint. It looks up the ids that such a delivery can have,
+     * because an endpoint may have as many pending deliveries as events.
      */
     const withoutPending = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>) {
       const others = yield* sql<{ readonly id: string }>`
@@ -117,8 +122,9 @@ export const make = (batch: number = replayBatch) =>
       )
       yield* sql`
         insert into ${sql(deliveriesTable)} (id, event_id, event_type, event_created_at, organization_id, endpoint_id, origin,
-          created_at, status, attempts, attempt_log, next_attempt_at)
-        select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8
+          created_at, status, attempts, attempt_log, next_attempt_at, replay_id)
+        select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8,
+          ${row.id}
         from ${unnest(made, { id: "text", event_id: "text", event_type: "text", event_created_at: "int8" })}
         on conflict do nothing`
       yield* jobs.put(
@@ -126,8 +132,8 @@ export const make = (batch: number = replayBatch) =>
           id: one.id,
           partition: row.partition,
           group: row.endpoint_id,
-          // beside the first attempts of what happens now, so that a replay does not hold it up
-          lane: lanes.retry,
+          // in another lane than first attempts of new events, so that a replay does not delay those
+          lane: jobLanes.retry,
           dueAt: now,
           expiresAt: one.event_created_at + eventRetentionMillis,
           payload: encodePayload({
@@ -140,7 +146,7 @@ export const make = (batch: number = replayBatch) =>
       )
     })
 
-    /** One batch of a replay; none where another one is at it, or it is over. */
+    /** Sends one batch of a replay, or nothing when another node works on it or it is over. */
     const step = Effect.fnUntraced(function* (id: string) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* sql<Row>`
@@ -160,7 +166,7 @@ export const make = (batch: number = replayBatch) =>
       return Option.some(row)
     }, sql.withTransaction)
 
-    /** Sends all that are there, in turn: a long one holds up none. */
+    /** Sends all replays in turn, so that a long one does not delay the others. */
     const sendAll = Effect.gen(function* () {
       for (;;) {
         const open = yield* sql<{ readonly id: string }>`
@@ -184,28 +190,16 @@ export const make = (batch: number = replayBatch) =>
     return { sendAll, sweep }
   })
 
-const supervised = <E, R>(work: Effect.Effect<unknown, E, R>, pause: Effect.Effect<unknown>) =>
-  work.pipe(
-    Effect.matchCauseEffect({
-      onSuccess: () => pause,
-      onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.failCause(cause as Cause.Cause<never>)
-          : Effect.andThen(
-              Effect.logWarning("Replays of webhooks could not be sent", cause),
-              Effect.sleep(Duration.millis(retryMillis))
-            )
-    }),
-    Effect.forever,
-    Effect.forkScoped
-  )
-
 /** The fibers that send replays and remove old ones. What fails is logged and tried again. */
 export const layer: Layer.Layer<never, never, SqlClient.SqlClient | DayPartitions | ReplaySignal> = Layer.effectDiscard(
   Effect.gen(function* () {
     const signal = yield* ReplaySignal
     const { sendAll, sweep } = yield* make()
-    yield* supervised(sendAll, Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis)))
-    yield* supervised(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis)))
+    const options = { failed: "Replays of webhooks could not be sent", retryMillis }
+    const look = Effect.timeoutOption(signal.wait, Duration.millis(lookIntervalMillis))
+    yield* Effect.forkScoped(steadily(Effect.andThen(sendAll, look), options))
+    yield* Effect.forkScoped(
+      steadily(Effect.andThen(sweep, Effect.sleep(Duration.millis(sweepIntervalMillis))), options)
+    )
   })
 )

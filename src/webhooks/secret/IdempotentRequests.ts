@@ -1,17 +1,21 @@
 /**
- * Requests with an `Idempotency-Key` (decisions, "Status codes and bodies"): the first one's answer is kept for a day and given to every
- * repeat. What the first one chose at random is kept before it acts, so that a repeat after an unknown outcome acts with the same ids, and what
- * was already decided is not decided twice. Answers are sealed, because they may show a secret. Needs `SqlClient` and `WebhookSecrets`.
+ * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a day and
+ * gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat after an
+ * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
+ * Needs `SqlClient` and `WebhookSecrets`.
  */
+
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
+import type { Owner } from "../../platform/model.ts"
 import { WebhookSecrets } from "./WebhookSecrets.ts"
 
-/** How long an answer is kept and a key stands for its request. */
+/** How long a key stands for its request and the answer is kept. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
 
-/** After this long a request that neither answered nor failed is taken for dead: they end after 10 s (`http/errors.ts`). */
+/** After this long a request without an outcome counts as dead; requests end after 10 s (`http/errors.ts`). */
 export const busyMillis = 15_000
 
 const sweepIntervalMillis = 60 * 60 * 1000
@@ -26,16 +30,16 @@ export class RequestUnderWay extends Data.TaggedError("RequestUnderWay")<{ reado
 /** Keeps the answer for repeats. */
 export type Keep<Answer> = (answer: Answer) => Effect.Effect<void, SqlError.SqlError>
 
-/** What is done once. */
+/** An act that must happen only once. */
 export interface Once<Chosen, Answer, E, R> {
-  /** Random ids for the act, JSON. */
+  /** Chooses the act's random ids, as JSON. */
   readonly choose: () => Chosen
   /**
-   * Does it. The answer is JSON, and what the caller gets. It is kept when the act is over, which a crash may come before: so the same `chosen` again
-   * must change nothing, or the act, where it is done in PostgreSQL alone, calls `keep` in its own transaction.
+   * Acts, and answers JSON for the caller. The answer is kept after the act, and a crash may come in between. So acting
+   * again with the same `chosen` must change nothing, or an act within PostgreSQL calls `keep` in its own transaction.
    */
   readonly act: (chosen: Chosen, keep: Keep<Answer>) => Effect.Effect<Answer, E, R>
-  /** Whether nothing was done and nothing will be, so that the key is free again: "stored for 2xx only". */
+  /** Whether nothing was done and nothing will be, so that the key is free again: only 2xx answers are kept. */
   readonly isRejection: (error: E) => boolean
 }
 
@@ -49,9 +53,9 @@ interface Row {
 export class IdempotentRequests extends Context.Service<
   IdempotentRequests,
   {
-    /** Acts, or answers what an earlier request with this key did. */
+    /** Acts, or answers what an earlier request with this key did; the same key of the other mode is another one. */
     readonly once: <Chosen, Answer, E, R>(
-      organizationId: string,
+      owner: Owner,
       request: IdempotentRequest | undefined,
       act: Once<Chosen, Answer, E, R>
     ) => Effect.Effect<
@@ -67,21 +71,29 @@ export class IdempotentRequests extends Context.Service<
   )
 }
 
-/** An answer belongs to its request: in another one's row it does not open. */
-export const aboutAnswer = (organizationId: string, key: string): string =>
-  `idempotent answer\n${organizationId}\n${key}`
+/** Binds a sealed answer to its request: in another request's row it does not open. */
+export const aboutAnswer = ({ livemode, organizationId }: Owner, key: string): string =>
+  // A key has no line break. Live answers keep the name they had before there were modes.
+  `idempotent answer\n${organizationId}\n${key}${livemode ? "" : "\ntest"}`
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* WebhookSecrets
 
-  /** Takes the key for a first request, or one whose earlier attempt came to nothing; answers the row and whether it is ours to act on. */
-  const take = Effect.fnUntraced(function* (organizationId: string, request: IdempotentRequest, chosen: unknown) {
+  const placeOf = ({ livemode, organizationId }: Owner, { key }: IdempotentRequest) =>
+    sql`organization_id = ${organizationId} and livemode = ${livemode} and key = ${key}`
+
+  /**
+   * Takes the key for a first request, or for one whose earlier attempt had no outcome. Answers the row, and whether
+   * this request may act.
+   */
+  const take = Effect.fnUntraced(function* (owner: Owner, request: IdempotentRequest, chosen: unknown) {
+    const { livemode, organizationId } = owner
     const now = yield* Clock.currentTimeMillis
     const [taken] = yield* sql<Row>`
-      insert into webhook_idempotency as w (organization_id, key, digest, chosen, busy_until, created_at)
-      values (${organizationId}, ${request.key}, ${request.digest}, ${JSON.stringify(chosen)}, ${now + busyMillis}, ${now})
-      on conflict (organization_id, key) do update
+      insert into webhook_idempotency as w (organization_id, livemode, key, digest, chosen, busy_until, created_at)
+      values (${organizationId}, ${livemode}, ${request.key}, ${request.digest}, ${JSON.stringify(chosen)}, ${now + busyMillis}, ${now})
+      on conflict (organization_id, livemode, key) do update
       set busy_until = excluded.busy_until,
         digest = excluded.digest,
         chosen = case when w.created_at <= ${now - idempotencyMillis} then excluded.chosen else w.chosen end,
@@ -93,8 +105,7 @@ const make = Effect.gen(function* () {
       returning digest, chosen, key_id, answer`
     if (taken !== undefined) return { row: taken, isOurs: true }
     const [earlier] = yield* sql<Row>`
-      select digest, chosen, key_id, answer from webhook_idempotency
-      where organization_id = ${organizationId} and key = ${request.key}`
+      select digest, chosen, key_id, answer from webhook_idempotency where ${placeOf(owner, request)}`
     return { row: earlier, isOurs: false }
   })
 
@@ -103,18 +114,14 @@ const make = Effect.gen(function* () {
     Answer,
     E,
     R
-  >(
-    organizationId: string,
-    request: IdempotentRequest | undefined,
-    { act, choose, isRejection }: Once<Chosen, Answer, E, R>
-  ) {
+  >(owner: Owner, request: IdempotentRequest | undefined, { act, choose, isRejection }: Once<Chosen, Answer, E, R>) {
     if (request === undefined) return { answer: yield* act(choose(), () => Effect.void), isReplayed: false }
-    const { isOurs, row } = yield* take(organizationId, request, choose())
-    const about = aboutAnswer(organizationId, request.key)
+    const { isOurs, row } = yield* take(owner, request, choose())
+    const about = aboutAnswer(owner, request.key)
     if (!isOurs) {
       if (row !== undefined && row.digest !== request.digest)
         return yield* new IdempotencyConflict({ key: request.key })
-      // Without a row it has come to nothing in this moment.
+      // Without a row, the earlier request was rejected just now.
       if (row === undefined || row.answer === null || row.key_id === null)
         return yield* new RequestUnderWay({ key: request.key })
       const answer = secrets.unseal({ keyId: row.key_id, ciphertext: row.answer }, about)
@@ -125,8 +132,7 @@ const make = Effect.gen(function* () {
     const keep = Effect.fnUntraced(function* (answer: Answer) {
       const { ciphertext, keyId } = secrets.seal(JSON.stringify(answer), about)
       yield* sql`
-        update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId}
-        where organization_id = ${organizationId} and key = ${request.key}`
+        update webhook_idempotency set answer = ${ciphertext}, key_id = ${keyId} where ${placeOf(owner, request)}`
       isKept = true
     })
     const free = (cause: Cause.Cause<E | SqlError.SqlError>) => {
@@ -134,12 +140,10 @@ const make = Effect.gen(function* () {
       const rejected = error._tag === "Some" && !SqlError.isSqlError(error.value) && isRejection(error.value)
       const freeing = Effect.ignore(
         rejected
-          ? sql`delete from webhook_idempotency where organization_id = ${organizationId} and key = ${request.key}`
-          : sql`
-              update webhook_idempotency set busy_until = 0
-              where organization_id = ${organizationId} and key = ${request.key}`
+          ? sql`delete from webhook_idempotency where ${placeOf(owner, request)}`
+          : sql`update webhook_idempotency set busy_until = 0 where ${placeOf(owner, request)}`
       )
-      // who gave up does not wait for a database that is silent
+      // an interrupted caller does not wait for a silent database
       return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
     return yield* act(JSON.parse(row!.chosen) as Chosen, keep).pipe(
@@ -149,14 +153,13 @@ const make = Effect.gen(function* () {
     )
   })
 
-  yield* Effect.gen(function* () {
+  const sweep = Effect.gen(function* () {
     const before = (yield* Clock.currentTimeMillis) - idempotencyMillis
     yield* sql`delete from webhook_idempotency where created_at <= ${before}`
-  }).pipe(
-    Effect.catch((error) => Effect.logWarning("Old idempotency keys could not be removed", error)),
-    Effect.andThen(Effect.sleep(Duration.millis(sweepIntervalMillis))),
-    Effect.forever,
-    Effect.forkScoped
+    yield* Effect.sleep(Duration.millis(sweepIntervalMillis))
+  })
+  yield* Effect.forkScoped(
+    steadily(sweep, { failed: "Old idempotency keys could not be removed", retryMillis: sweepIntervalMillis })
   )
 
   return IdempotentRequests.of({ once })

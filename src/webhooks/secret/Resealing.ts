@@ -1,10 +1,13 @@
 /**
- * Seals anew, under the first key, what is stored under an older one, so that a changed `SLUICE_SECRETS_KEY` need not hold the old key for ever:
- * a supervised fiber goes through signing secrets and kept answers in batches, at the start and every hour, and says when nothing needs the
- * older keys. Several nodes may do it at once: a row changes only while it holds the text that was read. Needs `SqlClient`.
+ * Encrypts stored texts of older keys again under the first key, so that a changed `SLUICE_SECRETS_KEY` need not hold
+ * the old key for ever. A supervised fiber goes through signing secrets and kept answers in batches, at the start and
+ * every hour, and says when nothing needs the older keys. Several nodes may do this at once: a row changes only if it
+ * still holds the text that was read. Needs `SqlClient`.
  */
-import { Cause, Duration, Effect, Layer, Metric, Redacted } from "effect"
+
+import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { steadily } from "../../common/steadily.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { aboutAnswer } from "./IdempotentRequests.ts"
 import { type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
@@ -19,13 +22,13 @@ const lookIntervalMillis = 60 * 60 * 1000
 /** After a failure it looks sooner. */
 const retryMillis = 5_000
 
-/** What a round through everything stored has come to. */
+/** The result of one round through everything stored. */
 export interface Round {
   /** Rows that were sealed anew. */
   readonly resealed: number
   /** Rows that none of the keys opens; they stay as they are. */
   readonly unreadable: number
-  /** Rows that are not under the first key after it; 0 means that the older keys are needed no more. */
+  /** Rows that are not under the first key after the round; 0 means that the older keys are no longer needed. */
   readonly remaining: number
 }
 
@@ -40,7 +43,7 @@ interface Row {
 /** How a table's rows are read and changed. */
 interface Store {
   readonly read: (after: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>
-  /** Puts a text in the place of the one that was read, where that one is still there; answers how many. */
+  /** Replaces texts that are still the ones that were read; answers how many it replaced. */
   readonly write: (
     rows: ReadonlyArray<{ readonly id: string; readonly before: string; readonly after: string }>
   ) => Effect.Effect<number, SqlError.SqlError>
@@ -66,39 +69,42 @@ const secretsOf = (sql: SqlClient.SqlClient, keyId: string): Store => ({
 })
 
 const answersOf = (sql: SqlClient.SqlClient, keyId: string): Store => {
-  const placeOf = (id: string) => JSON.parse(id) as [organizationId: string, key: string]
+  const placeOf = (id: string) => JSON.parse(id) as [organizationId: string, livemode: boolean, key: string]
   return {
     read: (after, limit) => {
-      const [organizationId, key] = after === undefined ? ["", ""] : placeOf(after)
+      const [organizationId, livemode, key] = after === undefined ? ["", false, ""] : placeOf(after)
       return Effect.map(
         sql<{
           readonly organizationId: string
+          readonly livemode: boolean
           readonly key: string
           readonly keyId: string
           readonly ciphertext: string
         }>`
-          select organization_id as "organizationId", key, key_id as "keyId", answer as ciphertext
+          select organization_id as "organizationId", livemode, key, key_id as "keyId", answer as ciphertext
           from webhook_idempotency
-          where key_id <> ${keyId} and answer is not null and (organization_id, key) > (${organizationId}, ${key})
-          order by organization_id, key limit ${limit}`,
+          where key_id <> ${keyId} and answer is not null
+            and (organization_id, livemode, key) > (${organizationId}, ${livemode}, ${key})
+          order by organization_id, livemode, key limit ${limit}`,
         (rows) =>
-          rows.map(({ key, organizationId, ...row }) => ({
+          rows.map(({ key, livemode, organizationId, ...row }) => ({
             ...row,
-            id: JSON.stringify([organizationId, key]),
-            about: aboutAnswer(organizationId, key)
+            id: JSON.stringify([organizationId, livemode, key]),
+            about: aboutAnswer({ organizationId, livemode }, key)
           }))
       )
     },
     write: (rows) => {
       const placed = rows.map(({ after, before, id }) => {
-        const [organization_id, key] = placeOf(id)
-        return { organization_id, key, before, after }
+        const [organization_id, livemode, key] = placeOf(id)
+        return { organization_id, livemode, key, before, after }
       })
       return Effect.map(
         sql`
           update webhook_idempotency w set key_id = ${keyId}, answer = batch.after
-          from ${unnest(placed, { organization_id: "text", key: "text", before: "text", after: "text" })}
-          where w.organization_id = batch.organization_id and w.key = batch.key and w.answer = batch.before
+          from ${unnest(placed, { organization_id: "text", livemode: "bool", key: "text", before: "text", after: "text" })}
+          where w.organization_id = batch.organization_id and w.livemode = batch.livemode and w.key = batch.key
+            and w.answer = batch.before
           returning w.key`,
         ({ length }) => length
       )
@@ -145,7 +151,7 @@ const underOlderKeys = Metric.gauge("sluice_webhook_secrets_under_older_keys", {
   description: "Signing secrets and kept answers that are not sealed under the first of the configured keys"
 })
 
-/** What an operator is told: whether the older keys can go. Says nothing where a later round has found nothing to do. */
+/** Logs for the operator whether the older keys can go. A later round that finds nothing to do logs nothing. */
 const tell = ({ remaining, resealed, unreadable }: Round, isFirst: boolean): Effect.Effect<void> => {
   if (unreadable > 0) {
     return Effect.logError(
@@ -164,33 +170,22 @@ const tell = ({ remaining, resealed, unreadable }: Round, isFirst: boolean): Eff
     : Effect.void
 }
 
-/** The fiber that does it, where there are older keys. What fails is logged and tried again. */
+/** The fiber that makes rounds while there are older keys. Failures are logged and tried again. */
 export const layer = (keys: Redacted.Redacted<SecretsKeys>): Layer.Layer<never, never, SqlClient.SqlClient> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const given = Redacted.value(keys)
-      // With one key the start has made sure that it opens everything.
+      // With a single key, the start has checked that it opens everything.
       if (given.length === 1) return yield* Metric.update(underOlderKeys, 0)
       const round = yield* make(given)
       let isFirst = true
-      yield* Effect.gen(function* () {
+      const once = Effect.gen(function* () {
         const done = yield* round
         yield* Metric.update(underOlderKeys, done.remaining)
         yield* tell(done, isFirst)
         isFirst = false
-      }).pipe(
-        Effect.matchCauseEffect({
-          onSuccess: () => Effect.sleep(Duration.millis(lookIntervalMillis)),
-          onFailure: (cause) =>
-            Cause.hasInterruptsOnly(cause)
-              ? Effect.failCause(cause as Cause.Cause<never>)
-              : Effect.andThen(
-                  Effect.logWarning("Signing secrets could not be sealed anew", cause),
-                  Effect.sleep(Duration.millis(retryMillis))
-                )
-        }),
-        Effect.forever,
-        Effect.forkScoped
-      )
+        yield* Effect.sleep(Duration.millis(lookIntervalMillis))
+      })
+      yield* Effect.forkScoped(steadily(once, { failed: "Signing secrets could not be sealed anew", retryMillis }))
     })
   )

@@ -1,14 +1,18 @@
 /**
- * Signing secrets of webhook endpoints: made at random, sealed before they reach PostgreSQL, opened for who signs (`secretsKeys.ts`). The log
- * and the rules know them by their ids only. Opened ones are kept in memory, a bounded number. Needs `SqlClient`.
+ * Signing secrets of webhook endpoints: they are random, encrypted before they reach PostgreSQL (`secretsKeys.ts`), and
+ * decrypted for signing. The log and the rules know only their ids. A bounded number of decrypted ones is kept in
+ * memory. Needs `SqlClient`.
  */
+
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { BoundedMap } from "../../common/BoundedMap.ts"
 import { unnest } from "../../postgres/unnest.ts"
+import { SecretsUnavailable } from "./errors.ts"
 import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
-/** Secrets that are kept open in memory at most, about 200 bytes each. */
+/** Most decrypted secrets in memory, about 200 bytes each. */
 export const maximumOpenSecrets = 20_000
 
 /** Which secret it is and whose. */
@@ -19,13 +23,7 @@ export interface SecretPlace {
   readonly endpointId: string
 }
 
-/** PostgreSQL cannot be reached. Nothing was changed, or inside a transaction nothing will be. */
-export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
-  readonly message: string
-  readonly cause: unknown
-}> {}
-
-/** What is stored was sealed under a key that is not among the configured ones: most likely another one was configured. Terminal. */
+/** Stored secrets need a key that is not configured: most likely the configuration has another one. Terminal. */
 export class SecretsKeyMissing extends Data.TaggedError("SecretsKeyMissing")<{ readonly keyId: string }> {
   override get message(): string {
     return `Webhooks' signing secrets in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY, or without it in the data folder's secrets/secrets.key: put that key behind the new one there, separated by a comma`
@@ -53,11 +51,11 @@ export class WebhookSecrets extends Context.Service<
     readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
     /** Seals any text under the same keys; `about` says what it belongs to. */
     readonly seal: (text: string, about: string) => Sealed
-    /** Opens it; undefined where it does not fit. */
+    /** Opens a sealed text; undefined when it does not fit. */
     readonly unseal: (sealed: Sealed, about: string) => string | undefined
   }
 >()("sluice/webhooks/WebhookSecrets") {
-  /** The secrets of this database under these keys. Fails where what is stored needs a key that is not there. */
+  /** The secrets of this database under these keys. Fails when stored secrets need a key that is not given. */
   static readonly layer = (
     keys: Redacted.Redacted<SecretsKeys>
   ): Layer.Layer<WebhookSecrets, SecretsKeyMissing | SqlError.SqlError, SqlClient.SqlClient> =>
@@ -80,10 +78,10 @@ const requireKeys = (keys: SecretsKeys) =>
 const unavailable = (cause: SqlError.SqlError) =>
   new SecretsUnavailable({ message: `signing secrets cannot be reached: ${cause.message}`, cause })
 
-/** A secret belongs to its endpoint: in another one's row it does not open. */
+/** Binds a sealed secret to its endpoint: in another endpoint's row it does not open. */
 export const aboutSecret = (id: string, endpointId: string): string => `webhook secret\n${id}\n${endpointId}`
 
-/** Removes secrets, for who has no key: a reactor of a command. Joins the caller's transaction. */
+/** Removes secrets without needing a key, for the reactor of a command. Joins the caller's transaction. */
 export const forgetSecrets = (
   ids: ReadonlyArray<string>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
@@ -99,17 +97,8 @@ export const forgetSecrets = (
 
 const make = (keys: SecretsKeys) =>
   Effect.map(SqlClient.SqlClient, (sql) => {
-    /** Least recently used first. */
-    const open = new Map<string, string>()
-
-    const keep = (id: string, text: string) => {
-      open.delete(id)
-      open.set(id, text)
-      for (const oldest of open.keys()) {
-        if (open.size <= maximumOpenSecrets) break
-        open.delete(oldest)
-      }
-    }
+    /** Set anew by each use. */
+    const open = new BoundedMap<string, string>(maximumOpenSecrets)
 
     const opened = (row: Row): string | undefined =>
       unseal(keys, { keyId: row.key_id, ciphertext: row.ciphertext }, aboutSecret(row.id, row.endpoint_id))
@@ -144,7 +133,7 @@ const make = (keys: SecretsKeys) =>
           values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
           on conflict (id) do update set id = s.id
           returning s.id, s.endpoint_id, s.key_id, s.ciphertext`
-          // not kept open: the transaction may still be rolled back
+          // not cached, because the transaction may still be rolled back
           return row!.ciphertext === ciphertext
             ? text
             : (opened(row!) ?? (yield* Effect.die(new SecretsKeyMissing({ keyId: row!.key_id }))))
@@ -161,7 +150,7 @@ const make = (keys: SecretsKeys) =>
           else texts.set(id, text)
         }
         if (missing.length > 0) for (const [id, text] of yield* read(missing)) texts.set(id, text)
-        for (const [id, text] of texts) keep(id, text)
+        for (const [id, text] of texts) open.set(id, text)
         return texts
       }),
 

@@ -1,6 +1,6 @@
 /**
- * Encryption of signing secrets at rest: AES-256-GCM under a configured key. A sealed text names the key that it was sealed with, so that a
- * new key can be put first while the earlier ones still open what they sealed. Pure but for the nonce, needs no service.
+ * Encryption of signing secrets at rest: AES-256-GCM under a configured key. A sealed text names its key, so that a new
+ * key can be put first while the earlier ones still open their texts. Pure but for the nonce, needs no service.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
 
@@ -18,7 +18,7 @@ const tagBytes = 16
 const keyIdLength = 8
 
 export interface SecretsKey {
-  /** Says which key it is and nothing of the key. */
+  /** Identifies the key and reveals nothing of it. */
   readonly id: string
   readonly bytes: Buffer
 }
@@ -37,7 +37,10 @@ const bytesOf = (text: string): Buffer | undefined => {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined
 }
 
-/** Reads keys separated by commas, each 32 bytes in base64, base64url or hexadecimal. Undefined when one of them is none. */
+/**
+ * Reads keys separated by commas, each 32 bytes in base64, base64url or hexadecimal. Undefined when one of them is
+ * malformed.
+ */
 export const parseSecretsKeys = (text: string): SecretsKeys | undefined => {
   const keys = text.split(",").map((one) => bytesOf(one.trim()))
   if (keys.length > maximumKeys || keys.some((bytes) => bytes?.length !== secretsKeyBytes)) return undefined
@@ -52,7 +55,10 @@ export interface Sealed {
   readonly ciphertext: string
 }
 
-/** Seals a text with the first key. What it belongs to (`about`) has to be said again to open it: it fits nowhere else. */
+/**
+ * Seals a text with the first key. Opening it needs the same `about`, which says what the text belongs to, so it fits
+ * nowhere else.
+ */
 export const seal = ([key]: SecretsKeys, text: string, about: string): Sealed => {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(Buffer.from(about))
@@ -60,7 +66,7 @@ export const seal = ([key]: SecretsKeys, text: string, about: string): Sealed =>
   return { keyId: key.id, ciphertext: Buffer.concat(parts).toString("base64url") }
 }
 
-/** Opens what `seal` made; undefined where the key is not among the given ones, or a bit of it or of `about` has changed. */
+/** Opens what `seal` made; undefined when its key is not given, or a bit of the text or of `about` has changed. */
 export const unseal = (keys: SecretsKeys, { ciphertext, keyId }: Sealed, about: string): string | undefined => {
   const key = keys.find(({ id }) => id === keyId)
   const bytes = Buffer.from(ciphertext, "base64url")

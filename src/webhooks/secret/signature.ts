@@ -1,6 +1,6 @@
 /**
- * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (platform-api.md, "Delivery headers",
- * "Signature rule"; decisions, "Events and webhooks"). Each attempt is signed anew. Needs no service and no Effect runtime.
+ * Signatures of webhook deliveries: what the platform sends and how a receiver checks it (docs/platform.md, 7.2 and
+ * 7.3). Each attempt is signed anew. Needs no service and no Effect runtime.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { Schema } from "effect"
@@ -25,28 +25,28 @@ export const standardIdHeader = "webhook-id"
 export const standardTimestampHeader = "webhook-timestamp"
 export const standardSignatureHeader = "webhook-signature"
 
-/** Base64 as its strictest readers take it: whole groups of four, with padding. */
+/** Base64 in its strictest form: whole groups of four, with padding. */
 const strictBase64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/
 
-/** The fewest bytes of a key that Standard Webhooks asks for. */
+/** The shortest key that Standard Webhooks allows, in bytes. */
 const standardKeyBytesLeast = 24
 
 /** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. */
 export const defaultToleranceSeconds = 300
 
-/** The longest signature header that is looked at, in characters. The platform sends two signatures at most. */
+/** The longest signature header that is examined, in characters. The platform sends two signatures at most. */
 const maximumHeaderLength = 1024
 
 /** The most secrets that a receiver may give: the current and previous one of a rotation, and room for a mistake. */
 const maximumSecrets = 8
 
 /**
- * A new signing secret. Random, from the system's secure source. Its whole text is the key of our signature, the bytes behind the prefix are
- * that of Standard Webhooks.
+ * Makes a signing secret (docs/platform.md, 6.8) from the system's secure random source. Its whole text is the key of
+ * our signature; the bytes behind the prefix are the key of Standard Webhooks.
  */
 export const makeSecret = (): string => `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`
 
-/** The key of Standard Webhooks that a secret is; undefined where it was made before there was one. */
+/** A secret's key for Standard Webhooks; undefined for secrets from before the platform supported it. */
 const standardKeyOf = (secret: string): Buffer | undefined => {
   const text = secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : ""
   if (!strictBase64.test(text)) return undefined
@@ -74,7 +74,7 @@ export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, r
   )
 }
 
-/** The headers of Standard Webhooks: none where no secret is a key of that scheme. */
+/** The headers of Standard Webhooks; none when no secret has a key for that scheme. */
 const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Readonly<Record<string, string>> => {
   const signatures = delivery.secrets.flatMap((secret) => {
     const key = standardKeyOf(secret)
@@ -100,7 +100,7 @@ export interface DeliveryToSign {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** The headers of one attempt (platform-api.md, "Delivery headers"; Standard Webhooks). Throws as `sign` does. */
+/** The headers of one attempt (docs/platform.md, 7.2). Throws like `sign`. */
 export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<string, string>> => {
   const timestampSeconds = Math.floor(delivery.nowMillis / 1000)
   return {
@@ -120,13 +120,13 @@ export class WebhookVerificationError extends Schema.TaggedError<WebhookVerifica
     reason: Schema.Literals([
       /** A header is not there. */
       "missing_header",
-      /** A header is there more than once or is not what the platform sends. */
+      /** A header occurs more than once or is not what the platform sends. */
       "malformed_header",
       /** No signature fits the body, the timestamp and one of the secrets. */
       "signature_mismatch",
       /** Signed, but too long ago or too far ahead: perhaps a replay, perhaps a wrong clock. */
       "timestamp_outside_tolerance",
-      /** Signed, but the body is no event, or not the one that the id header names. */
+      /** Signed, but the body is no event, or its id differs from the id header. */
       "invalid_event"
     ]),
     message: Schema.String
@@ -163,7 +163,7 @@ const headerOf = (headers: ReceivedHeaders, name: string): string => {
   return found[0] ?? refuse("missing_header", `The header ${name} is missing`)
 }
 
-/** Takes `t=…,v1=…,v1=…` apart; schemes of other versions are passed over. */
+/** Parses `t=…,v1=…,v1=…`; schemes of other versions are skipped. */
 const parseSignature = (header: string): { readonly timestamp: string; readonly signatures: ReadonlyArray<Buffer> } => {
   if (header.length > maximumHeaderLength)
     return refuse("malformed_header", `The header ${signatureHeader} is longer than ${maximumHeaderLength} characters`)
@@ -184,7 +184,7 @@ const parseSignature = (header: string): { readonly timestamp: string; readonly 
 
 const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string> => {
   const secrets = typeof secret === "string" ? [secret] : secret
-  // an empty key would let anyone sign: that is a fault of the receiver's configuration, not of the delivery
+  // an empty key would let anyone sign; that is a fault of the receiver's configuration, not of the delivery
   if (
     secrets.length === 0 ||
     secrets.length > maximumSecrets ||
@@ -194,7 +194,7 @@ const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string
   return secrets
 }
 
-/** An event as a receiver sees it: types and services of a newer platform are no fault. */
+/** An event as a receiver sees it. Unknown types and services of a newer platform are allowed. */
 export const ReceivedEvent = Schema.Struct({ ...Event.fields, type: Schema.String, service: Schema.String })
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
@@ -210,7 +210,8 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
 }
 
 /**
- * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (platform-api.md, "Signature rule").
+ * For receivers: checks that a delivery comes from the platform and is fresh, and gives its event (docs/platform.md,
+ * 7.3).
  *
  * `rawBody` is the body before any parsing. `secret` is the whole `whsec_…`, or a list of them: during a rotation either of the two
  * fits, because both sign. `toleranceSeconds` is how far the delivery's time may be from now in either direction; `Infinity` turns that
@@ -239,7 +240,7 @@ export const verifyWebhook = (
   let isSigned = false
   for (const one of secrets) {
     const expected = hmac(one, timestamp, rawBody)
-    // no way out of the loop before its end, so that time does not tell which one fitted
+    // the loop runs to its end, so that its time does not tell which signature fitted
     for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
   }
   if (!isSigned) refuse("signature_mismatch", "No signature fits the body and the timestamp")

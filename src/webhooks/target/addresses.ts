@@ -1,6 +1,7 @@
 /**
- * Which IP addresses a webhook may be delivered to: the public ones (decisions, "Events and webhooks", "Targets"). The ranges are those
- * of the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds. Pure, needs no service.
+ * Which IP addresses a webhook may be delivered to: the public ones (docs/platform.md, 6.9). The ranges are those of
+ * the IANA registries of special-purpose IPv4 and IPv6 addresses, and the metadata services of clouds. Pure, needs no
+ * service.
  */
 import { BlockList, isIP, isIPv4 } from "node:net"
 import { Result } from "effect"
@@ -20,9 +21,10 @@ export type AddressClass =
 
 type Ranges = ReadonlyArray<readonly [AddressClass, ReadonlyArray<string>]>
 
-/** Order matters where ranges overlap: the first that holds names the class. */
+/** Where ranges overlap, the first one that holds the address names the class. */
 const ranges4: Ranges = [
-  // the first is every large cloud's, the second Azure's wire server, a public address that answers inside a machine only
+  // the first is used by every large cloud; the second is Azure's wire server, a public address that answers only
+  // inside a machine
   ["metadata", ["169.254.169.254/32", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32"]],
   ["loopback", ["127.0.0.0/8"]],
   ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"]],
@@ -42,7 +44,7 @@ const ranges6: Ranges = [
   ["link-local", ["fe80::/10", "fec0::/10"]],
   ["multicast", ["ff00::/8"]],
   ["documentation", ["2001:db8::/32", "3fff::/20"]],
-  // local-use NAT64, stateless translation, Teredo: what is behind them cannot be told or cannot be a server
+  // local-use NAT64, stateless translation, Teredo: the address behind them is unknown or cannot be a server
   ["translation", ["64:ff9b:1::/48", "::ffff:0:0:0/96", "2001::/32"]],
   // protocol assignments: benchmarks, ORCHID and their like
   ["reserved", ["2001::/23"]]

@@ -1,14 +1,15 @@
 /**
- * Name look-ups that cannot hold each other up. The system's resolver has a few threads, which the whole process shares, and a dead name
- * server keeps one of them for many seconds: so few look-ups at a time, one for each host, answers kept for a moment, and hosts that
- * were slow or had no answer get one place only. Needs no service.
+ * Name look-ups that cannot hold each other up. The system's resolver has a few threads, which the whole process
+ * shares, and a dead name server keeps one of them for many seconds: so there are few look-ups at a time and one per
+ * host, answers are kept for a moment, and hosts that were slow or had no answer share a single place. Needs no
+ * service.
  */
 import type { Resolve, ResolvedAddress } from "./targets.ts"
 
 /** Look-ups at a time; Node has four threads for them and for files. */
 const maximumLookups = 3
 
-/** Of those, for hosts whose last look-up was slow or failed. */
+/** Places for hosts whose last look-up was slow or failed. */
 const maximumSuspects = 1
 
 /** Hosts that wait for a place at most. */
@@ -17,11 +18,11 @@ const maximumWaiting = 1_000
 /** Hosts that are remembered. */
 const maximumRemembered = 10_000
 
-/** How long an answer is good for, and a failure. In milliseconds. */
+/** How long an answer stays valid, and how long a failure does. In milliseconds. */
 const answerMillis = 10_000
 const failureMillis = 5_000
 
-/** Who waits for longer is told that there is no answer. */
+/** How long a caller waits before it gets a failure. */
 const waitMillis = 5_000
 
 /** A host whose look-up takes longer is a suspect. */
@@ -41,8 +42,8 @@ const noAnswer = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} was not found in time`), { code: "EAI_AGAIN" })
 
 /**
- * `resolve` with those bounds. `now` is monotonic, in milliseconds. The system's time by default, for its own timer too: undici calls it where no
- * fiber and so no Clock is, and a simulation replaces the sender that it belongs to.
+ * `resolve` with those bounds. `now` is monotonic, in milliseconds. By default it and the timers use the system's time:
+ * undici calls this outside of any fiber, so there is no Clock, and a simulation replaces the whole sender.
  */
 export const boundedResolve = (resolve: Resolve, now: () => number = () => performance.now()): Resolve => {
   const known = new Map<string, Known>()

@@ -1,7 +1,8 @@
 /**
- * Where webhooks may be delivered to (decisions, "Events and webhooks", "Targets"): the rules of the URL, and the check of the address at
- * the moment of connecting. The address that was checked is the one that is connected to, so a name that changes its answer between
- * the two gains nothing. Whoever delivers calls `open` before it attempts a URL and connects with `lookup`; redirects must not be followed.
+ * Where webhooks may be delivered to (docs/platform.md, 6.9): the rules of the URL, and the check of the address at the
+ * moment of connecting. The sender connects to exactly the checked address, so a name that changes its answer in
+ * between gains nothing. A sender calls `open` before it attempts a URL, connects with `lookup`, and must not follow
+ * redirects.
  */
 import { lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -27,7 +28,7 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
 ])
 
-/** A URL that no endpoint may have. The message is what the caller is told (platform-api.md, "Webhook errors"). Terminal. */
+/** A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
   message: Schema.String
@@ -53,14 +54,14 @@ const isLoopbackHost = (host: string): boolean =>
   host === "localhost" || host.endsWith(".localhost") || isLoopbackAddress(host)
 
 /**
- * The rules of an endpoint's URL. Asks no name server: whether the host is public is decided at connect time. An IPv4 host in any of
- * its spellings (`0x7f.1`, `2130706433`) comes out as the four numbers.
+ * The rules of an endpoint's URL. It asks no name server; whether a name is public is decided at connect time. An IPv4
+ * host in any spelling (`0x7f.1`, `2130706433`) becomes the four numbers.
  */
 export const checkUrl = (given: unknown, policy: TargetPolicy): Result.Result<URL, UrlRefused> => {
   if (given === undefined || given === null || given === "") return refuse("missing", "url is required")
   if (typeof given !== "string") return refuse("malformed", "url must be a text")
   if (given.length > maximumUrlLength) return refuse("too_long", `url is longer than ${maximumUrlLength} characters`)
-  // the parser forgives blanks, backslashes and missing slashes; other readers of the same text may see another host
+  // the parser accepts blanks, backslashes and missing slashes, where other readers of the text may see another host
   const scheme = /^(https?):\/\//i.exec(given)?.[1]?.toLowerCase()
   if (scheme === undefined) return refuse("not_https", "Webhook URL must use HTTPS")
   if (/[^\u0021-\u007e\u00a1-\uffff]|\\|^\w+:\/{3}/.test(given))
@@ -92,8 +93,9 @@ export const systemResolve: Resolve = (host) => systemLookup(host, { all: true, 
 /** What a delivery needs to connect safely. */
 export interface TargetGuard {
   /**
-   * Before an attempt: the rules of the URL, and, where its host is an address, whether it is public. That cannot be left to `lookup`,
-   * because `node:net` does not look addresses up. The same URL always gets the same answer, which may be remembered.
+   * Checks a URL before an attempt: the rules of the URL and, if its host is an address, whether that is public.
+   * `lookup` cannot do the latter, because `node:net` does not look addresses up. The same URL always gets the same
+   * answer, which may be remembered.
    */
   readonly open: (url: string) => Result.Result<URL, UrlRefused | TargetRefused>
   /**
@@ -103,7 +105,10 @@ export interface TargetGuard {
   readonly lookup: LookupFunction
 }
 
-/** Said of a name that is not known and of one that leads inside alike: who asks must not learn which names there are inside. */
+/**
+ * The message for an unknown name and for one that leads inside alike, so that callers cannot learn which names exist
+ * inside.
+ */
 export const noPublicAddress = "The host name has no public address"
 
 const refuseTarget = (host: string, address: string): TargetRefused =>
@@ -118,7 +123,10 @@ const isRefusedBy = (policy: TargetPolicy, address: string): boolean => {
   return refused !== undefined && (policy === "public" || refused === "invalid")
 }
 
-/** Why an endpoint may not have a URL whose host is an address; undefined where it may. What a name leads to is seen when connecting. */
+/**
+ * Why an endpoint may not have a URL whose host is an address; undefined when it may. A name's addresses are checked
+ * when connecting.
+ */
 export const refusedAddress = (url: URL, policy: TargetPolicy): UrlRefused | undefined => {
   const host = hostOf(url)
   return isIP(host) !== 0 && isRefusedBy(policy, host)
@@ -129,7 +137,10 @@ export const refusedAddress = (url: URL, policy: TargetPolicy): UrlRefused | und
 const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
 
-/** Makes the guard of a policy. `resolve` asks the name servers; the system's, unless given, with the bounds of `boundedResolve`. */
+/**
+ * Makes the guard of a policy. `resolve` asks the name servers; by default the system's resolver with the bounds of
+ * `boundedResolve`.
+ */
 export const makeTargetGuard = (
   policy: TargetPolicy,
   resolve: Resolve = boundedResolve(systemResolve)

@@ -11,6 +11,7 @@ import { ProcessBounds } from "../../../src/engine/core/bounds.ts"
 import type { LogFill } from "../../../src/engine/core/LogRoom.ts"
 import { PartitionCore } from "../../../src/engine/core/PartitionCore.ts"
 import type { Demand, DraftedFrame, ReadRequest } from "../../../src/engine/core/protocol.ts"
+import type { Replay } from "../../../src/engine/core/replay.ts"
 import type { Instant } from "../../../src/engine/core/time.ts"
 import { emptyHead, encodeClaim, headAfter, identityOf } from "../../../src/engine/frame.ts"
 import type { StoredFrame } from "../../../src/engine/Journal.ts"
@@ -91,11 +92,27 @@ export class CoreDriver {
 
   /** Recovers from checkpoint and log, claims, and takes commands. */
   begin(): this {
+    this.recover()
+    this.claim()
+    this.core.intake.refuse(undefined)
+    return this
+  }
+
+  /** Recovers from checkpoint and log. */
+  recover(): void {
     this.core.beginLife()
     const [base] = Effect.runSync(this.port.list(0))
     const head = base === undefined ? emptyHead : { ...base }
-    const replay = this.core.beginReplay(base, head, new Set())
-    const tail = this.log.slice(head.sequence)
+    this.fold(this.core.beginReplay(base, head, new Set()), base)
+  }
+
+  /** Folds what the log has got since. */
+  readOn(): void {
+    this.fold(this.core.continueReplay(new Set()), this.core.newestCheckpoint)
+  }
+
+  private fold(replay: Replay, base: CheckpointRecord | undefined): void {
+    const tail = this.log.slice(replay.head.sequence)
     const missing = replay.link(tail)
     if (typeof missing === "string") throw new Error(missing)
     const addresses = missing.map(({ address }) => address)
@@ -104,9 +121,6 @@ export class CoreDriver {
     if (problem !== undefined) throw new Error(JSON.stringify(problem))
     const bytes = tail.reduce((sum, frame) => sum + frame.bytes.length, 0)
     this.core.endReplay(replay, bytes, this.fill)
-    this.claim()
-    this.core.intake.refuse(undefined)
-    return this
   }
 
   private claim(): void {

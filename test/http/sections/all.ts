@@ -1,8 +1,8 @@
 /** Every section of the platform's end-to-end tests, in their order; the last one stops it. */
 import type { TestPlatform } from "../harness.ts"
 import { clientSection } from "./client.ts"
-import { decisionsSection } from "./decisions.ts"
 import { directorySection } from "./directory.ts"
+import { directoryRulesSection } from "./directoryRules.ts"
 import { errorsSection } from "./errors.ts"
 import { ingestionSection } from "./ingestion.ts"
 import { keysSection } from "./keys.ts"
@@ -17,7 +17,7 @@ import { webhooksSection } from "./webhooks.ts"
 
 export const allSections = (platform: () => TestPlatform): void => {
   directorySection(platform)
-  decisionsSection(platform)
+  directoryRulesSection(platform)
   keysSection(platform)
   errorsSection(platform)
   systemSection(platform)

@@ -1,4 +1,4 @@
-/** The number directory's endpoints as number-directory.md has them: forms, fields, defaults, maxima, errors. */
+/** The number directory's endpoints (docs/directory.md, 3 and 4): forms, fields, defaults, maxima, errors. */
 import { describe, expect, it } from "vitest"
 import type { TestPlatform } from "../harness.ts"
 import { request } from "../harness.ts"

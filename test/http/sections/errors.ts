@@ -1,6 +1,6 @@
 /**
- * Errors of the HTTP surface itself (decisions, "Status codes and bodies"): unknown paths and methods in each product's
- * own shape, bodies that are too large or no JSON, request ids, and what never becomes a request.
+ * Errors of the HTTP surface itself (docs/platform.md, 1.4 and 1.5): unknown paths and methods in each product's own
+ * shape, bodies that are too large or no JSON, request ids, and what never becomes a request.
  */
 import { describe, expect, it } from "vitest"
 import { exchange, jsonOf, send } from "../exchange.ts"

@@ -1,6 +1,5 @@
 /**
- * The event log over HTTP (platform-api.md, "Delivery"; decisions, "Events and webhooks", whose lines name the tests): lists, filters, pages, single
- * events, access, and test events.
+ * The event log over HTTP (docs/platform.md, 5.4): lists, filters, pages, single events, access, and test events.
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { catalogue, namedTypes } from "../../../src/events/index.ts"
@@ -35,7 +34,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       events = await tenant.events(types.length)
     })
 
-    it("has every event once, newest first, in the Event shape; a triggered one is the catalogue's example, not live", () => {
+    it("has every event once, the newest at the top; a triggered one is the catalogue's example, not live", () => {
       expect(events.map(({ type }) => type)).toEqual(types.toReversed())
       for (const event of events) {
         const { example, service } = catalogue[event.type as keyof typeof catalogue]
@@ -52,13 +51,13 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       expect(times).toEqual(times.toSorted((a, b) => b - a))
     })
 
-    it("the event log returns the Event shape, byte for byte as delivered, in the list and alone", async () => {
+    it("an event has one text, in the list and alone", async () => {
       const headers = { authorization: `Bearer ${tenant.key}` }
       const text = async (path: string) => (await fetch(`${platform().url}${path}`, { headers })).text()
       const whole = await text("/v1/events?limit=100")
       for (const event of events) {
         const { createdAt, data, eventId, livemode, service, type } = event
-        // Fields in the document's order.
+        // Fields in the order of docs/platform.md, 5.1.
         const bytes = JSON.stringify({ eventId, type, service, data, livemode, createdAt })
         expect(await text(`/v1/events/${eventId}`)).toBe(bytes)
         expect(whole).toContain(bytes)
@@ -68,7 +67,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       )
     })
 
-    it("is eventually consistent, normally under a second", async () => {
+    it("follows within a second when nothing is wrong", async () => {
       const other = await makeTenant(platform(), "soon")
       const delays: Array<number> = []
       for (let count = 1; count <= 5; count++) {
@@ -80,7 +79,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       expect(delays.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
     })
 
-    it("`type` (pattern): `x.*` matches every type beginning with `x.` and every event of the service x", async () => {
+    it("`type` is a pattern: a family takes the events of the service of its name too", async () => {
       for (const [pattern, keep] of [
         ["*", () => true],
         ["platform.*", ({ service, type }: Shown) => service === "platform" || type.startsWith("platform.")],
@@ -96,7 +95,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("`*` only alone or as last segment; the first segment must be known: otherwise 400", async () => {
+    it("a misplaced star or an unknown beginning is 400", async () => {
       for (const pattern of [
         "",
         "**",
@@ -116,7 +115,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("`since` (inclusive), `until` (exclusive), integer milliseconds", async () => {
+    it("an event at `since` is in the interval, one at `until` is not; other numbers than whole ones are 400", async () => {
       const middle = events[4]!.createdAt
       expect((await list(`since=${middle}`)).data).toStrictEqual(events.filter(({ createdAt }) => createdAt >= middle))
       expect((await list(`until=${middle}`)).data).toStrictEqual(events.filter(({ createdAt }) => createdAt < middle))
@@ -203,7 +202,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("event log: `platform:events:read` or `platform:webhooks:read`, whatever the services", async () => {
+    it("one of its two scopes opens it, whatever services the key has", async () => {
       const paths = ["/v1/events", `/v1/events/${events[0]!.eventId}`, "/v1/events/stream"]
       for (const scopes of [["platform:events:read"], ["platform:webhooks:read"], ["platform:*"], ["*"]]) {
         const { key } = await tenant.newKey({ scopes })

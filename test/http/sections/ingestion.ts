@@ -1,7 +1,7 @@
 /**
- * The last line of the decisions' table "Number directory": ingestion is idempotent and atomic, reports malformed lines
- * with their number and goes on, and refuses what is too damaged or no such file. Over the admin API of the platform
- * that goes on answering meanwhile.
+ * Ingestion (docs/directory.md, 6.2 and 6.3): the same file twice is the same as once, nobody sees half of one, single
+ * bad lines are named and left out, and a file that is too damaged or of no known kind is refused. Over the admin API of
+ * the platform that goes on answering meanwhile.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -47,7 +47,7 @@ const companies = async (platform: TestPlatform): Promise<ReadonlyArray<unknown>
 }
 
 export const ingestionSection = (platform: () => TestPlatform): void => {
-  describe("decisions: ingestion is idempotent and atomic, goes on after malformed lines, refuses damaged files", () => {
+  describe("ingestion", () => {
     let folder: string
     let lines: ReadonlyArray<string>
     const file = async (name: string, content: string): Promise<string> => {
@@ -119,7 +119,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect(body).toMatchObject(statistics)
     })
 
-    it("readers see the old or the new set, never both, and are answered all the while", async () => {
+    it("who reads meanwhile is answered, from what was before or from what is after", async () => {
       const old = await companies(platform())
       expect(old.length).toBeGreaterThan(1)
       expect(new Set(old)).toEqual(new Set(["Bell Canada"]))

@@ -1,6 +1,6 @@
 /**
- * API keys at the number directory (number-directory.md, "Authentication"; decisions, "Tenancy, keys, scopes" and "Status
- * codes and bodies"): the three forms, which of them decides, and what is refused.
+ * API keys at the number directory (docs/platform.md, 2.4): the three forms, which of them decides, and what is
+ * refused.
  */
 import { randomBytes } from "node:crypto"
 import { describe, expect, it } from "vitest"
@@ -26,7 +26,7 @@ const unknownKey = () => `sk_live_${randomBytes(16).toString("hex")}`
 const withKey = (path: string, key: string) =>
   `${path}${path.includes("?") ? "&" : "?"}apiKey=${encodeURIComponent(key)}`
 
-/** A revocation must be in force within this time (decisions). */
+/** A revocation must be in force within this time (docs/platform.md, 2.3). */
 const revocationMillis = 1_000
 
 export const keysSection = (platform: () => TestPlatform): void => {

@@ -1,6 +1,6 @@
 /**
- * The event stream (decisions, "Events and webhooks"): server-sent events as they come, resumable by Last-Event-ID, bounded, and ended with the key
- * that opened it.
+ * The event stream (docs/platform.md, 5.5): server-sent events as they come, resumable by Last-Event-ID, bounded, and
+ * ended with the key that opened it.
  */
 import { Effect, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"

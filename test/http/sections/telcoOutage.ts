@@ -1,11 +1,14 @@
-/** Events and telco while a server is away (decisions, "Telco"): nothing is answered whose event is not stored, and all of it comes back. */
+/**
+ * Events and telco while a server is away (docs/platform.md, 8.4): nothing is answered whose event is not stored, and
+ * all of it comes back.
+ */
 import { describe, expect, it } from "vitest"
 import { request, type TestPlatform } from "../harness.ts"
 import { makeTenant } from "./emitted.ts"
 
 export const telcoOutageSection = (platform: () => TestPlatform): void => {
   describe("telco, JetStream away", () => {
-    it("503; the answer is given after its event is stored", async () => {
+    it("503: what is answered has its event, before and after", async () => {
       const tenant = await makeTenant(platform(), "outage")
       const found = await tenant.get("/v1/telco/search?npa=212&limit=1")
       const [code] = (found.body as { readonly data: ReadonlyArray<{ readonly nxx: string }> }).data

@@ -66,7 +66,7 @@ describe("the store in memory", () => {
       for (const _ of [1, 2, 3]) {
         const [delivery] = yield* store.take(0, [{ endpointId: "we", lane: 0, limit: 1 }], {
           now: 5,
-          takenUntil: 6,
+          leasedUntil: 6,
           maximumBytes: 100
         })
         yield* store.record([{ delivery: delivery!, made: null, result: { _tag: "Settled", status: "failed" } }], 5)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import type { EventRecord, FactRecord } from "../../../src/engine/records.ts"
 import { eventRetentionMillis } from "../../../src/events/event.ts"
 import { MatchedBatch } from "../../../src/webhooks/delivery/matching.ts"
-import { decodePayload, lanes } from "../../../src/webhooks/delivery/model.ts"
+import { decodePayload, jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { Endpoint, EndpointFact, FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../../src/webhooks/endpoint/rules.ts"
 import { endpoint } from "../dispatcher/dispatcherSupport.ts"
@@ -67,15 +67,21 @@ describe("a batch of the log", () => {
     const batch = new MatchedBatch([folded("a"), folded("b")], listener(), now)
     batch.event(telcoEvent(1))
     expect(handedOver(batch)).toEqual([
-      ["a", lanes.first],
-      ["b", lanes.first]
+      ["a", jobLanes.first],
+      ["b", jobLanes.first]
     ])
     expect(batch.queued.size).toBe(0)
     for (const [at, job] of batch.jobs.entries()) {
-      const { attempt, body, eventCreatedAt, eventId, id, origin, partition, takenUntil } = batch.taken[at]!
-      expect(job).toMatchObject({ id, partition: 3, lane: lanes.first, takenUntil: now + leaseMillis, dueAt: now - 5 })
+      const { attempt, body, eventCreatedAt, eventId, id, origin, partition, leasedUntil } = batch.taken[at]!
+      expect(job).toMatchObject({
+        id,
+        partition: 3,
+        lane: jobLanes.first,
+        leasedUntil: now + leaseMillis,
+        dueAt: now - 5
+      })
       expect(job.expiresAt).toBe(now - 5 + eventRetentionMillis)
-      expect([attempt, partition, takenUntil, origin]).toEqual([1, 3, now + leaseMillis, "event"])
+      expect([attempt, partition, leasedUntil, origin]).toEqual([1, 3, now + leaseMillis, "event"])
       expect(decodePayload(job.payload)).toEqual({ organizationId: "org_1", eventId, eventCreatedAt, origin })
       expect(JSON.parse(body)).toMatchObject({ eventId: `evt_${uuid(1)}`, createdAt: now - 5 })
       expect(batch.bodies.get(eventId)).toBe(body)
@@ -88,9 +94,9 @@ describe("a batch of the log", () => {
   it("given a test that an owner asks for, then it is handed over too, in the lane of what was asked for, to this endpoint alone", () => {
     const batch = new MatchedBatch([folded("a"), folded("b")], listener(), now)
     batch.fold(test("a"))
-    expect(handedOver(batch)).toEqual([["a", lanes.asked]])
-    expect(batch.taken[0]).toMatchObject({ origin: "test", attempt: 1, takenUntil: now + leaseMillis })
-    expect(batch.jobs).toMatchObject([{ group: "a", lane: lanes.asked, takenUntil: now + leaseMillis }])
+    expect(handedOver(batch)).toEqual([["a", jobLanes.asked]])
+    expect(batch.taken[0]).toMatchObject({ origin: "test", attempt: 1, leasedUntil: now + leaseMillis })
+    expect(batch.jobs).toMatchObject([{ group: "a", lane: jobLanes.asked, leasedUntil: now + leaseMillis }])
     expect(batch.tests.map(({ event }) => event.type)).toEqual(["platform.test"])
     expect(batch.queued.size).toBe(0)
   })
@@ -100,7 +106,7 @@ describe("a batch of the log", () => {
     batch.fold(test("a", 1))
     batch.fold(test("b", 2))
     batch.event(telcoEvent(3))
-    expect(handedOver(batch)).toEqual([["a", lanes.asked]])
+    expect(handedOver(batch)).toEqual([["a", jobLanes.asked]])
     expect(batch.skipped.map(({ endpoint_id, event_id, reason }) => [endpoint_id, event_id, reason])).toEqual([
       ["b", `evt_${uuid(2)}`, "disabled"],
       ["a", `evt_${uuid(3)}`, "paused"],
@@ -113,7 +119,7 @@ describe("a batch of the log", () => {
     batch.event(telcoEvent(1))
     batch.fold(test("a"))
     expect(batch.taken).toEqual([])
-    expect(batch.jobs.map(({ dueAt, takenUntil }) => [dueAt, takenUntil])).toEqual([
+    expect(batch.jobs.map(({ dueAt, leasedUntil }) => [dueAt, leasedUntil])).toEqual([
       [now - 5, undefined],
       [now - 5, undefined]
     ])
@@ -128,7 +134,7 @@ describe("a batch of the log", () => {
     batch.event(telcoEvent(1))
     batch.event(telcoEvent(2))
     expect(batch.taken.map(({ eventId }) => eventId)).toEqual([`evt_${uuid(1)}`])
-    expect(batch.jobs.map(({ takenUntil }) => takenUntil)).toEqual([now + leaseMillis, undefined])
+    expect(batch.jobs.map(({ leasedUntil }) => leasedUntil)).toEqual([now + leaseMillis, undefined])
     expect([...batch.queued.keys()]).toEqual(["a"])
   })
 

@@ -1,4 +1,4 @@
-/** The retry schedule and what attempts mean, as the decisions list them. */
+/** The retry schedule and what attempts mean (docs/platform.md, 7.4 and 7.5). */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import {
@@ -34,17 +34,17 @@ const given = (attempts: number, schedule: RetrySchedule = defaultSchedule) => (
   }
 })
 
-describe("Success: any 2xx; everything else fails", () => {
-  it("for every status", () => {
+describe("what an answer means", () => {
+  it("2xx is a success and nothing else is", () => {
     for (let status = 100; status < 600; status++) {
       const expected = status >= 200 && status < 300 ? "succeeded" : status === 410 ? "gone" : "failed"
       expect(classify(answered(status), now)).toEqual({ result: expected, status, retryAfterMillis: 0 })
     }
   })
-  it("redirects are not followed and fail", () => {
+  it("a redirect is a failure", () => {
     for (const status of [301, 302, 303, 307, 308]) given(1).when(answered(status)).thenIt("RetryAt")
   })
-  it("the status is 0 without an answer, also after the 15 s", () => {
+  it("no answer is the status 0, also when the 15 s are over", () => {
     expect(attemptTimeoutMillis).toBe(15_000)
     for (const attempt of [timedOut, noAnswer])
       expect(classify(attempt, now)).toEqual({ result: "failed", status: 0, retryAfterMillis: 0 })
@@ -58,14 +58,14 @@ describe("Success: any 2xx; everything else fails", () => {
   })
 })
 
-describe("A first attempt and at most 5 retries", () => {
+describe("the schedule", () => {
   it.each([
     [1, 5 * second],
     [2, 30 * second],
     [3, 2 * minute],
     [4, 15 * minute],
     [5, 1 * hour]
-  ])("after attempt %d the next one is due in %d ms, 0..20 % more by jitter", (attempts, delay) => {
+  ])("behind attempt %d the next one waits %d ms, and up to a fifth longer", (attempts, delay) => {
     given(attempts).when(answered(500), 0).thenRetryAfter(delay)
     given(attempts)
       .when(timedOut, 0.5)
@@ -87,8 +87,8 @@ describe("A first attempt and at most 5 retries", () => {
   })
 })
 
-describe("The later of the delay and Retry-After (429, 503; up to 1 h)", () => {
-  it.each([429, 503])("%d: the later one wins", (status) => {
+describe("Retry-After", () => {
+  it.each([429, 503])("of a %d counts where it is later than the schedule", (status) => {
     given(1)
       .when(answered(status, "60"))
       .thenRetryAfter(60 * second)
@@ -100,7 +100,7 @@ describe("The later of the delay and Retry-After (429, 503; up to 1 h)", () => {
       .when(answered(status, "0"))
       .thenRetryAfter(5 * second)
   })
-  it("at most an hour", () => {
+  it("counts for an hour and no longer", () => {
     given(1).when(answered(503, "3600")).thenRetryAfter(hour)
     given(1).when(answered(503, "3601")).thenRetryAfter(hour)
     given(1)
@@ -112,10 +112,10 @@ describe("The later of the delay and Retry-After (429, 503; up to 1 h)", () => {
       .when(answered(503, "3600"), 0.5)
       .thenRetryAfter(1.1 * hour)
   })
-  it.each([200, 301, 400, 408, 410, 500, 502, 504])("not for %d", (status) => {
+  it.each([200, 301, 400, 408, 410, 500, 502, 504])("of a %d is ignored", (status) => {
     expect(classify(answered(status, "60"), now).retryAfterMillis).toBe(0)
   })
-  it("as a date, in the three forms of HTTP", () => {
+  it("may be a date, in the three forms of HTTP", () => {
     for (const date of [
       "Wed, 01 Jul 2026 12:01:00 GMT",
       "Wednesday, 01-Jul-26 12:01:00 GMT",
@@ -148,21 +148,21 @@ describe("The later of the delay and Retry-After (429, 503; up to 1 h)", () => {
     "60, 60",
     "Infinity",
     "NaN"
-  ])("%j asks for nothing", (header) =>
+  ])("%j says nothing", (header) =>
     given(1)
       .when(answered(429, header))
       .thenRetryAfter(5 * second))
 })
 
-describe("All configurable", () => {
+describe("settings", () => {
   const own: RetrySchedule = { delaysMillis: [10, 20], jitter: 1, maximumRetryAfterMillis: 50 }
-  it("another schedule", () => {
+  it("give another schedule", () => {
     given(1, own).when(answered(500), 0.5).thenRetryAfter(15)
     given(2, own).when(answered(500), 0).thenRetryAfter(20)
     given(2, own).when(answered(503, "1"), 0).thenRetryAfter(50)
     given(3, own).when(answered(500)).thenIt("Failed")
   })
-  it("within bounds", () => {
+  it("have bounds", () => {
     const decode = Schema.decodeUnknownSync(RetrySchedule)
     expect(decode(own)).toEqual(own)
     expect(decode(defaultSchedule)).toEqual(defaultSchedule)
@@ -179,7 +179,7 @@ describe("All configurable", () => {
   })
 })
 
-describe("One older than its event's 30 days ends expired", () => {
+describe("a delivery that the event log has outlived ends expired", () => {
   it("not before", () => {
     expect(isExpired(now - 30 * 24 * hour, now)).toBe(false)
     expect(isExpired(now - 30 * 24 * hour - 1, now)).toBe(true)

@@ -1,7 +1,7 @@
 /** Who is next: per endpoint by a rule, over endpoints in turn, each track within its capacity; against a naive model. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { lanes } from "../../../src/webhooks/delivery/model.ts"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import {
   allLanes,
   DispatchQueue,
@@ -18,7 +18,7 @@ interface Item {
   readonly number: number
 }
 
-const { asked, first, retry } = lanes
+const { asked, first, retry } = jobLanes
 
 const queueOf = (capacity: { readonly main: number; readonly slow: number }) => {
   const queue = new DispatchQueue<Item>(capacity)

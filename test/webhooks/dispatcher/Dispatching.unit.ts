@@ -1,7 +1,7 @@
 /** The dispatcher's memory: what is held, what goes back, who wants more, all without a store; time is the test's. */
 import { describe, expect, it } from "@effect/vitest"
 import type { Clock } from "effect"
-import { lanes } from "../../../src/webhooks/delivery/model.ts"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { TakenDelivery } from "../../../src/webhooks/delivery/ports.ts"
 import {
   type DeliverySlot,
@@ -17,6 +17,7 @@ const active: Endpoint = {
   url: "https://example.com/",
   enabledEvents: ["*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
@@ -48,9 +49,9 @@ const delivery = (endpointId: string, more: Partial<TakenDelivery> = {}): TakenD
   partition: 0,
   organizationId: "org_1",
   endpointId,
-  lane: lanes.first,
+  lane: jobLanes.first,
   attempt: 1,
-  takenUntil: 10_000,
+  leasedUntil: 10_000,
   origin: "event",
   eventId: "evt_1",
   eventCreatedAt: 0,
@@ -103,7 +104,7 @@ describe("the dispatcher's memory", () => {
 
   it("given a pause, then what waits goes back but for what was asked for, and an older state changes nothing", () => {
     const { begun, dispatching } = dispatchingOf({ main: 1, slow: 1 })
-    const waiting = [delivery("a"), delivery("a", { lane: lanes.retry }), delivery("a", { lane: lanes.asked })]
+    const waiting = [delivery("a"), delivery("a", { lane: jobLanes.retry }), delivery("a", { lane: jobLanes.asked })]
     committed(dispatching, [state("a", active, 5)], [delivery("a"), ...waiting])
     committed(dispatching, [state("a", paused, 7)])
     expect(dispatching.returned).toEqual(waiting.slice(0, 2))
@@ -153,7 +154,7 @@ describe("the dispatcher's memory", () => {
     committed(dispatching, [state("a", active, 2)])
     expect([...dispatching.wanting]).toEqual([worker])
     expect(worker.more).toEqual([true, true, true])
-    expect(worker.wantedIn(lanes.retry)).toBeGreaterThan(0)
+    expect(worker.wantedIn(jobLanes.retry)).toBeGreaterThan(0)
   })
 
   it("given a deletion, then what waits is let go and the rest is to be cancelled", () => {
@@ -194,7 +195,7 @@ describe("the dispatcher's memory", () => {
     worker.pace = full
     for (let count = 0; count < 2_000; count++) dispatching.hold(delivery("a"))
     expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([0, 128])
-    worker.more[lanes.first] = true
+    worker.more[jobLanes.first] = true
     expect(dispatching.roomOf("a")).toBe(0)
   })
 
@@ -220,9 +221,9 @@ describe("the dispatcher's memory", () => {
     const { dispatching } = dispatchingOf()
     const held = delivery("a")
     dispatching.hold(held)
-    dispatching.hold({ ...held, attempt: 2, takenUntil: 99_000 })
+    dispatching.hold({ ...held, attempt: 2, leasedUntil: 99_000 })
     expect(dispatching.held.size).toBe(1)
-    expect(held).toMatchObject({ attempt: 2, takenUntil: 99_000 })
+    expect(held).toMatchObject({ attempt: 2, leasedUntil: 99_000 })
   })
 
   it("given a delivery that was let go and is taken again, then the end of its first attempt does not let the second one go", () => {
@@ -285,14 +286,14 @@ describe("the dispatcher's memory", () => {
     const [a, b] = ["a", "b"].map((id) => dispatching.workers.get(id)!)
     for (const worker of [a!, b!]) worker.more.fill(false)
     dispatching.wanting.clear()
-    dispatching.arm(a!, lanes.retry, 1_500)
-    dispatching.arm(b!, lanes.retry, 1_200)
-    dispatching.arm(b!, lanes.retry, 1_900)
+    dispatching.arm(a!, jobLanes.retry, 1_500)
+    dispatching.arm(b!, jobLanes.retry, 1_200)
+    dispatching.arm(b!, jobLanes.retry, 1_900)
     expect(dispatching.untilTimer()).toBe(200)
     pass(200)
     dispatching.fireTimers()
     expect([...dispatching.wanting]).toEqual([b])
-    expect(b!.more[lanes.retry]).toBe(true)
+    expect(b!.more[jobLanes.retry]).toBe(true)
     expect(dispatching.untilTimer()).toBe(300)
     pass(300)
     dispatching.fireTimers()

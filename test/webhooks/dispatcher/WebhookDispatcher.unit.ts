@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Unavailable } from "../../../src/engine/errors.ts"
+import { PartitionUnavailable } from "../../../src/engine/errors.ts"
 import { type DeliveryOutcome, SecretsUnavailable } from "../../../src/webhooks/delivery/ports.ts"
 import { answered, away, notTaken, resultsOf, start } from "./dispatcherSupport.ts"
 
@@ -43,7 +43,7 @@ describe("the dispatcher", () => {
   it.effect("tells the actor of a failure before it records it, however long that takes", () =>
     Effect.gen(function* () {
       let failures = 4
-      const partitionAway = new Unavailable({ partition: 0, reason: "recovering", retryAfterMillis: 100 })
+      const partitionAway = new PartitionUnavailable({ partition: 0, reason: "recovering", retryAfterMillis: 100 })
       const started = yield* start({
         answer: () => answered(500),
         tell: () => (failures-- > 0 ? Effect.fail(partitionAway) : Effect.void)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { PartitionStopped } from "../../../src/engine/errors.ts"
-import { lanes } from "../../../src/webhooks/delivery/model.ts"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import type { DeliveryAnswer } from "../../../src/webhooks/delivery/ports.ts"
 import { defaultSchedule } from "../../../src/webhooks/delivery/schedule.ts"
 import { actorsOf } from "../../../src/webhooks/dispatcher/onEngine.ts"
@@ -48,7 +48,7 @@ describe("a delivery that fails", () => {
     "given what somebody asked for (%s), then there is one attempt, and it counts for nobody",
     (origin) =>
       Effect.gen(function* () {
-        const { sent, stock, told } = yield* withOne({ origin, lane: lanes.asked }, { answer: () => answered(500) })
+        const { sent, stock, told } = yield* withOne({ origin, lane: jobLanes.asked }, { answer: () => answered(500) })
         yield* TestClock.adjust("10 seconds")
         expect(sent).toEqual(["a"])
         expect(told).toEqual([])
@@ -283,9 +283,9 @@ describe("secrets", () => {
             partition: 0,
             organizationId: "org_1",
             endpointId: "we_1",
-            lane: lanes.first,
+            lane: jobLanes.first,
             attempt: 1,
-            takenUntil: 60_000,
+            leasedUntil: 60_000,
             origin: "event",
             eventId: "evt_a",
             eventCreatedAt: 0,

@@ -1,6 +1,6 @@
 /**
- * From an event of a decision to a POST and its recorded outcome, on a real nats-server, PostgreSQL and receiver, with a shortened schedule
- * (decisions, "Events and webhooks"): what is posted, what an answer means, and when the next attempt is made.
+ * From an event of a decision to a POST and its recorded outcome, on a real nats-server, PostgreSQL and receiver, with
+ * a shortened schedule (docs/platform.md, 7): what is posted, what an answer means, and when the next attempt is made.
  */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"

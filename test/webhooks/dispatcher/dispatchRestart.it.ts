@@ -1,6 +1,7 @@
 /**
- * Deliveries outlive the process (decisions, "Events and webhooks"; architecture, rule 11): what a crash interrupted is attempted again, what was
- * recorded is not, a shutdown gives back what it holds, a backlog is taken in piece by piece, and what is too old ends.
+ * Deliveries outlive the process (docs/platform.md, 7.6; docs/architecture.md, rule 11): what a crash interrupted is
+ * attempted again, what was recorded is not, a shutdown gives back what it holds, a backlog is taken in piece by piece,
+ * and what is too old ends.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"

@@ -18,7 +18,7 @@ import { publicEvent } from "../../../src/events/catalogue.ts"
 import { appendEvents } from "../../../src/events/EventLog.ts"
 import { EventWakeups } from "../../../src/events/EventWakeups.ts"
 import { eventProjection } from "../../../src/events/eventProjection.ts"
-import { Cursors } from "../../../src/http/PageCursors.ts"
+import { PageCursors } from "../../../src/http/PageCursors.ts"
 import { NatsConnection } from "../../../src/nats/connection.ts"
 import * as JournalJetStream from "../../../src/nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../../../src/postgres/CheckpointsPostgres.ts"
@@ -178,7 +178,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
     Effect.map(WebhookDispatcher, ({ wake }) => ({ wake }))
   )
   return Deliveries.layer.pipe(
-    Layer.provide(Layer.merge(Cursors.layer, wakeup)),
+    Layer.provide(Layer.merge(PageCursors.layer, wakeup)),
     Layer.provideMerge(dispatcher),
     Layer.provideMerge(engine),
     Layer.provide(Layer.fresh(services)),

@@ -80,10 +80,10 @@ describe("what a dispatcher has taken", () => {
       const started = yield* start({
         settings,
         store: {
-          take: (_partition, claims, { now, takenUntil }) =>
+          take: (_partition, claims, { now, leasedUntil }) =>
             Effect.sync(() => {
-              taken.push(takenUntil - now)
-              return taken.length === 1 ? claims.slice(0, 1).map(() => delivery("a", { takenUntil })) : []
+              taken.push(leasedUntil - now)
+              return taken.length === 1 ? claims.slice(0, 1).map(() => delivery("a", { leasedUntil })) : []
             })
         }
       })

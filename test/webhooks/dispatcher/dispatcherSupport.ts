@@ -3,7 +3,7 @@ import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { AskError } from "../../../src/engine/errors.ts"
 import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/delivery/DispatchFeed.ts"
-import { lanes } from "../../../src/webhooks/delivery/model.ts"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import {
   DeliveriesUnavailable,
   type DeliveryAnswer,
@@ -27,6 +27,7 @@ export const endpoint: Endpoint = {
   url: "https://example.com/",
   enabledEvents: ["*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
@@ -49,9 +50,9 @@ export const delivery = (name: string, more: Partial<TakenDelivery> = {}): Taken
   partition: 0,
   organizationId: "org_1",
   endpointId: "we_1",
-  lane: lanes.first,
+  lane: jobLanes.first,
   attempt: 1,
-  takenUntil: 60_000,
+  leasedUntil: 60_000,
   origin: "event",
   eventId: `evt_${name}`,
   eventCreatedAt: 0,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
-import { lanes } from "../../../src/webhooks/delivery/model.ts"
+import { jobLanes } from "../../../src/webhooks/delivery/model.ts"
 import { defaultSchedule } from "../../../src/webhooks/delivery/schedule.ts"
 import { maximumHeld } from "../../../src/webhooks/dispatcher/Dispatching.ts"
 import { noMoreScans, Stock } from "./dispatcherStock.ts"
@@ -86,7 +86,7 @@ describe("what waits in the store", () => {
     Effect.gen(function* () {
       const stock = new Stock()
       stock.endpoint("we_1")
-      stock.put("later", { dueAt: 3_000, lane: lanes.retry })
+      stock.put("later", { dueAt: 3_000, lane: jobLanes.retry })
       const { sent } = yield* stock.start({ settings })
       yield* TestClock.adjust(2_999)
       expect(sent).toEqual([])

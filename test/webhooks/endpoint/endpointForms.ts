@@ -2,7 +2,7 @@
 import { expect } from "vitest"
 import { hookUrl } from "../platform.ts"
 
-/** The list form of a new endpoint (platform-api.md, "Webhook endpoint"). */
+/** The list form of a new endpoint (docs/platform.md, 6.1). */
 export const listForm = (id: string) => ({
   id,
   url: hookUrl,

@@ -44,7 +44,7 @@ interface Happened {
   readonly at: number
 }
 
-/** What the documents say of an endpoint after a history, told by searching the history. */
+/** What docs/platform.md, 6.4 and 7.5 say of an endpoint after a history, found by searching the history. */
 const naive = (history: ReadonlyArray<Happened>) => {
   const isCreated = ({ command }: Happened) => command._tag === "Create"
   const lastDelete = history.findLastIndex(({ command }) => command._tag === "Delete")

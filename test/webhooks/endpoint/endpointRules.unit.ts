@@ -1,4 +1,4 @@
-/** Endpoints: the table of states of the platform document, and the lines of the decisions on them. */
+/** The rules of endpoints: the states of docs/platform.md, 6.4, and what leads from one to another. */
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { catalogue } from "../../../src/events/catalogue.ts"
@@ -34,17 +34,22 @@ import {
   wakeBy
 } from "./endpoints.ts"
 
-const lookup = { type: "telco.lookup.completed", service: "telco", data: catalogue["telco.lookup.completed"].example }
+const lookup = {
+  type: "telco.lookup.completed",
+  service: "telco",
+  livemode: true,
+  data: catalogue["telco.lookup.completed"].example
+}
 const disposition = (state: Endpoint, event: typeof lookup = lookup) => dispositionOf(endpointId, state, event)
 const paused = [create, ...failures(10)]
 
-describe("States and transitions, webhook endpoint", () => {
-  it("Active, by creation: is_active true, receives events normally", () => {
+describe("the state of an endpoint", () => {
+  it("is Active at first, and events are delivered", () => {
     const { state } = given().when(create).thenFacts("Created").thenIt({ isActive: true, paused: null })
     expect(statusOf(state)).toBe("active")
     expect(disposition(state)).toBe("delivered")
   })
-  it("Active, by manual unpause, when it was Paused: receives events normally again", () => {
+  it("is Active again after an unpause, and events are delivered", () => {
     const { state } = given(...paused)
       .when(unpause)
       .thenFacts("Unpaused")
@@ -52,12 +57,12 @@ describe("States and transitions, webhook endpoint", () => {
     expect(statusOf(state)).toBe("active")
     expect(disposition(state)).toBe("delivered")
   })
-  it("Disabled, by manual disabling: no events delivered", () => {
+  it("is Disabled when its owner says so, and events are skipped", () => {
     const { state } = given(create).when(disable).thenFacts("Updated").thenIt({ isActive: false })
     expect(statusOf(state)).toBe("disabled")
     expect(disposition(state)).toBe("skipped")
   })
-  it("Paused, automatically, after 10 consecutive delivery failures: is_paused true", () => {
+  it("is Paused at the tenth failed delivery in a row, and events are skipped", () => {
     const { state } = given(create, ...failures(9))
       .when(failure("last"))
       .thenFacts("DeliveryFailed", "Paused")
@@ -65,7 +70,7 @@ describe("States and transitions, webhook endpoint", () => {
     expect(statusOf(state)).toBe("paused")
     expect(disposition(state)).toBe("skipped")
   })
-  it("Paused: must be unpaused manually, neither a success nor anything else ends it", () => {
+  it("stays Paused whatever happens, until somebody unpauses it", () => {
     for (const command of [
       success,
       failure("more"),
@@ -80,12 +85,12 @@ describe("States and transitions, webhook endpoint", () => {
   })
 })
 
-describe("consecutive_failures counts failed deliveries, 0 after a success", () => {
+describe("consecutive_failures", () => {
   it("counts one by one", () => {
     for (let count = 0; count <= 9; count++)
       expect(given(create, ...failures(count)).state.consecutiveFailures).toBe(count)
   })
-  it("0 after a success, and counting begins anew", () => {
+  it("is cleared by a success, and begins anew", () => {
     given(create, ...failures(9))
       .when(success)
       .thenFacts("FailuresReset")
@@ -122,9 +127,9 @@ describe("consecutive_failures counts failed deliveries, 0 after a success", () 
   })
 })
 
-describe("5 emits platform.webhook.failing, 10 makes the endpoint Paused and emits platform.webhook.paused", () => {
+describe("the warning and the pause", () => {
   const data = { endpoint_id: endpointId, url, last_delivery_status: 503 }
-  it("at 5 and 10 only", () => {
+  it("come with the fifth and the tenth failure, each with its event, and with no other", () => {
     for (let before = 0; before < 14; before++) {
       const { decision } = given(create, ...failures(before)).when(failure("next", 503))
       const expected =
@@ -136,7 +141,7 @@ describe("5 emits platform.webhook.failing, 10 makes the endpoint Paused and emi
       expect(decision.events).toEqual(expected.map((event) => ({ ...event, service: "platform", livemode: true })))
     }
   })
-  it("again after a success or an unpause in between", () => {
+  it("come again after a success or an unpause in between", () => {
     given(create, ...failures(7), success, ...failures(4, "e"))
       .when(failure("next"))
       .thenEvents({ type: "platform.webhook.failing" })
@@ -144,19 +149,19 @@ describe("5 emits platform.webhook.failing, 10 makes the endpoint Paused and emi
       .when(failure("next"))
       .thenEvents({ type: "platform.webhook.paused" })
   })
-  it("also where nothing answered", () => {
+  it("come also where nothing answered", () => {
     given(create, ...failures(9))
       .when(failure("next", 0))
       .thenEvents({ data: { ...data, consecutive_failures: 10, last_delivery_status: 0, reason: "failures" } })
   })
-  it("also while Disabled, for what was in flight", () => {
+  it("come also while Disabled, for what was in flight", () => {
     given(create, ...failures(9), disable)
       .when(failure("next"))
       .thenFacts("DeliveryFailed", "Paused")
   })
 })
 
-describe("410 Gone pauses at once", () => {
+describe("an answer of 410 pauses", () => {
   it("at an attempt that is not the last, without counting a failed delivery", () => {
     given(create)
       .when(gone())
@@ -182,7 +187,7 @@ describe("410 Gone pauses at once", () => {
   })
 })
 
-describe("Unpause sets the counter to 0", () => {
+describe("an unpause clears the failures", () => {
   it("and is no fact for an endpoint that is not paused", () => {
     given(...paused)
       .when(unpause)
@@ -194,7 +199,7 @@ describe("Unpause sets the counter to 0", () => {
   })
 })
 
-describe("PATCH is_active does not touch is_paused", () => {
+describe("a pause and being Disabled are independent", () => {
   it("disabling and enabling a paused endpoint leaves it paused", () => {
     expect(statusOf(given(...paused, disable).state)).toBe("disabled")
     given(...paused, disable)
@@ -212,7 +217,7 @@ describe("PATCH is_active does not touch is_paused", () => {
   })
 })
 
-describe("test goes to that endpoint only, whatever its patterns, also while Paused, 409 when Disabled", () => {
+describe("a test event", () => {
   const testOf = (state: Endpoint, id = endpointId) => {
     const { decision } = decideOn(state, requestTest)
     const fact = decision.facts[0]
@@ -226,26 +231,26 @@ describe("test goes to that endpoint only, whatever its patterns, also while Pau
     expect(event.data).toEqual({ message: expect.any(String), endpoint_id: endpointId })
     expect(decision.reply?.eventId).toBe(event.eventId)
   })
-  it("goes to that endpoint only", () => {
+  it("is for its own endpoint, which need not subscribe to it", () => {
     const { event } = testOf(given(create).state)
     const everything = given({ ...create, enabledEvents: ["*"] }).state
     expect(dispositionOf(endpointId, given(create).state, event)).toBe("delivered")
     expect(dispositionOf("we_2", everything, event)).toBe("ignored")
     expect(dispositionOf("we_2", given({ ...create, enabledEvents: ["platform.test"] }).state, event)).toBe("ignored")
   })
-  it("also while Paused", () => {
+  it("is made while Paused too", () => {
     given(...paused)
       .when(requestTest)
       .thenFacts("TestRequested")
     expect(dispositionOf(endpointId, given(...paused).state, testOf(given(...paused).state).event)).toBe("delivered")
   })
-  it("not when Disabled", () => {
+  it("is refused while Disabled", () => {
     given(create, disable).when(requestTest).thenRejected({ _tag: "EndpointDisabled", endpointId })
     given(...paused, disable)
       .when(requestTest)
       .thenRejected({ _tag: "EndpointDisabled" })
   })
-  it("it and a manual retry never count as failures", () => {
+  it("counts as no failure, and neither does a retry by hand", () => {
     for (const origin of ["test", "retry"] as const) {
       given(create, ...failures(9))
         .when(failure("a", 500, origin))
@@ -260,10 +265,10 @@ describe("test goes to that endpoint only, whatever its patterns, also while Pau
   })
 })
 
-describe("Rotation: one previous secret; both sign, new first", () => {
+describe("a rotation keeps one earlier secret", () => {
   const day = 86_400_000
   const rotated = given(create).when(rotate("secret_2")).state
-  it("both sign until the overlap has passed", () => {
+  it("both sign until the overlap has passed, the newer one first", () => {
     expect(signingSecretIds(given(create).state, noon)).toEqual(["secret_1"])
     expect(signingSecretIds(rotated, noon)).toEqual(["secret_2", "secret_1"])
     expect(signingSecretIds(rotated, noon + day - 1)).toEqual(["secret_2", "secret_1"])
@@ -289,14 +294,14 @@ describe("Rotation: one previous secret; both sign, new first", () => {
       .when(rotate("secret_2"), { now: noon + 5000 })
       .thenFacts()
   })
-  it("overlapSeconds 0..604800", () => {
+  it("has bounds for overlapSeconds", () => {
     given(create).when(rotate("secret_2", 604_800)).thenFacts("SecretRotated")
     for (const overlap of [-1, 604_801, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
       given(create).when(rotate("secret_2", overlap)).thenRejected({ _tag: "EndpointInvalid", field: "overlapSeconds" })
   })
 })
 
-describe("At most 50 per organization", () => {
+describe("the bound of endpoints", () => {
   it("the 50th is made, the 51st is not", () => {
     given().when(create, { others: 49 }).thenFacts("Created")
     given().when(create, { others: 50 }).thenRejected({ _tag: "TooManyEndpoints", maximum: 50 })
@@ -357,6 +362,53 @@ describe("Create, update, delete", () => {
     for (const command of [unpause, disable, requestTest, rotate("s"), remove, { _tag: "Get" } as const])
       given(create, remove).when(command).thenRejected({ _tag: "EndpointNotFound", endpointId })
     for (const command of [success, failure("a"), gone()]) given(create, remove).when(command).thenFacts().thenEvents()
+  })
+})
+
+describe("an endpoint belongs to the mode of the key that made it", () => {
+  const ofTest = { ...create, livemode: false }
+
+  it("is live where it was made before there were modes, in the log as in a checkpoint", () => {
+    const { livemode: _, ...state } = WebhookEndpoint.encodeState(given(create).state) as Record<string, unknown>
+    expect(WebhookEndpoint.decodeState(state, 1)).toEqual(given(create).state)
+    expect(WebhookEndpoint.decodeState(null, 1)).toBeNull()
+    const { _tag, enabledEvents, description, secretId } = { ...create, _tag: "Created" as const }
+    const fact = { _tag, url, enabledEvents, description, secretId, at: noon }
+    expect(WebhookEndpoint.decodeFact(fact, 1)).toEqual({ ...fact, livemode: true })
+    const replay = { _tag: "ReplayRequested", replayId: "rpl_1", since: 1, until: 2, patterns: ["*"], types: null }
+    expect(WebhookEndpoint.decodeFact(replay, 1)).toEqual({ ...replay, livemode: true })
+    expect(WebhookEndpoint.decodeFact({ _tag: "FailuresReset" }, 1)).toEqual({ _tag: "FailuresReset" })
+  })
+
+  it("is not there for a key of the other mode, whatever it asks", () => {
+    const { state, when } = given(ofTest)
+    const asked = { livemode: true } as const
+    for (const command of [
+      { _tag: "Get", ...asked },
+      { _tag: "Delete", ...asked },
+      { ...disable, ...asked },
+      { ...unpause, ...asked },
+      { ...requestTest, ...asked },
+      { ...rotate("secret_2"), ...asked },
+      { _tag: "RequestReplay", replayId: "rpl_1", since: noon - 1, until: null, types: null, ...asked }
+    ] as const)
+      when(command).thenRejected({ _tag: "EndpointNotFound" })
+    expect(given(ofTest).when({ _tag: "Get", livemode: false }).state).toEqual(state)
+  })
+
+  it("gets the events of its mode, and an operator's of both", () => {
+    const [live, ofTests] = [given(create).state, given(ofTest).state]
+    const test = { ...lookup, livemode: false }
+    expect([disposition(live), disposition(live, test)]).toEqual(["delivered", "ignored"])
+    expect([disposition(ofTests), disposition(ofTests, test)]).toEqual(["ignored", "delivered"])
+    for (const endpoint of [live, ofTests])
+      expect(dispositionOf(endpointId, endpoint, test, "both modes")).toBe("delivered")
+  })
+
+  it("tells of its failures in its mode", () => {
+    given(ofTest, ...failures(4))
+      .when(failure("last"))
+      .thenEvents({ type: "platform.webhook.failing", livemode: false })
   })
 })
 

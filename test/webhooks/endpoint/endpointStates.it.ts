@@ -1,6 +1,6 @@
 /**
- * What the states of an endpoint mean for its deliveries, on real servers (decisions, "Events and webhooks"): pauses, disabling, deletion, and
- * what is kept, skipped, resumed or cancelled.
+ * What the states of an endpoint mean for its deliveries, on real servers (docs/platform.md, 6.4): pauses, disabling,
+ * deletion, and what is kept, skipped, resumed or cancelled.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"

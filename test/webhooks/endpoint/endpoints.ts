@@ -57,10 +57,12 @@ export const decideOn = (state: Endpoint | null, command: EndpointCommand, now =
 }
 
 const fold = (state: Endpoint | null, decision: Made): Endpoint | null => {
-  const facts = decision.facts.map((fact) => WebhookEndpoint.decodeFact(asJson(WebhookEndpoint.encodeFact(fact)), 1))
+  const facts = decision.facts.map((fact) =>
+    WebhookEndpoint.decodeFact(asJson(WebhookEndpoint.encodeFact(fact)), WebhookEndpoint.version)
+  )
   const next = facts.reduce(evolve, state)
   if (decision.accepted) expect(decision.reply?.endpoint).toEqual(next)
-  return WebhookEndpoint.decodeState(asJson(WebhookEndpoint.encodeState(next)), 1)
+  return WebhookEndpoint.decodeState(asJson(WebhookEndpoint.encodeState(next)), WebhookEndpoint.version)
 }
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))

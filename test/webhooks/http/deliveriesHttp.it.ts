@@ -1,6 +1,6 @@
 /**
- * Deliveries, skipped events and retries over HTTP, by the lines of the decisions ("Events and webhooks"). Rows are put there as the reactor and
- * the dispatcher leave them.
+ * Deliveries, skipped events and retries over HTTP (docs/platform.md, 7.7 and 7.8). The rows are written as the reactor
+ * and the dispatcher leave them.
  */
 import { describe, expect, it } from "vitest"
 import { maximumScannedDeliveries } from "../../../src/webhooks/delivery/Deliveries.ts"
@@ -90,7 +90,7 @@ describe("GET …/deliveries", () => {
     }
   })
 
-  it("shows each with its state; one of them with its attempts: time, status, duration, first 1 KB of the answer", async () => {
+  it("shows each with its state, and a single one with what came of every attempt", async () => {
     const { ask, endpointId, organization, path } = await withEndpoint()
     const attempts = [attempt(), attempt({ status: 0, response: null, error: "no answer within 15 s" })]
     const eventCreatedAt = Date.now() - 1_000
@@ -98,10 +98,12 @@ describe("GET …/deliveries", () => {
     const id = await putDelivery(db(), { endpointId, organization }, { eventId, eventCreatedAt, attempts })
     const listed = {
       id,
+      endpointId,
       eventId,
       eventType: "telco.lookup.completed",
       eventCreatedAt,
       origin: "event",
+      replayId: null,
       status: "failed",
       attemptCount: 2,
       createdAt: eventCreatedAt,

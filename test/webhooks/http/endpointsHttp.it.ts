@@ -1,6 +1,5 @@
 /**
- * Webhook endpoints over HTTP, by the platform document ("Webhooks", "Webhook errors") and the lines of the decisions on endpoints ("Events and
- * webhooks", "Status codes and bodies"): each documented status and body.
+ * Webhook endpoints over HTTP (docs/platform.md, 6.1 to 6.3): each documented status and body.
  */
 import { describe, expect, it } from "vitest"
 import { putLastDelivery } from "../delivery/rows.ts"
@@ -113,7 +112,7 @@ describe("POST /v1/webhooks", () => {
     expect(reply.body).toStrictEqual({ error: "unsupported_media_type", message: expect.any(String) })
   })
 
-  it("at most 50 per organization: 409, and a deleted one makes room", async () => {
+  it("refuses the 51st with 409, and a deleted one makes room", async () => {
     const { ask, endpoint } = await platform().tenant()
     const ids = await Promise.all(Array.from({ length: 50 }, () => endpoint()))
     const one = { url: hookUrl, enabled_events: ["*"] }
@@ -263,7 +262,7 @@ describe("PATCH /v1/webhooks/{id}", () => {
     expect((await ask("GET", path)).body).toStrictEqual(listForm(id))
   })
 
-  it("PATCH is_active does not touch is_paused", async () => {
+  it("leaves a pause as it is when is_active changes", async () => {
     const tenant = await platform().tenant()
     const id = await tenant.endpoint()
     await pause(tenant, id)

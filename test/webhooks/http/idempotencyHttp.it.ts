@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on every POST of webhooks (decisions, "Status codes and bodies"): what is asked twice happens once. */
+/** `Idempotency-Key` on every POST of webhooks (docs/platform.md, 3.2): what is asked twice happens once. */
 import { describe, expect, it } from "vitest"
 import { query, until } from "../../cli/support.ts"
 import { putDelivery, putEvents } from "../delivery/rows.ts"

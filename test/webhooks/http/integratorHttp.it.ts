@@ -1,6 +1,6 @@
 /**
- * The first hour of who integrates: names that are misspelt, patterns that wait for nothing, addresses inside, counts and lengths as the
- * documents say, and what `/` answers. Over HTTP, on PostgreSQL.
+ * The first hour of who integrates: names that are misspelt, patterns that wait for nothing, addresses inside, counts
+ * and lengths (docs/platform.md, 6.1), and what `/` answers. Over HTTP, on PostgreSQL.
  */
 import { describe, expect, it } from "vitest"
 import { request } from "../../http/harness.ts"

@@ -1,4 +1,4 @@
-/** Replays over HTTP, by the lines of the decisions ("Events and webhooks"): what of the past is sent again. */
+/** Replays over HTTP (docs/platform.md, 6.7): which events of the past are sent again. */
 import pg from "pg"
 import { describe, expect, it } from "vitest"
 import { query, until } from "../../cli/support.ts"
@@ -118,7 +118,7 @@ describe("POST …/replay", () => {
     expect(await jobsOf(db(), endpointId)).toHaveLength(4_505)
   })
 
-  it("409 while Paused or Disabled", async () => {
+  it("is 409 unless the endpoint is Active", async () => {
     const { ask, endpointId, failures, path } = await withEndpoint()
     const body = { since: Date.now() - 1_000 }
     await failures(endpointId, 10)
@@ -133,7 +133,7 @@ describe("POST …/replay", () => {
     )
   })
 
-  it("at most 30 days back; since before until; types are patterns: else 400", async () => {
+  it("is 400 for more than 30 days, an interval that ends before it begins, and types that are no patterns", async () => {
     const { ask, path } = await withEndpoint()
     const now = Date.now()
     for (const [body, part] of [

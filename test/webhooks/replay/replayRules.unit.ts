@@ -1,4 +1,4 @@
-/** Replays of an endpoint, as its rules decide them: the lines of the decisions ("Events and webhooks") on `replay` and `unpause`. */
+/** Replays of an endpoint as its rules decide them (docs/platform.md, 6.6 and 6.7). */
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { EndpointCommand } from "../../../src/webhooks/endpoint/model.ts"
@@ -10,7 +10,7 @@ const replay = (more: object = {}) =>
 const unpauseWithReplay = { _tag: "Unpause", replayId: "rpl_1" } as const
 const paused = [create, ...failures(10)]
 
-describe("POST …/replay {since, until?, types?}", () => {
+describe("a replay", () => {
   it("is a fact with the interval and the patterns of that moment, and leaves the endpoint as it is but for its memory of requests", () => {
     const { decision, state } = given(create, update({ enabledEvents: ["send.*"] }))
       .when(replay({ types: ["send.email.*"] }))
@@ -35,7 +35,7 @@ describe("POST …/replay {since, until?, types?}", () => {
     expect(given(create).when(replay({ until: noon })).decision.reply?.replay?.until).toBe(noon)
   })
 
-  it("409 while Paused or Disabled", () => {
+  it("is refused unless the endpoint is Active", () => {
     given(...paused)
       .when(replay())
       .thenRejected({ _tag: "EndpointPaused" })
@@ -48,7 +48,7 @@ describe("POST …/replay {since, until?, types?}", () => {
       .thenFacts("ReplayRequested")
   })
 
-  it("at most 30 days back", () => {
+  it("goes back 30 days and no further", () => {
     given(create)
       .when(replay({ since: noon - 30 * day }))
       .thenFacts("ReplayRequested")
@@ -88,7 +88,7 @@ describe("POST …/replay {since, until?, types?}", () => {
   )
 })
 
-describe("POST …/unpause {replay: true}", () => {
+describe("an unpause with a replay", () => {
   it("resumes, and replays from the pause to now in the same decision", () => {
     const { decision } = given(...paused)
       .when(unpauseWithReplay, { now: noon + day })
@@ -107,7 +107,7 @@ describe("POST …/unpause {replay: true}", () => {
     expect(decision.reply?.replay).toBeUndefined()
   })
 
-  it("409 when Disabled, and the pause stays", () => {
+  it("is refused while Disabled, and the pause stays", () => {
     given(...paused, disable)
       .when(unpauseWithReplay)
       .thenRejected({ _tag: "EndpointDisabled" })

@@ -56,7 +56,7 @@ const request = (key: string) => ({ key, digest: "same" })
 /** Asks with an Idempotency-Key. */
 const ask = (key: string, answer: string) =>
   Effect.flatMap(IdempotentRequests, (requests) =>
-    requests.once("org_1", request(key), {
+    requests.once({ organizationId: "org_1", livemode: true }, request(key), {
       choose: () => null,
       act: () => Effect.succeed(answer),
       isRejection: () => false

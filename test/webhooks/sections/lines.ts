@@ -1,7 +1,7 @@
 /**
- * The lines of the decisions about events and their delivery ("Events and webhooks"), one by one in their order, on the running platform with a
- * real receiver. Signatures are computed by the test from the document. What happens while an endpoint is Paused or Disabled is in `missed.ts`;
- * figures that no test can wait for (an hour, 30 days) are in the specifications of the rules.
+ * The promises about events and their delivery (docs/platform.md, 5 to 7), one by one, on the running platform with a
+ * real receiver. The test computes signatures itself. What happens while an endpoint is Paused or Disabled is in
+ * `missed.ts`; figures that no test can wait for (an hour, 30 days) are in the unit tests of the rules.
  */
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "vitest"
@@ -9,7 +9,7 @@ import { usNpa } from "../../cli/files.ts"
 import { answering, hanging, type Received } from "../receiver.ts"
 import { bodyOf, eventIn, eventually, retryDelaysMillis, type ShownEvent, timeoutMillis, type Whole } from "../whole.ts"
 
-/** The signatures of a delivery, and those that the document asks for with these secrets. */
+/** The signatures of a delivery, and those of docs/platform.md, 7.3 with these secrets. */
 const signatures = ({ body, headers }: Received, ...secrets: ReadonlyArray<string>) => {
   const timestamp = headers["x-platformwebhook-timestamp"]
   const wanted = secrets.map(
@@ -26,8 +26,8 @@ const expectSigned = (received: Received, ...secrets: ReadonlyArray<string>): vo
 const typesOf = (received: ReadonlyArray<Received>) => received.map((one) => eventIn(one).type).sort()
 
 export const linesSection = (whole: () => Whole): void => {
-  describe("decisions: the event log", () => {
-    it("returns the Event shape, byte for byte as delivered", async () => {
+  describe("the event log", () => {
+    it("holds the very bytes that the receiver got", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("GET", `/v1/telco/lookup/${usNpa}5540123`))
@@ -55,7 +55,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(await alone.text()).toBe(delivered!.body)
     })
 
-    it("filters type (pattern), since (inclusive), until (exclusive), integer milliseconds; newest first", async () => {
+    it("is read by pattern and interval, the newest event at the top", async () => {
       const tenant = await whole().tenant()
       const types = ["telco.lookup.completed", "send.email.sent", "telco.search.completed"]
       for (const type of types) await tenant.happens(type)
@@ -94,8 +94,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: patterns", () => {
-    it("`*`; `x.*` matches every type beginning with `x.`; `x.y.*` by type alone; exact", async () => {
+  describe("patterns of an endpoint", () => {
+    it("select everything, a family, a narrower family or a single type", async () => {
       const tenant = await whole().tenant()
       const all = ["platform.webhook.failing", "send.email.sent", "telco.lookup.completed", "telco.search.completed"]
       const expected: ReadonlyArray<readonly [pattern: string, types: ReadonlyArray<string>]> = [
@@ -114,7 +114,7 @@ export const linesSection = (whole: () => Whole): void => {
       }
     })
 
-    it("`*` only alone or as last segment; first segment must be known; otherwise 400", async () => {
+    it("with a misplaced star or an unknown beginning are 400", async () => {
       const tenant = await whole().tenant()
       for (const pattern of ["*.sent", "te*", "telco.*.completed", "order.*"]) {
         const reply = await tenant.ask("POST", "/v1/webhooks", {
@@ -127,8 +127,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: endpoints are matched as they were at the event's place in the log", () => {
-    it("not as they are when it is delivered", async () => {
+  describe("the endpoints of an organization", () => {
+    it("get an event or not by what they were at its place in the log", async () => {
       const tenant = await whole().tenant()
       await tenant.happens("telco.lookup.completed")
       const hook = await tenant.hook(["telco.*"])
@@ -140,7 +140,7 @@ export const linesSection = (whole: () => Whole): void => {
       await hook.deliveries(2)
     })
 
-    it("at most 50 per organization", async () => {
+    it("are 50 and no more", async () => {
       const tenant = await whole().tenant()
       await Promise.all(Array.from({ length: 50 }, () => tenant.hook()))
       const more = { url: whole().receiver.url("/more"), enabled_events: ["*"] }
@@ -152,8 +152,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: a delivery is one event for one endpoint", () => {
-    it("a first attempt and at most 5 retries; timestamp and signature are made anew for each attempt; same eventId", async () => {
+  describe("a delivery", () => {
+    it("is attempted up to six times with one eventId, each attempt with a timestamp and a signature of its own", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const statuses = [500, 404, 301, 429, 503, 204]
@@ -177,7 +177,7 @@ export const linesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject(succeeded))
     })
 
-    it("redirects are not followed and fail", async () => {
+    it("fails at a redirect, and nobody goes where it points", async () => {
       const tenant = await whole().tenant()
       const [hook, elsewhere] = [await tenant.hook(), await tenant.hook(["send.*"])]
       whole().receiver.answer(hook.to, answering(307, { location: whole().receiver.url(elsewhere.to) }))
@@ -187,7 +187,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(elsewhere.received()).toEqual([])
     })
 
-    it("fails without an answer in time: last_delivery_status is 0; others do not wait for it", async () => {
+    it("that nobody answers in time has the status 0 and holds up no other", async () => {
       const tenant = await whole().tenant()
       const [hook, healthy] = [await tenant.hook(), await tenant.hook()]
       let answered = 0
@@ -208,7 +208,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect(timedOut!.duration).toBeGreaterThanOrEqual(timeoutMillis)
     })
 
-    it("the later of the delay and Retry-After (429, 503)", async () => {
+    it("waits for a Retry-After that is later than the schedule", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, (response, _, count) =>
@@ -221,8 +221,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: a delivery fails when its last attempt has failed", () => {
-    it("consecutive_failures counts failed deliveries, 0 after a success", async () => {
+  describe("failures of an endpoint", () => {
+    it("are deliveries that failed to the last attempt; a success clears consecutive_failures", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, answering(400))
@@ -234,7 +234,7 @@ export const linesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject({ consecutive_failures: 0 }))
     })
 
-    it("410 Gone pauses at once", async () => {
+    it("need not add up for a pause where the answer is 410", async () => {
       const tenant = await whole().tenant()
       const [hook, watcher] = [await tenant.hook(), await tenant.hook(["platform.webhook.paused"])]
       whole().receiver.answer(hook.to, answering(410))
@@ -247,8 +247,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: also", () => {
-    it("GET one (list form), PATCH (url, enabled_events, description, is_active), DELETE", async () => {
+  describe("an endpoint and its secrets", () => {
+    it("is shown as the list shows it, changes field by field, and is gone once it is deleted", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook(["send.*"])]
       const { endpoints } = await bodyOf<{ readonly endpoints: ReadonlyArray<object> }>(
@@ -272,7 +272,7 @@ export const linesSection = (whole: () => Whole): void => {
       expect((await tenant.ask("GET", hook.path)).status).toBe(404)
     })
 
-    it("one previous secret; both sign, new first; without overlap only the new one", async () => {
+    it("are two in an overlap, the newer one signing first, and without an overlap one", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const rotate = async (overlapSeconds: number) => {
@@ -293,8 +293,8 @@ export const linesSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: targets", () => {
-    it("http:// to loopback hosts is allowed with SLUICE_WEBHOOK_TARGETS=any alone; any other http:// never", async () => {
+  describe("targets", () => {
+    it("are this machine over plain http where any target is allowed; no other host ever is", async () => {
       const tenant = await whole().tenant()
       const ask = (url: string) => tenant.ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] })
       expect((await ask("http://127.0.0.1:3000/hook")).status).toBe(201)

@@ -1,6 +1,6 @@
 /**
- * The lines of the decisions about what an endpoint misses ("Events and webhooks": "Paused and Disabled keep…", "`test` goes to…", "Also…"), one by
- * one in their order, on the running platform with a real receiver.
+ * What an endpoint misses, and how it gets it (docs/platform.md, 6.4 to 6.8), one promise after the other, on the
+ * running platform with a real receiver.
  */
 import { describe, expect, it } from "vitest"
 import { query } from "../../cli/support.ts"
@@ -33,8 +33,8 @@ export const missedSection = (whole: () => Whole): void => {
       return data
     })
 
-  describe("decisions: Paused and Disabled keep pending deliveries", () => {
-    it("Paused: unpause sets the counter to 0 and resumes", async () => {
+  describe("what is pending", () => {
+    it("outlives a pause; the unpause sends it and forgets the failures", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await bodyOf(tenant.ask("POST", `${hook.path}/unpause`))
@@ -45,7 +45,7 @@ export const missedSection = (whole: () => Whole): void => {
       expect(await hook.shown()).toMatchObject({ is_paused: false, consecutive_failures: 0 })
     })
 
-    it("Disabled: they go on when it is enabled again", async () => {
+    it("outlives a time of being Disabled", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       answer(hook, 503, { "retry-after": "2" })
@@ -62,7 +62,7 @@ export const missedSection = (whole: () => Whole): void => {
       await hook.deliveries(1, "succeeded")
     })
 
-    it("delete cancels them", async () => {
+    it("is cancelled together with its endpoint", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await bodyOf(tenant.ask("DELETE", hook.path))
@@ -80,8 +80,8 @@ export const missedSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: events that happened meanwhile are listed as skipped", () => {
-    it("and sent by POST …/replay {since, until?, types?}: 202 {replayId, count}; 409 while Paused or Disabled; at most 30 days back", async () => {
+  describe("what an endpoint has missed", () => {
+    it("is listed as skipped, and a replay sends it: of the last 30 days, once the endpoint is Active", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       await bodyOf(tenant.ask("PATCH", hook.path, { is_active: false }))
@@ -114,7 +114,7 @@ export const missedSection = (whole: () => Whole): void => {
       )
     })
 
-    it("or by POST …/unpause {replay: true}", async () => {
+    it("is sent by an unpause that asks for it", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       await tenant.happens("telco.search.completed", 2)
@@ -132,8 +132,8 @@ export const missedSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: test", () => {
-    it("goes to that endpoint only, whatever its patterns, one attempt", async () => {
+  describe("a test event", () => {
+    it("is tried once, at its own endpoint, which need not subscribe to it", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(["send.*"]), await tenant.hook(["*"])]
       answer(hook, 500)
@@ -154,7 +154,7 @@ export const missedSection = (whole: () => Whole): void => {
       expect((await other.receives(1)).map((one) => eventIn(one).type)).toEqual(["telco.lookup.completed"])
     })
 
-    it("also while Paused, 409 when Disabled; it and a manual retry never count as failures", async () => {
+    it("reaches a paused endpoint and no disabled one; neither its failure nor that of a retry by hand counts", async () => {
       const tenant = await whole().tenant()
       const hook = await pausedHook(tenant)
       answer(hook, 500)
@@ -171,8 +171,8 @@ export const missedSection = (whole: () => Whole): void => {
     })
   })
 
-  describe("decisions: GET …/deliveries and …/deliveries/{id}, POST …/deliveries/{id}/retry", () => {
-    it("attempts: time, status, duration, first 1 KB of the answer; a retry makes one more", async () => {
+  describe("the record of a delivery", () => {
+    it("tells of each attempt and of what was answered; a retry by hand adds one", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       whole().receiver.answer(hook.to, answering(500, {}, "x".repeat(3_000)))

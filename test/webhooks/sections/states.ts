@@ -1,11 +1,11 @@
-/** The table "Webhook endpoint" of the document (platform-api.md, "States and transitions"), row by row on the running platform. */
+/** The table of states (docs/platform.md, 6.4), row by row on the running platform. */
 import { describe, expect, it } from "vitest"
 import { answering } from "../receiver.ts"
 import { bodyOf, eventIn, eventually, type ShownEvent, type Whole } from "../whole.ts"
 
 export const statesSection = (whole: () => Whole): void => {
-  describe("States and transitions: Webhook endpoint", () => {
-    it("Active, by creation: is_active true, receives events normally", async () => {
+  describe("an endpoint", () => {
+    it("is Active from its creation and gets what happens", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       expect(await hook.shown()).toMatchObject({
@@ -20,7 +20,7 @@ export const statesSection = (whole: () => Whole): void => {
       await eventually(async () => expect(await hook.shown()).toMatchObject({ last_delivery_status: 200 }))
     })
 
-    it("Disabled, by manual disabling: no events delivered", async () => {
+    it("that its owner has disabled gets nothing until it is enabled", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook()]
       expect(await bodyOf(tenant.ask("PATCH", hook.path, { is_active: false }))).toMatchObject({ is_active: false })
@@ -34,7 +34,7 @@ export const statesSection = (whole: () => Whole): void => {
       expect((await hook.receives(1)).map(eventIn)).toMatchObject([{ type: "telco.search.completed" }])
     })
 
-    it("Paused, automatic, after 10 consecutive delivery failures: is_paused true; warned of at 5, and Active by unpause with the counter 0", async () => {
+    it("is warned of after five failed deliveries in a row, Paused after ten, and begins anew when it is unpaused", async () => {
       const tenant = await whole().tenant()
       const hook = await tenant.hook()
       const watcher = await tenant.hook(["platform.webhook.*"])
@@ -88,7 +88,7 @@ export const statesSection = (whole: () => Whole): void => {
       expect(await hook.shown()).toMatchObject({ is_paused: false, consecutive_failures: 0 })
     })
 
-    it("Paused: must be unpaused manually, receives nothing meanwhile", async () => {
+    it("that is Paused gets nothing, and enabling it does not change that", async () => {
       const tenant = await whole().tenant()
       const [hook, other] = [await tenant.hook(), await tenant.hook()]
       whole().receiver.answer(hook.to, answering(410))

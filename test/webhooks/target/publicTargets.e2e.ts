@@ -1,5 +1,5 @@
 /**
- * Where webhooks may go (decisions, "Events and webhooks": "Targets"), on a running platform as operators run it: only to public addresses.
+ * Where webhooks may go (docs/platform.md, 6.9), on a running platform as operators run it: only to public addresses.
  */
 import { once } from "node:events"
 import { createServer } from "node:net"
@@ -8,7 +8,7 @@ import { bodyOf, useWhole } from "../whole.ts"
 
 const whole = useWhole({ SLUICE_WEBHOOK_TARGETS: "public" })
 
-describe("decisions: targets", () => {
+describe("targets of a platform in production", () => {
   let connections = 0
   const inside = createServer((socket) => {
     connections++
@@ -25,7 +25,7 @@ describe("decisions: targets", () => {
     inside.close()
   })
 
-  it("hosts that resolve to a loopback, private, link-local, metadata or other non-public address are refused at connect time", async () => {
+  it("a name that leads inside is not connected to, and its owner reads what an unknown name says", async () => {
     const tenant = await whole().tenant()
     const hook = await tenant.hook(["telco.*"], `https://localhost:${port}`)
     const unknown = await tenant.hook(["telco.*"], `https://no-such-name.invalid:${port}`)
@@ -46,7 +46,7 @@ describe("decisions: targets", () => {
     "127.0.0.1",
     "[::ffff:127.0.0.1]",
     "2130706433"
-  ])("literal non-public addresses are refused at creation: %s", async (host) => {
+  ])("an address inside makes no endpoint: %s", async (host) => {
     const tenant = await whole().tenant()
     const reply = await tenant.ask("POST", "/v1/webhooks", { url: `https://${host}:${port}/`, enabled_events: ["*"] })
     expect([reply.status, reply.body]).toEqual([
@@ -55,7 +55,7 @@ describe("decisions: targets", () => {
     ])
   })
 
-  it("any http:// is always `Webhook URL must use HTTPS`", async () => {
+  it("plain http makes none, not even to this machine", async () => {
     const tenant = await whole().tenant()
     for (const url of ["http://127.0.0.1:3000/hook", "http://localhost/", "http://hooks.example.com/"])
       expect(await bodyOf(tenant.ask("POST", "/v1/webhooks", { url, enabled_events: ["*"] }), 400)).toEqual({

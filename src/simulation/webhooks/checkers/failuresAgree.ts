@@ -11,8 +11,11 @@ interface Model {
   isPaused: boolean
 }
 
-/** After so long the dispatcher knows of an endpoint's failures. */
+/** How long until the dispatcher must know of an endpoint's failures. */
 const knownMillis = 2_500
+
+/** How long after the record of a success its endpoint must have heard of it. */
+const toldMillis = 1_000
 
 export const failuresAgree: Checker = {
   name: "failures and pauses agree",
@@ -20,9 +23,9 @@ export const failuresAgree: Checker = {
     const models = new Map<string, Model>()
     const told = new Set<string>()
     const sentAt = new Map<string, number>()
-    /** When an endpoint's counter last changed, and the successes that were recorded since although it stood above 0. */
+    /** When an endpoint's counter last changed, and when the first success was recorded since although it stands above 0. */
     const changedAt = new Map<string, number>()
-    const unheard = new Map<string, number>()
+    const unheardSince = new Map<string, number>()
     const compare = (endpointId: string, model: Model, after: Endpoint | undefined) => {
       if (after === undefined) return
       if (after.consecutiveFailures !== model.count)
@@ -37,7 +40,7 @@ export const failuresAgree: Checker = {
         models.set(endpointId, model)
         if (command._tag === "RecordFailure") told.add(command.deliveryId)
         changedAt.set(endpointId, simulation.world.now)
-        unheard.delete(endpointId)
+        unheardSince.delete(endpointId)
         if (before === undefined) return
         if (command._tag === "RecordSuccess" && model.count > 0) {
           model.count = 0
@@ -62,15 +65,17 @@ export const failuresAgree: Checker = {
       recorded: ({ delivery, result }) => {
         const { endpointId } = delivery
         if (result._tag === "Settled" && result.status === "succeeded") {
-          // A test says nothing of what its endpoint makes of events.
+          // A successful test says nothing about events.
           if (simulation.data.delivery(delivery.id)?.origin === "test") return
           const since = Math.max(changedAt.get(endpointId) ?? 0, simulation.disturbedAt) + knownMillis
           const isLate = (sentAt.get(delivery.id) ?? 0) > since
           if (!isLate || (simulation.endpoints.get(endpointId)?.consecutiveFailures ?? 0) === 0) return
-          const count = (unheard.get(endpointId) ?? 0) + 1
-          unheard.set(endpointId, count)
-          // one may be about to be told
-          if (count > 2) violate(`${endpointId} has taken ${count} deliveries and still counts failures`)
+          const { now } = simulation.world
+          // a success is told behind its record, and a batch of them is recorded at once
+          const first = unheardSince.get(endpointId) ?? now
+          unheardSince.set(endpointId, first)
+          if (now - first > toldMillis)
+            violate(`${endpointId} takes deliveries for ${now - first} ms and still counts failures`)
         }
         if (result._tag !== "Settled" || result.status !== "failed") return
         const origin = simulation.data.delivery(delivery.id)?.origin

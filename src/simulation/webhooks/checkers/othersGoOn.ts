@@ -1,23 +1,26 @@
 /** An endpoint that answers well has its first attempts soon, whatever the others do: a dead one does not hold it up. */
-import { lanes } from "../../../webhooks/delivery/model.ts"
+import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import type { DeliveryOrigin } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
-/** Between the reactor's commit and the request. A scan and a few messages; behind an endpoint that hangs it would be seconds. */
+/**
+ * The longest time between the reactor's commit and the request. It covers a scan and a few messages; behind a hanging
+ * endpoint it would be seconds.
+ */
 const boundMillis = 1_200
 
 /** First attempts, and tests, which somebody waits for. */
 const isFirst = ({ lane, origin }: { readonly lane: number; readonly origin: DeliveryOrigin }) =>
-  lane === lanes.first || (lane === lanes.asked && origin === "test")
+  lane === jobLanes.first || (lane === jobLanes.asked && origin === "test")
 
-/** What a crash, an outage or a wrong clock has left takes a lease to be found. */
+/** How long after a crash, an outage or a wrong clock its leftovers may take to be found: a lease. */
 const calmMillis = 15_000
 
 export const othersGoOn: Checker = {
   name: "others go on",
   make: (simulation, violate) => {
     const seen = new Set<string>()
-    /** Since when an endpoint has done nothing but answer well. */
+    /** Since when an endpoint has always answered well. */
     const wellSince = new Map<string, number>()
     return {
       rested: () => {
@@ -51,7 +54,7 @@ export const othersGoOn: Checker = {
           )
         )
           return
-        simulation.marks.reach(`a well endpoint among others${job.lane === lanes.asked ? ", tested" : ""}`)
+        simulation.marks.reach(`a well endpoint among others${job.lane === jobLanes.asked ? ", tested" : ""}`)
         if (at - since > boundMillis)
           violate(`${endpointId} answers well and waited ${(at - since).toFixed(0)} ms for ${deliveryId}`)
       }

@@ -23,13 +23,15 @@ export const scheduleKept: Checker = {
         const { id } = delivery
         if (made === null) return
         const sent = last.get(id)
+        // an attempt that broke before it was sent knows of no wait that an earlier answer asked for
+        const wasSent = sent !== undefined && sent.wallMillis >= made.at
         const isRetry = simulation.data.delivery(id)?.attempts.length !== (failures.get(id) ?? 0) + 1
         const count = (failures.get(id) ?? 0) + 1
         failures.set(id, count)
         if (result._tag !== "Again") return
         if (count > delaysMillis.length) violate(`${id} is to be attempted after ${count} attempts`)
         const delay = delaysMillis[count - 1] ?? 0
-        const asked = isRetry ? 0 : Math.min(sent?.retryAfterMillis ?? 0, maximumRetryAfterMillis)
+        const asked = isRetry || !wasSent ? 0 : Math.min(sent.retryAfterMillis ?? 0, maximumRetryAfterMillis)
         notBefore.set(id, made.at + made.duration + Math.max(delay, asked))
       }
     }

@@ -12,7 +12,7 @@ export const signaturesFit: Checker = {
       const known = [...simulation.secrets].map((id) => sign([secretOf(id)], timestamp, body).split(",")[1]!)
       if (given.length === 0 || given.length > 2 || given.some((one) => !known.includes(one)))
         return violate(`${deliveryId} to ${endpointId} is signed with a secret that nobody has`)
-      // what the store has known for a while is what must sign
+      // the secrets that the store has known for a while must sign
       const row = simulation.data.endpoints.get(endpointId)
       const settledMillis = simulation.world.now - (simulation.foldedAt.get(endpointId) ?? 0)
       if (!row?.endpoint || settledMillis < 500) return

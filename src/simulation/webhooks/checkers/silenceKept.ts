@@ -1,5 +1,8 @@
-/** Nothing is sent to an endpoint that is deleted, disabled or paused, beyond what was in flight; to a paused one what was asked for. */
-import { lanes } from "../../../webhooks/delivery/model.ts"
+/**
+ * Nothing is sent to a deleted, disabled or paused endpoint, except attempts in flight, and tests and manual retries to
+ * a paused one.
+ */
+import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import { statusOf } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
 
@@ -14,9 +17,9 @@ export const silenceKept: Checker = {
       const live = simulation.endpoints.get(endpointId)
       const status = row?.endpoint ? statusOf(row.endpoint) : "deleted"
       const liveStatus = live === undefined ? "deleted" : statusOf(live)
-      // what the reactor has not told yet nobody can know
+      // the dispatcher cannot know what the reactor has not told yet
       if (status === "active" || liveStatus === "active") return
-      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === lanes.asked) return
+      if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
       const since = at - (simulation.foldedAt.get(endpointId) ?? 0)
       if (since > graceMillis)
         violate(`${endpointId} has been ${status} for ${since.toFixed(0)} ms and was sent ${deliveryId}`)

@@ -7,7 +7,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Schedule } from "effect"
 import { eventRetentionMillis } from "../../../../src/events/event.ts"
 import { eventsTable } from "../../../../src/events/table.ts"
-import { jobsTable, lanes } from "../../../../src/webhooks/delivery/model.ts"
+import { jobLanes, jobsTable } from "../../../../src/webhooks/delivery/model.ts"
 import { endpointsTable } from "../../../../src/webhooks/endpoint/model.ts"
 import type { Sample } from "../../runner/benchmark.ts"
 import { serveWorkload } from "../workload.ts"
@@ -68,7 +68,7 @@ serveWorkload((load: BacklogLoad) =>
       (index) => sql`
         insert into ${sql(jobsTable)} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
         select 'dlv_' || md5(event_id || ${endpointOf(index)}), ${partitionOf(organization)}, ${endpointOf(index)},
-          ${lanes.first}, created_at, 0, created_at + ${eventRetentionMillis},
+          ${jobLanes.first}, created_at, 0, created_at + ${eventRetentionMillis},
           'event ' || created_at || ' ' || event_id || ' ' || organization_id
         from ${sql(eventsTable)}`,
       { discard: true }

@@ -1,7 +1,7 @@
 /** What every `DeliveryStore` promises, whatever stands behind it. Each test takes a partition and endpoints that no other one uses. */
 import { assert, layer, type Vitest } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { lanes, maximumShownAttempts } from "../../../../src/webhooks/delivery/model.ts"
+import { jobLanes, maximumShownAttempts } from "../../../../src/webhooks/delivery/model.ts"
 import { statusOf } from "../../../../src/webhooks/endpoint/model.ts"
 import {
   again,
@@ -36,9 +36,9 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
         partition,
         organizationId,
         endpointId,
-        lane: lanes.first,
+        lane: jobLanes.first,
         attempt: 1,
-        takenUntil: now + lease,
+        leasedUntil: now + lease,
         origin: "event",
         eventId: "evt_a",
         eventCreatedAt: now,
@@ -58,7 +58,7 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       const late = yield* put({ dueAt: now - 1 })
       const early = yield* put({ dueAt: now - 3 })
       const middle = yield* put({ dueAt: now - 2 })
-      const retry = yield* put({ dueAt: now - 9, lane: lanes.retry })
+      const retry = yield* put({ dueAt: now - 9, lane: jobLanes.retry })
       assert.sameMembers(
         (yield* take({ limit: 2 })).map(({ id }) => id),
         [early, middle]
@@ -68,7 +68,7 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
         [late]
       )
       assert.sameMembers(
-        (yield* take({ lane: lanes.retry })).map(({ id }) => id),
+        (yield* take({ lane: jobLanes.retry })).map(({ id }) => id),
         [retry]
       )
     })
@@ -116,7 +116,7 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
   it.effect("gives what was given back again in the lane that it came from", () =>
     Effect.gen(function* () {
       const { put, store, take } = yield* fresh
-      for (const lane of [lanes.first, lanes.retry, lanes.asked]) {
+      for (const lane of [jobLanes.first, jobLanes.retry, jobLanes.asked]) {
         const id = yield* put({ lane })
         const [taken] = yield* take({ lane })
         assert.deepStrictEqual([...(yield* store.record([returned(taken!, now)], now))], [id])
@@ -148,12 +148,12 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       const place = { organizationId: "org", eventCreatedAt: now }
       yield* put({ ...place, endpointId: "we_b", dueAt: now + 7 })
       yield* put({ ...place, endpointId: "we_b", dueAt: now + 5 })
-      yield* put({ ...place, endpointId: "we_b", dueAt: now + 9, lane: lanes.retry })
-      yield* put({ ...place, endpointId: "we_B", dueAt: now - 5, lane: lanes.asked })
+      yield* put({ ...place, endpointId: "we_b", dueAt: now + 9, lane: jobLanes.retry })
+      yield* put({ ...place, endpointId: "we_B", dueAt: now - 5, lane: jobLanes.asked })
       const all = [
-        { endpointId: "we_B", lane: lanes.asked, dueAt: now - 5 },
-        { endpointId: "we_b", lane: lanes.first, dueAt: now + 5 },
-        { endpointId: "we_b", lane: lanes.retry, dueAt: now + 9 }
+        { endpointId: "we_B", lane: jobLanes.asked, dueAt: now - 5 },
+        { endpointId: "we_b", lane: jobLanes.first, dueAt: now + 5 },
+        { endpointId: "we_b", lane: jobLanes.retry, dueAt: now + 9 }
       ]
       assert.deepStrictEqual(yield* store.due(partition, { limit: 10 }), all)
       assert.deepStrictEqual(yield* store.due(partition, { limit: 1 }), all.slice(0, 1))
@@ -190,9 +190,9 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       const [taken] = yield* take()
       yield* store.record([again(taken!, now + 5_000)], now)
       assert.deepInclude(yield* delivery(id), { status: "pending", attemptCount: 1, nextAttemptAt: now + 5_000 })
-      assert.lengthOf(yield* take({ at: now + 4_999, lane: lanes.retry }), 0)
+      assert.lengthOf(yield* take({ at: now + 4_999, lane: jobLanes.retry }), 0)
       assert.lengthOf(yield* take({ at: now + 5_000 }), 0)
-      const [second] = yield* take({ at: now + 5_000, lane: lanes.retry })
+      const [second] = yield* take({ at: now + 5_000, lane: jobLanes.retry })
       assert.deepInclude(second, { id, attempt: 2 })
     })
   )
@@ -211,7 +211,7 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
           nextAttemptAt: now + 5_000
         })
       }
-      const [second] = yield* take({ at: now + 5_000, lane: lanes.retry })
+      const [second] = yield* take({ at: now + 5_000, lane: jobLanes.retry })
       assert.strictEqual(second!.attempt, 2)
     })
   )
@@ -224,7 +224,7 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       assert.deepStrictEqual([...(yield* store.record([returned(taken!, now + 10)], now))], [id])
       assert.lengthOf(yield* take({ at: now + 9 }), 0)
       const [second] = yield* take({ at: now + 10 })
-      assert.deepInclude(second, { id, attempt: 1, lane: lanes.first })
+      assert.deepInclude(second, { id, attempt: 1, lane: jobLanes.first })
       assert.deepInclude(yield* delivery(id), { status: "pending", attemptCount: 0 })
     })
   )
@@ -250,11 +250,11 @@ const recording = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       Effect.gen(function* () {
         const { delivery, lastDelivery, put, save, store, take } = yield* fresh
         yield* save(endpointState)
-        const id = yield* put({ lane: lanes.retry })
+        const id = yield* put({ lane: jobLanes.retry })
         const count = maximumShownAttempts + 2
         for (let number = 1; number <= count; number++) {
           const at = now + number
-          const [taken] = yield* take({ at, lane: lanes.retry })
+          const [taken] = yield* take({ at, lane: jobLanes.retry })
           yield* store.record([{ delivery: taken!, made: made(500, at), result: { _tag: "Again", dueAt: at } }], at)
         }
         const shown = yield* delivery(id)
@@ -317,8 +317,8 @@ const ending = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       yield* save(endpointState)
       const ids = [
         yield* put(),
-        yield* put({ dueAt: now + 50_000, lane: lanes.retry }),
-        yield* put({ lane: lanes.asked })
+        yield* put({ dueAt: now + 50_000, lane: jobLanes.retry }),
+        yield* put({ lane: jobLanes.asked })
       ]
       const [taken] = yield* take()
       assert.deepStrictEqual(yield* store.deleted(partition, 10), [])

@@ -1,7 +1,7 @@
 /** What the contract of `DeliveryStore` needs of an implementation, and what its tests are written with. */
 import { Context, Effect } from "effect"
 import type { DeliveryAttempt } from "../../../../src/webhooks/delivery/model.ts"
-import { deliveryIdOf, lanes } from "../../../../src/webhooks/delivery/model.ts"
+import { deliveryIdOf, jobLanes } from "../../../../src/webhooks/delivery/model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "../../../../src/webhooks/delivery/ports.ts"
 import type { Endpoint, FoldedEndpoint } from "../../../../src/webhooks/endpoint/model.ts"
 
@@ -16,7 +16,7 @@ export interface StoredDelivery {
   readonly body: string
   readonly lane: number
   readonly dueAt: number
-  readonly takenUntil?: number | undefined
+  readonly leasedUntil?: number | undefined
   readonly expiresAt: number
 }
 
@@ -56,6 +56,7 @@ export const endpointState: Endpoint = {
   url: "https://example.com/hook",
   enabledEvents: ["telco.*"],
   description: null,
+  livemode: true,
   isActive: true,
   paused: null,
   consecutiveFailures: 0,
@@ -85,7 +86,7 @@ export const fresh = Effect.gen(function* () {
             eventId,
             eventCreatedAt: now,
             body: `{"eventId":"${eventId}"}`,
-            lane: lanes.first,
+            lane: jobLanes.first,
             dueAt: now,
             expiresAt: now + 1_000_000,
             ...one
@@ -98,9 +99,9 @@ export const fresh = Effect.gen(function* () {
   const take = (
     options: { readonly at?: number; readonly limit?: number; readonly lane?: number; readonly bytes?: number } = {}
   ) => {
-    const { at = now, bytes = plenty, lane = lanes.first, limit = 100 } = options
+    const { at = now, bytes = plenty, lane = jobLanes.first, limit = 100 } = options
     return Effect.map(
-      store.take(partition, [{ endpointId, lane, limit }], { now: at, takenUntil: at + lease, maximumBytes: bytes }),
+      store.take(partition, [{ endpointId, lane, limit }], { now: at, leasedUntil: at + lease, maximumBytes: bytes }),
       (taken) => taken.toSorted((left, right) => (left.id < right.id ? -1 : 1))
     )
   }

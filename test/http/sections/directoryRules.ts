@@ -1,6 +1,5 @@
 /**
- * The table "Number directory" of the decisions, line by line: each group below is one of its lines and carries its
- * words.
+ * The rules of the number directory (docs/directory.md, 1 to 4), one group below for each of them.
  */
 import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "vitest"
@@ -29,8 +28,8 @@ const carrierOf = async (platform: TestPlatform, ocn: string) => {
   return body
 }
 
-export const decisionsSection = (platform: () => TestPlatform): void => {
-  describe("decisions: files are read by column name, and a status is ASSIGNED, UNASSIGNED or RESERVED", () => {
+export const directoryRulesSection = (platform: () => TestPlatform): void => {
+  describe("records and their status", () => {
     it.each(canadianStatuses)("a Canadian code '%s' (%s-%s) is %s", async (_, npa, nxx, status) => {
       expect((await exchangeOf(platform(), npa, nxx)).status).toBe(status)
     })
@@ -47,7 +46,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("decisions: MULT is shown and is no carrier; what is empty is null; NN is MP; territories are US", () => {
+  describe("values that stand for something else", () => {
     it("MULT is an exchange's OCN", async () => {
       expect((await exchangeOf(platform(), "212", "211")).ocn).toBe("MULT")
     })
@@ -86,7 +85,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("decisions: a carrier is an OCN of the records or of the type list", () => {
+  describe("carriers", () => {
     it("known from the list only: its name, no state, country US", async () => {
       expect(await carrierOf(platform(), "0155")).toStrictEqual({
         ocn: "0155",
@@ -111,7 +110,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("decisions: a state is where most exchanges are; by_state counts ASSIGNED ones that have a state", () => {
+  describe("states", () => {
     it("most exchanges decide: 902 and 782 are shared by NS and PE, 867 by three territories", async () => {
       for (const [npa, state] of [
         ["902", "NS"],
@@ -122,11 +121,11 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
       }
     })
 
-    it("records without a state do not vote: 717 of the 800 of 753 have none", async () => {
+    it("717 of the 800 records of 753 have no state: the others decide", async () => {
       expect((await platform().get("/v1/npa/753?limit=1")).body).toMatchObject({ state: "ON" })
     })
 
-    it("ties are alphabetical", async () => {
+    it("of states with as many it is the first in the alphabet", async () => {
       expect(await carrierOf(platform(), "0099")).toMatchObject({
         state: "NY",
         exchanges: { by_state: { NY: 1, PA: 1 } }
@@ -141,7 +140,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
       })
     })
 
-    it("no state in any record: the NPA report's location", async () => {
+    it("an area code whose records name no state has that of its report", async () => {
       expect((await platform().get("/v1/npa/942?limit=1")).body).toMatchObject({ state: "ON", country: "CA" })
     })
 
@@ -150,14 +149,14 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
       expect(await carrierOf(platform(), "8540")).toMatchObject({ exchanges: { total: 0, by_state: {} } })
     })
 
-    it("exchanges without a state are in the total only", async () => {
+    it("an exchange without a state counts in the total alone", async () => {
       expect(await carrierOf(platform(), "8051")).toMatchObject({
         exchanges: { total: 2050, by_state: { ON: 2043, QC: 1 } }
       })
     })
   })
 
-  describe("decisions: total_exchanges counts all, pagination.total what matches; unknown codes are 404", () => {
+  describe("area codes and exchanges", () => {
     it("with nxx one record of all", async () => {
       expect((await platform().get("/v1/npa/782?nxx=200")).body).toMatchObject({
         total_exchanges: 800,
@@ -193,7 +192,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
       expect(body).toStrictEqual({ error: "invalid_request", message: expect.stringContaining("'npa'") })
     })
 
-    it("the path wins over the query", async () => {
+    it("what the path says counts, not the query", async () => {
       expect((await platform().get("/v1/carrier/9104?ocn=5562")).body).toMatchObject({ ocn: "9104" })
       expect((await platform().get("/v1/npa/212?npa=213&limit=1")).body).toMatchObject({ npa: "212" })
       expect((await platform().get("/v1/npa/212/nxx/555?nxx=556&npa=213")).body).toMatchObject({
@@ -203,7 +202,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("decisions: filters ignore case and combine; unknown type or country is 400, unknown state is empty", () => {
+  describe("filters", () => {
     it("in any case", async () => {
       for (const query of ["country=Ca&state=oN&type=Clec", "country=CA&state=ON&type=CLEC"]) {
         expect((await platform().get(`/v1/carriers?${query}`)).body).toMatchObject({ pagination: { total: 37 } })
@@ -221,7 +220,7 @@ export const decisionsSection = (platform: () => TestPlatform): void => {
     })
   })
 
-  describe("decisions: times are of ingestion, version is the package's, coverage counts distinct codes", () => {
+  describe("health and statistics", () => {
     it("last_ingestion is the latest time, and the times lie within this run", async () => {
       const health = (await request(`${platform().url}/v1/health`)).body as { last_ingestion: string }
       const stats = (await request(`${platform().url}/v1/stats`)).body as {

@@ -1,0 +1,36 @@
+/** A map that holds so many entries at most: whatever was set longest ago gives way. Needs no service. */
+export class BoundedMap<Key, Value> {
+  private readonly maximum: number
+  private readonly entries = new Map<Key, Value>()
+
+  constructor(maximum: number) {
+    this.maximum = maximum
+  }
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  get(key: Key): Value | undefined {
+    return this.entries.get(key)
+  }
+
+  /** Sets an entry, which is the newest then. */
+  set(key: Key, value: Value): void {
+    this.entries.delete(key)
+    this.entries.set(key, value)
+    if (this.entries.size <= this.maximum) return
+    for (const oldest of this.entries.keys()) {
+      this.entries.delete(oldest)
+      return
+    }
+  }
+
+  delete(key: Key): boolean {
+    return this.entries.delete(key)
+  }
+
+  clear(): void {
+    this.entries.clear()
+  }
+}

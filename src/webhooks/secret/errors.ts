@@ -1,0 +1,8 @@
+/** What goes wrong with signing secrets, for those who keep them and for those who sign. */
+import { Data } from "effect"
+
+/** The signing secrets cannot be reached now; worth trying again. Nothing was changed, or inside a transaction nothing will be. */
+export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
+  readonly message: string
+  readonly cause?: unknown
+}> {}
