@@ -21,7 +21,8 @@ describe("a replay", () => {
       _tag: "ReplayRequested",
       ...interval,
       patterns: ["send.*"],
-      types: ["send.email.*"]
+      types: ["send.email.*"],
+      livemode: true
     })
     expect(decision.reply?.replay).toEqual(interval)
     const { recentRequests, ...rest } = state
