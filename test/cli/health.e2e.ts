@@ -89,10 +89,15 @@ it("is degraded while partitions have stopped, says the cause of several once, a
   const started = await serve()
   expect(banner(started)).toMatch(/^Sluice \S+ serves, and not all is well \([\d.]+ s\):\n {2}- partition/)
   expect(await status()).toBe("degraded")
-  const ready = await fetch(`${platform!.url}/readyz`)
-  expect(ready.status).toBe(503)
-  const { checks } = (await ready.json()) as { readonly checks: { readonly partitions: { readonly detail: string } } }
-  const { detail } = checks.partitions
+  let detail = ""
+  // the first of them that stops ends the start; the other one follows
+  await until(async () => {
+    const ready = await fetch(`${platform!.url}/readyz`)
+    expect(ready.status).toBe(503)
+    const { checks } = (await ready.json()) as { readonly checks: { readonly partitions: { readonly detail: string } } }
+    detail = checks.partitions.detail
+    return /\b2\b.*\b5\b.* stopped: /.test(detail)
+  })
   expect(detail).toMatch(
     /^partitions? 2\b.* (is|are) stopped: the cursor of projections has seen frame 100000, but the log ends at /
   )
