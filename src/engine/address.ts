@@ -54,3 +54,10 @@ export const partitionOf = (organization: string, partitions: number): number =>
  */
 export const isSubjectToken = (name: string): boolean =>
   name.length > 0 && name.length <= maximumNameLength && /^[!-)+-\-/-=?-~]+$/.test(name)
+
+/** Where an actor is and what is asked of it. */
+export interface Target {
+  readonly organization: string
+  /** Empty for a kind of which an organization has one. */
+  readonly key?: string
+}

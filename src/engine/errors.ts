@@ -3,7 +3,7 @@
  * that a caller cannot confuse them: after a `RetryableError` the same command may succeed, after a `TerminalError` it
  * will not.
  */
-import { Schema } from "effect"
+import { Data, Schema } from "effect"
 
 /** The mailbox, or the organization's share of it, is full. The command was not decided. HTTP: 503 with Retry-After. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
@@ -164,3 +164,6 @@ export const isRetryable = (
   options?: { readonly isIdempotent: boolean }
 ): error is RetryableError | OutcomeUnknown =>
   isAnAskError(error) && (error.retryable || (error._tag === "OutcomeUnknown" && options?.isIdempotent === true))
+
+/** The engine cannot run as configured; the message says what to change. Terminal. */
+export class EngineRefused extends Data.TaggedError("EngineRefused")<{ readonly message: string }> {}
