@@ -33,7 +33,7 @@ interface EventText {
   readonly body: string | null
 }
 
-/** The store's means. */
+/** What the operations run their statements with. */
 interface Parts {
   readonly sql: SqlClient.SqlClient
   readonly queue: WorkQueue
