@@ -124,7 +124,7 @@ export class LogServer {
 
 type Drafted = ReturnType<SimulatedEngine["decisions"]["draftedFor"]>
 
-type Exchange = <A>(
+type RoundTrip = <A>(
   partition: number,
   fault: string | undefined,
   serve: () => A
@@ -134,7 +134,7 @@ type Exchange = <A>(
  * A request and its answer, with a delay each way. During an outage, or with `unavailable`, it fails after its
  * timeout.
  */
-const makeExchange = (simulation: Simulation, engine: SimulatedEngine): Exchange => {
+const makeRoundTrip = (simulation: Simulation, engine: SimulatedEngine): RoundTrip => {
   const { latency, world } = simulation
   const { process } = engine
   return (partition, fault, serve) =>
@@ -168,7 +168,7 @@ const makeExchange = (simulation: Simulation, engine: SimulatedEngine): Exchange
 
 /** Reads frames in batches; a read can be cut off between two of them. */
 const makeRead =
-  ({ faults, server }: Simulation, exchange: Exchange, partition: number): Log["read"] =>
+  ({ faults, server }: Simulation, roundTrip: RoundTrip, partition: number): Log["read"] =>
   (from, through) =>
     Stream.unfold(from, (at) => {
       if (at > through) return Effect.undefined
@@ -178,7 +178,7 @@ const makeRead =
         return Effect.fail(new JournalUnavailable({ partition, message: "simulated: the read was cut off" }))
       }
       return Effect.flatMap(
-        exchange(partition, fault, (): ReadonlyArray<StoredFrame> | number => {
+        roundTrip(partition, fault, (): ReadonlyArray<StoredFrame> | number => {
           const { log } = server.of(partition)
           const frames: Array<StoredFrame> = []
           for (let sequence = at; sequence <= end; sequence++) {
@@ -198,7 +198,7 @@ const makeRead =
 /** One process's way to the log. */
 export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Journal["Service"] => {
   const { faults, server } = simulation
-  const exchange = makeExchange(simulation, engine)
+  const roundTrip = makeRoundTrip(simulation, engine)
 
   const open = (partition: number, deployment: string | undefined): Log => ({
     partition,
@@ -214,7 +214,7 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     frameAt: (sequence) =>
       Effect.suspend(() => {
         const fault = faults.take("frameAt")
-        return exchange(partition, fault, () => {
+        return roundTrip(partition, fault, () => {
           const { log } = server.of(partition)
           return fault === "stale" ? undefined : log.frames[sequence - log.firstSequence]
         })
@@ -222,12 +222,12 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     get state() {
       return Effect.suspend(() => {
         const fault = faults.take("state")
-        return exchange(partition, fault, () => server.state(partition, fault === "stale"))
+        return roundTrip(partition, fault, () => server.state(partition, fault === "stale"))
       })
     },
-    read: makeRead(simulation, exchange, partition),
+    read: makeRead(simulation, roundTrip, partition),
     purgeBelow: (sequence) =>
-      Effect.asVoid(exchange(partition, undefined, () => simulation.purge(partition, sequence, engine.name))),
+      Effect.asVoid(roundTrip(partition, undefined, () => simulation.purge(partition, sequence, engine.name))),
     restartAfter: () => Effect.die(new Error("the simulation starts no log anew"))
   })
 
@@ -236,7 +236,7 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     survey: (partitions) => Effect.sync(() => surveyLogs(simulation.stores.journal, partitions)),
     open: (partition, deployment) =>
       Effect.map(
-        exchange(partition, undefined, () => undefined),
+        roundTrip(partition, undefined, () => undefined),
         () => open(partition, deployment)
       )
   })

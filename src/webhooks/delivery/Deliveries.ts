@@ -12,7 +12,7 @@ import { quote } from "../../http/parameters.ts"
 import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
-import type { DeliveryOrigin } from "../endpoint/model.ts"
+import type { DeliveryOrigin, EndpointPlace } from "../endpoint/model.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
 import {
   DeliveryAttempt,
@@ -76,12 +76,6 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly deliveryId: string
   readonly message: string
 }> {}
-
-/** The endpoint that is meant. */
-export interface EndpointPlace {
-  readonly organizationId: string
-  readonly endpointId: string
-}
 
 /** There is no such event for who asks, or it is older than the event log. */
 export class EventNotFound extends Data.TaggedError("EventNotFound")<{ readonly eventId: string }> {

@@ -10,17 +10,12 @@ import type {
   Endpoint,
   EndpointCommand,
   EndpointFact,
+  EndpointPlace,
   EndpointRejection,
   EndpointReply,
   FoldedEndpoint
 } from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
-
-/** Which endpoint. */
-export interface EndpointPlace {
-  readonly organizationId: string
-  readonly endpointId: string
-}
 
 /** A decision that was accepted. Its records all have its `sequence`. */
 export interface DecidedEndpoint {

@@ -18,15 +18,15 @@ import {
   EndpointForm,
   enabledEvents,
   Millis,
-  Replay,
   ReplayProgress,
   RotatedSecret,
-  SkippedEvent,
+  SkippedWebhookEvent,
   Unpaused,
   UpdatedWebhookEndpoint,
   url,
   WebhookDelivery,
-  WebhookDeliveryDetail
+  WebhookDeliveryDetail,
+  WebhookReplay
 } from "./forms.ts"
 import { verifyText } from "./verifyText.ts"
 
@@ -246,7 +246,7 @@ const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries
 const skipped = HttpApiEndpoint.get("listSkipped", "/v1/webhooks/:id/skipped", {
   params: { id },
   query: cursorPage,
-  success: Schema.Struct({ data: Schema.Array(SkippedEvent), pagination }),
+  success: Schema.Struct({ data: Schema.Array(SkippedWebhookEvent), pagination }),
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
@@ -268,7 +268,7 @@ const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
       description: "Patterns of which an event must match one besides the endpoint's own"
     })
   }).annotate({ identifier: "ReplayWebhookEvents" }),
-  success: once(Replay, 202),
+  success: once(WebhookReplay, 202),
   error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
 })
   .middleware(WebhooksAccess)

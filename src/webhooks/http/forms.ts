@@ -62,13 +62,13 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   warning
 }).annotate({ identifier: "CreatedWebhookEndpoint" })
 
-export const Replay = Schema.Struct({
+export const WebhookReplay = Schema.Struct({
   replayId: Schema.String.annotate({ description: "rpl_…" }),
   count: Schema.Int.annotate({ description: "Events that it sends" })
 }).annotate({ identifier: "WebhookReplay" })
 
 export const ReplayProgress = Schema.Struct({
-  id: Replay.fields.replayId,
+  id: WebhookReplay.fields.replayId,
   since: Millis,
   until: Millis,
   types: Schema.NullOr(Schema.Array(Schema.String)),
@@ -89,7 +89,7 @@ const NothingReplayed = Schema.Struct({
 
 export const Unpaused = Schema.Struct({
   ...EndpointForm.fields,
-  replay: Schema.optionalKey(Schema.Union([Replay, NothingReplayed])).annotate({
+  replay: Schema.optionalKey(Schema.Union([WebhookReplay, NothingReplayed])).annotate({
     description: "Where one was asked for; without an id where the endpoint was not paused"
   })
 }).annotate({ identifier: "UnpausedWebhookEndpoint" })
@@ -126,7 +126,7 @@ export const WebhookDeliveryDetail = Schema.Struct({
   attempts: Schema.Array(DeliveryAttempt).annotate({ description: "Oldest first; the newest 20 of them" })
 }).annotate({ identifier: "WebhookDeliveryDetail" })
 
-export const SkippedEvent = Schema.Struct({
+export const SkippedWebhookEvent = Schema.Struct({
   eventId: EventId,
   eventType: Schema.String,
   eventCreatedAt: Millis,

@@ -1,8 +1,8 @@
 /** Replays for whoever asks by HTTP: how many events one sends, and how far it has come. Needs `SqlClient`. */
 import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { EndpointPlace } from "../delivery/Deliveries.ts"
 import { deliveriesTable, replaysTable } from "../delivery/model.ts"
+import type { EndpointPlace } from "../endpoint/model.ts"
 import { type ReplayRange, sentEventsOf } from "./range.ts"
 import type { ReplayStatus } from "./status.ts"
 
