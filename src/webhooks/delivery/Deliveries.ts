@@ -205,7 +205,7 @@ const makeList = ({ cursors, sql }: Reading): Deliveries["Service"]["list"] =>
 const makeOfEvent = ({ cursors, sql }: Reading): Deliveries["Service"]["ofEvent"] =>
   Effect.fn("Deliveries.ofEvent")(function* ({ livemode, organizationId }, eventId, endpointIds, page) {
     const keptSince = (yield* Clock.currentTimeMillis) - eventRetentionMillis
-    // ids of another form are nobody's, and may hold what PostgreSQL cannot
+    // Ids of another form are nobody's, and may hold what PostgreSQL cannot.
     const [event] = isEventId(eventId)
       ? yield* sql<{ readonly createdAt: number }>`
           select created_at as "createdAt" from ${sql(eventsTable)}
@@ -216,7 +216,7 @@ const makeOfEvent = ({ cursors, sql }: Reading): Deliveries["Service"]["ofEvent"
     const eventCreatedAt = event.createdAt
     const name = `deliveries of ${eventId}`
     const position = yield* positionIn(cursors, name, page.cursor)
-    // looked up by the ids that they can have: an index by event would be one more for every delivery
+    // Looked up by the ids that they can have: an index by event would be one more for every delivery.
     const replays = yield* sql<{ readonly id: string; readonly endpointId: string }>`
       select id, endpoint_id as "endpointId" from ${sql(replaysTable)}
       where endpoint_id = any(${[...endpointIds]}::text[]) and since_at <= ${eventCreatedAt} and until_at > ${eventCreatedAt}

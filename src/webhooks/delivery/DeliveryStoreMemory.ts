@@ -129,7 +129,7 @@ export class DeliveriesMemory {
   record({ delivery, made, result }: DeliveryOutcome, now: number): void {
     const row = this.rows.get(delivery.id)
     if (row === undefined) return
-    // the answer may have been lost, so the same outcome may come again
+    // The answer may have been lost, so the same outcome may come again.
     if (made !== null && !isSame(row.attempts.at(-1), made)) {
       row.attemptCount++
       row.attempts = [...row.attempts, made].slice(-maximumShownAttempts)

@@ -146,7 +146,7 @@ const makeTake =
         const { gone, refused, taken } = sorted(partition, jobs, yield* bodiesOf(sql, jobs, maximumBytes), now)
         if (refused.length > 0)
           yield* atomically(Effect.andThen(queue.settle(refused), endAll(sql, gone, "expired", now))).pipe(
-            // they are taken again when their lease is over
+            // They are taken again when their lease is over.
             Effect.catch((error) => Effect.logWarning("deliveries could not be given back", error))
           )
         return taken
@@ -159,7 +159,7 @@ const makeCancel =
   (partition, endpointId, { limit, now }) =>
     atomically(
       Effect.gen(function* () {
-        // take them whenever they are due and whoever works on them; later outcomes then do not count
+        // Take them whenever they are due and whoever works on them; later outcomes then do not count.
         const jobs = yield* queue.take(
           partition,
           Object.values(jobLanes).map((lane) => ({ group: endpointId, lane, limit })),

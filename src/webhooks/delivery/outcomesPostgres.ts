@@ -89,7 +89,7 @@ export const endAll = (
 export const recordAll = ({ queue, sql }: Recording, outcomes: ReadonlyArray<DeliveryOutcome>, now: number) => {
   const deliveries = sql(deliveriesTable)
   const endpoints = sql(endpointsTable)
-  // when the answer to a commit was lost, the outcome comes again, and the same attempt must not show twice
+  // When the answer to a commit was lost, the outcome comes again, and the same attempt must not show twice.
   const isNew = sql`(w.made = 1 and right(d.attempt_log, length(w.entry) - 1) <> substr(w.entry, 2))`
 
   return sql<{ readonly id: string }>`

@@ -129,7 +129,7 @@ const eventOf = (
   return Result.succeed({
     eventId: `${eventIdPrefix}${randomUUID()}`,
     type,
-    // the embedder's own service, which the platform's type does not know
+    // The embedder's own service, which the platform's type does not know.
     service: (service ?? type.slice(0, type.indexOf("."))) as Event["service"],
     data: data as Event["data"],
     livemode,
@@ -156,7 +156,7 @@ const makeSettling = (data: DeliveriesMemory) => {
     Effect.tap(effect, () =>
       Effect.sync(() => {
         if (data.jobs.size > 0) return
-        // a resumed waiter may wait again at once
+        // A resumed waiter may wait again at once.
         const resumed = [...waiting]
         waiting.clear()
         for (const resume of resumed) resume()
@@ -222,7 +222,7 @@ const makeEmbedded = Effect.fnUntraced(function* (
         forget: (ids) => Effect.sync(() => ids.forEach((id: string) => void secrets.delete(id)))
       }
     },
-    // in memory there is no statement to share, so outcomes need not linger
+    // In memory there is no statement to share, so outcomes need not linger.
     { ...defaultSettings, lingerMillis: 0, ...settings }
   )
 })
@@ -280,7 +280,7 @@ const makeDeliveryMethods = (
       )
       return eventId!
     }),
-    // without a span of its own, because an embedder may emit thousands a second
+    // Without a span of its own, because an embedder may emit thousands a second.
     emit: Effect.fnUntraced(function* (given: EventOptions) {
       const now = yield* Clock.currentTimeMillis
       const event = yield* Effect.fromResult(eventOf(given, now))

@@ -40,9 +40,9 @@ export const newTestId = (): string => `${testIdPrefix}${randomText()}`
 export interface EndpointView {
   readonly id: string
   readonly endpoint: Endpoint
-  /** Milliseconds since the Unix epoch; null before the first attempt. */
+  /** When the last attempt ended, milliseconds since the Unix epoch; null before there was one. */
   readonly lastDeliveryAt: number | null
-  /** HTTP status; 0 without an answer; null before the first attempt. */
+  /** HTTP status of the last attempt; 0 where nothing answered, null before there was one. */
   readonly lastDeliveryStatus: number | null
 }
 
@@ -222,7 +222,7 @@ const makeListed = (engine: Engine["Service"], { ask }: Asking) =>
       endpointIds,
       (id) =>
         Effect.map(ask(owner, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
-          // deleted since the list was read, or of the other mode
+          // Deleted since the list was read, or of the other mode.
           Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
         ),
       { concurrency: "unbounded" }

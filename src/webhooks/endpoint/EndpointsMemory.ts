@@ -103,7 +103,7 @@ export class EndpointsMemory {
       now,
       self: { organization: organizationId, kind: WebhookEndpoint.kind, key: endpointId },
       id: (index) => this.idOf(this.sequence + 1, 1_000 + index),
-      // the only other actor that the rule reads
+      // The only other actor that the rule reads.
       read: <State>() => list as State
     })
     if (!decision.accepted) return Result.fail(decision.rejection as EndpointRejection)

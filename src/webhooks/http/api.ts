@@ -148,7 +148,7 @@ const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
   .annotateMerge(
     OpenApi.annotations({
       summary: "Send a test event",
-      description: "To this endpoint only, whatever its patterns; one attempt, also while it is paused."
+      description: "This endpoint alone gets it, subscribed or not, in one attempt and even while paused."
     })
   )
 

@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
       readonly patterns: string
       readonly livemode: boolean
     }
-    // its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued
+    // Its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued.
     const outcomes = yield* sql<{ readonly status: string; readonly count: number }>`
       select status, count(*) as count from ${sql(deliveriesTable)} where replay_id = ${replayId} group by status`
     const [row] = yield* sql<Stored>`

@@ -69,7 +69,7 @@ const eventsAfter = (sql: SqlClient.SqlClient, row: Row, limit: number) => {
   const range = {
     organizationId: row.organization_id,
     endpointId: row.endpoint_id,
-    // days before the place are not read
+    // Days before the place are not read.
     since: row.after_created_at,
     until: row.until_at,
     patterns: JSON.parse(row.patterns) as ReadonlyArray<string>,
@@ -137,7 +137,7 @@ const deliver = Effect.fnUntraced(function* (
       id: one.id,
       partition: row.partition,
       group: row.endpoint_id,
-      // in another lane than first attempts of new events, so that a replay does not delay those
+      // In another lane than first attempts of new events, so that a replay does not delay those.
       lane: jobLanes.retry,
       dueAt: now,
       expiresAt: one.event_created_at + eventRetentionMillis,
