@@ -239,15 +239,17 @@ const make = (targets: TargetPolicy) =>
     const withSecret = makeWithSecret(yield* WebhookSecrets, asking)
     const listed = makeListed(engine, asking)
 
-    const find: Endpoints["Service"]["find"] = (owner, endpointId) =>
+    const find: Endpoints["Service"]["find"] = Effect.fn("Endpoints.find")((owner, endpointId) =>
       Effect.map(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
+    )
 
     const service: Endpoints["Service"] = {
-      check: ({ enabledEvents, url }) =>
+      check: Effect.fn("Endpoints.check")(({ enabledEvents, url }) =>
         Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)).pipe(
           Effect.fromResult,
           Effect.asVoid
-        ),
+        )
+      ),
 
       create: Effect.fn("Endpoints.create")((owner, { endpointId, secretId }, endpoint) =>
         withSecret(owner, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
@@ -257,10 +259,11 @@ const make = (targets: TargetPolicy) =>
 
       find,
 
-      findActive: (owner, endpointId) =>
+      findActive: Effect.fn("Endpoints.findActive")((owner, endpointId) =>
         Effect.tap(find(owner, endpointId), ({ isActive }) =>
           isActive ? Effect.void : Effect.fail(new EndpointDisabled({ endpointId }))
-        ),
+        )
+      ),
 
       get: Effect.fn("Endpoints.get")((owner, endpointId) =>
         Effect.flatMap(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) =>

@@ -154,7 +154,7 @@ const make = (keys: SecretsKeys) =>
         return texts
       }),
 
-      forget: (ids) =>
+      forget: Effect.fn("WebhookSecrets.forget")((ids) =>
         Effect.provideService(forgetSecrets(ids), SqlClient.SqlClient, sql).pipe(
           Effect.mapError(unavailable),
           Effect.tap(() =>
@@ -162,7 +162,8 @@ const make = (keys: SecretsKeys) =>
               for (const id of ids) open.delete(id)
             })
           )
-        ),
+        )
+      ),
 
       seal: (text, about) => seal(keys, text, about),
       unseal: (sealed, about) => unseal(keys, sealed, about)
