@@ -94,8 +94,8 @@ export const postgres: ReadonlyArray<Variant> = [
   {
     name: "work queue: a lost job is kept",
     file: "src/postgres/WorkQueue.ts",
-    find: "where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null\n                returning t.id",
-    replace: "where t.id = batch.id and t.due_at is not null\n                returning t.id",
+    find: "where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null\n              returning t.id",
+    replace: "where t.id = batch.id and t.due_at is not null\n              returning t.id",
     sentence: "two processes believe that a job is theirs",
     finders: [servers("postgres/workQueue")]
   }
