@@ -1,46 +1,10 @@
 /**
  * The tables of the engine's adapters: checkpoints, cursors, parked records. To decide, the engine needs nothing of
- * them beyond the checkpoint that the log continues from (docs/architecture.md, rule 1). Run as a migration. Needs
- * `SqlClient`.
+ * them beyond the checkpoint that the log continues from (docs/architecture.md, rule 1). Needs `SqlClient`.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Migration } from "./migrate.ts"
-
-/** Gives every deployment its id: an existing database now, a new one together with its number of partitions. */
-export const addDeploymentId = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`alter table engine_deployment add column id uuid not null default gen_random_uuid()`
-})
-
-/**
- * Counts parked records in the transaction that parks them or takes them off, so that nobody scans half a million
- * records to find out who has any.
- */
-export const countParked = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    create table engine_parked_counts (
-      partition int4 not null,
-      reactor text collate "C" not null,
-      organization text collate "C" not null,
-      count int8 not null,
-      primary key (partition, reactor, organization)
-    )`
-  yield* sql`
-    create table engine_parked_totals (
-      partition int4 not null,
-      reactor text collate "C" not null,
-      count int8 not null,
-      primary key (partition, reactor)
-    ) with (fillfactor = 50)`
-  yield* sql`
-    insert into engine_parked_counts
-    select partition, reactor, organization, count(*) from engine_parked group by partition, reactor, organization`
-  yield* sql`
-    insert into engine_parked_totals
-    select partition, reactor, sum(count) from engine_parked_counts group by partition, reactor`
-})
 
 /** Names sort by bytes, which the index must agree with; the engine sorts a page again when its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
@@ -105,12 +69,58 @@ export const createEngineTables = Effect.gen(function* () {
     )`
 })
 
+/** Gives every deployment its id: an existing database now, a new one together with its number of partitions. */
+export const addDeploymentId = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_deployment add column id uuid not null default gen_random_uuid()`
+})
+
+/**
+ * Counts parked records in the transaction that parks them or takes them off, so that nobody scans half a million
+ * records to find out who has any.
+ */
+export const countParked = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table engine_parked_counts (
+      partition int4 not null,
+      reactor text collate "C" not null,
+      organization text collate "C" not null,
+      count int8 not null,
+      primary key (partition, reactor, organization)
+    )`
+  yield* sql`
+    create table engine_parked_totals (
+      partition int4 not null,
+      reactor text collate "C" not null,
+      count int8 not null,
+      primary key (partition, reactor)
+    ) with (fillfactor = 50)`
+  yield* sql`
+    insert into engine_parked_counts
+    select partition, reactor, organization, count(*) from engine_parked group by partition, reactor, organization`
+  yield* sql`
+    insert into engine_parked_totals
+    select partition, reactor, sum(count) from engine_parked_counts group by partition, reactor`
+})
+
+/**
+ * Puts another index in the place of the one by checkpoint. The old one fits every statement that names a partition and
+ * bounds a sequence, those that look actors up among them, and while PostgreSQL knows nothing of a table it takes it for
+ * as good as the primary key: each absent actor then costs a walk over its partition. Every sequence is above 0, so the
+ * new index holds the same rows, but a statement that does not say so cannot be planned with it. It is made before the
+ * old one is dropped, so that nothing is locked against readers meanwhile.
+ */
+export const keepLookupsOnPrimaryKey = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`create index engine_actors_by_sequence on engine_actors (partition, sequence) where sequence > 0`
+  yield* sql`drop index engine_actors_by_checkpoint`
+})
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
   { number: 2, name: "id of the deployment", run: addDeploymentId },
-  { number: 3, name: "counts of parked records", run: countParked }
+  { number: 3, name: "counts of parked records", run: countParked },
+  { number: 4, name: "look-ups of actors", run: keepLookupsOnPrimaryKey }
 ]
-
-/** All tables at once, for tests. */
-export const engineTables = Effect.forEach(engineMigrations, ({ run }) => run, { discard: true })
