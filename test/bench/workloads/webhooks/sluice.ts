@@ -109,12 +109,16 @@ const drained = async (recorded: () => number, expected: number): Promise<void> 
   }
 }
 
+/** The places of which organizations with an endpoint each get so many together: each gets no more than half of what stays free. */
+const sharedPlaces = (inFlight: number, organizations: number): number =>
+  Math.ceil((inFlight * (organizations + 3)) / organizations)
+
 serveWorkload((load: SluiceLoad) =>
   Effect.gen(function* () {
     const { endpoints, eventsPerSecond, hanging = 0, inFlight, refusing = 0, seconds, url } = load
     const deliveries = yield* startDeliveries(
       load.dataFolder,
-      inFlight === undefined ? undefined : { capacity: { main: inFlight, slow: inFlight } }
+      inFlight === undefined ? undefined : { capacity: { main: sharedPlaces(inFlight, endpoints), slow: inFlight } }
     )
     const organizations = endpoints + hanging + refusing
     const urlOf = (index: number) =>
