@@ -17,7 +17,7 @@ export const replaysTable = "webhook_replays"
 /** What a delivery's id begins with. */
 export const deliveryIdPrefix = "dlv_"
 
-/** How much of an answer's body is kept, and how much of it is read before the connection is given up. In bytes. */
+/** How much of an answer's body is kept, and how much of a whole answer is read before the connection is closed. In bytes. */
 export const keptResponseBytes = 1_024
 export const readResponseBytes = 65_536
 
@@ -47,7 +47,7 @@ export const DeliveryAttempt = Schema.Struct({
   response: Schema.NullOr(Schema.String).annotate({
     description: "The first 1,024 bytes of the answer's body, as text"
   }),
-  error: Schema.NullOr(Schema.String).annotate({ description: "Why there was no answer; null where there was one" })
+  error: Schema.NullOr(Schema.String).annotate({ description: "Why there was no answer, or what was wrong with it; null for a whole one" })
 }).annotate({ identifier: "DeliveryAttempt" })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
