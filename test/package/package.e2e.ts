@@ -147,7 +147,13 @@ describe("the packed package", () => {
   it.each([
     ["rolling.ts", "[ true, false, 3600 ]"],
     ["distinct.ts", "[ 'c.test' ]"],
-    ["monthly.ts", "[ 'allowed', 'limited' ]"]
+    ["monthly.ts", "[ 'allowed', 'limited' ]"],
+    ["probation.ts", "50 sends hour"],
+    ["pauses.ts", "[ null, null, null, 'bounces' ]"],
+    ["trust.ts", "probation sending_paused probation"],
+    ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
+    ["holds.ts", "200 [ 0, 2 ]"],
+    ["admission.ts", "[ { id: '1', state: 'accepted', suppressed: [] } ]\nThe sender \"two.test\" is not verified"]
   ])("runs %s of docs/send.md without a server", async (file, printed) => {
     expect(await runProgram(file)).toBe(printed)
   })

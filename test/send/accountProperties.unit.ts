@@ -1,0 +1,175 @@
+/** Drawn histories of an account against the naive one: admission, stages and pauses together, around the edges of windows, hours and months. */
+import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import {
+  type AccountCommand,
+  type AccountState,
+  admission,
+  retryAfterSeconds,
+  SendLimits
+} from "../../src/send/index.ts"
+import { living } from "./given.ts"
+import { NaiveAccount } from "./naiveAccount.ts"
+
+const { hourMillis, dayMillis } = SendLimits
+/** Shortly before the end of a leap year's February, so that probations cross it. */
+const start = Date.UTC(2028, 1, 27, 21, 17, 4, 321)
+
+const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+/** Where the clock goes before a step: on, or to a millisecond around a whole hour, or around the end of something accepted. */
+const Move = Schema.Union([
+  Schema.TaggedStruct("By", {
+    millis: Schema.Union([
+      Schema.Literal(0),
+      int(0, 90_000),
+      int(0, hourMillis),
+      int(0, dayMillis),
+      int(0, 5 * dayMillis)
+    ])
+  }),
+  Schema.TaggedStruct("ToHour", { hours: int(1, 80), off: Schema.Literals([-1, 0, 1]) }),
+  Schema.TaggedStruct("ToEdge", {
+    which: int(0, 1_000),
+    window: Schema.Literals([hourMillis, dayMillis]),
+    off: Schema.Literals([-1, 0, 1])
+  })
+])
+
+const Act = Schema.Union([
+  Schema.TaggedStruct("Send", { emails: int(1, 40), domains: int(1, 12), from: int(0, 30), signals: int(0, 2) }),
+  Schema.TaggedStruct("Send", { emails: int(1, 100), domains: int(1, 3), from: int(0, 5), signals: Schema.Literal(0) }),
+  Schema.TaggedStruct("HandOver", { emails: int(1, 120) }),
+  Schema.TaggedStruct("Feedback", { kind: Schema.Literals(["Bounce", "Bounce", "Complain"]), which: int(0, 400) }),
+  Schema.TaggedStruct("SetRisk", { risk: Schema.Literals(["standard", "higher"]) }),
+  Schema.TaggedStruct("SetLimits", {
+    caps: Schema.Literals(["own", "wide", "none"]),
+    month: Schema.Literals([60, 400, 3_000])
+  }),
+  Schema.TaggedStruct("Lift", {}),
+  Schema.TaggedStruct("Check", {})
+])
+
+const History = Schema.Array(Schema.Struct({ move: Move, act: Act })).check(Schema.isMaxLength(70))
+
+const customCaps = {
+  own: { emailsPerHour: 7, emailsPerDay: 9, domainsPerHour: 2 },
+  wide: { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 },
+  none: null
+}
+
+const moved = (move: typeof Move.Type, now: number, accepted: ReadonlyArray<number>): number => {
+  if (move._tag === "By") return now + move.millis
+  if (move._tag === "ToHour") return Math.max(now, (Math.floor(now / hourMillis) + move.hours) * hourMillis + move.off)
+  const at = accepted[move.which % Math.max(1, accepted.length)]
+  return at === undefined ? now : Math.max(now, at + move.window + move.off)
+}
+
+const sending = (emails: ReadonlyArray<string>, domains: ReadonlyArray<string>, signals: number): AccountCommand => ({
+  _tag: "Send",
+  emails: emails.map((id, index) => ({
+    id,
+    sender: "good.test",
+    recipients: index === 0 ? domains.map((domain) => `a@${domain}`) : [`a@${domains[0]}`],
+    signals: index === 0 ? (["foreign_link", "shortened_link"] as const).slice(0, signals) : []
+  })),
+  isVerified: () => true,
+  isSuppressed: () => false,
+  upgradeUrl: "https://up.test"
+})
+
+/** The refused request passes at its reset, and not a millisecond before. */
+const checkReset = (state: AccountState, command: AccountCommand, now: number, resetsAt: number): void => {
+  const at = (time: number) => {
+    const { rejection } = admission.decide(state, command, time)
+    return rejection === undefined || !("code" in rejection) ? undefined : rejection.code
+  }
+  expect(at(resetsAt)).not.toBe("probation_limit_reached")
+  const stage = admission.decide(state, { _tag: "Check" }, resetsAt - 1).reply?.account.trustStage
+  if (stage === "probation" && resetsAt - 1 >= now) expect(at(resetsAt - 1)).toBe("probation_limit_reached")
+}
+
+/** Whether the request is over none of the caps by itself. */
+const canFit = (state: AccountState, emails: number, domains: number): boolean => {
+  const caps = state.custom.probation ?? SendLimits.probationCaps[state.trust.risk]
+  return emails <= Math.min(caps.emailsPerHour, caps.emailsPerDay) && domains <= caps.domainsPerHour
+}
+
+describe("an account against the list of all that ever happened to it", () => {
+  it.prop(
+    "admits, refuses, pauses and promotes alike",
+    [History],
+    ([history]) => {
+      const naive = new NaiveAccount(start)
+      const account = living(admission)
+      account.ask({ _tag: "Begin", risk: "standard" }, start)
+      const ids: Array<string> = []
+      const times: Array<number> = []
+      let now = start
+      for (const { act, move } of history) {
+        now = moved(move, now, times)
+        switch (act._tag) {
+          case "Send": {
+            const emails = Array.from({ length: act.emails }, (_, index) => `m${ids.length + index}`)
+            const domains = Array.from({ length: act.domains }, (_, index) => `d${act.from + index}.test`)
+            const expected = naive.send(emails, domains, act.signals, now)
+            const command = sending(emails, domains, act.signals)
+            const before = account.state()
+            const { facts, rejection, reply } = account.ask(command, now)
+            if ("state" in expected) {
+              expect(rejection).toBeUndefined()
+              expect(new Set(reply?.emails.map((email) => email.state))).toEqual(new Set([expected.state]))
+              ids.push(...emails)
+              times.push(now)
+              break
+            }
+            expect(facts).toEqual([])
+            if (rejection === undefined || !("code" in rejection)) throw new Error("it was not refused")
+            expect(rejection.code).toBe(expected.code)
+            if ("resetsAt" in rejection) expect(Date.parse(rejection.resetsAt)).toBe(expected.resetsAt)
+            if (rejection.code !== "probation_limit_reached") break
+            expect(`${rejection.window} ${rejection.metric}`).toBe(expected.cap)
+            const seconds = retryAfterSeconds(rejection, now)!
+            expect(now + seconds * 1000).toBeGreaterThanOrEqual(expected.resetsAt!)
+            expect(now + (seconds - 1) * 1000).toBeLessThan(expected.resetsAt!)
+            if (canFit(before, act.emails, act.domains)) checkReset(before, command, now, expected.resetsAt!)
+            break
+          }
+          case "HandOver":
+            naive.handOver(act.emails, now)
+            account.ask({ _tag: "HandOver", emails: act.emails }, now)
+            break
+          case "Feedback": {
+            const email = ids[act.which % Math.max(1, ids.length)] ?? "unknown"
+            if (act.kind === "Bounce") naive.bounce(email, now)
+            else naive.complain(email, now)
+            account.ask({ _tag: act.kind, email }, now)
+            break
+          }
+          case "SetRisk":
+            naive.setRisk(act.risk, now)
+            account.ask({ _tag: "SetRisk", risk: act.risk }, now)
+            break
+          case "SetLimits": {
+            naive.advance(now)
+            naive.custom = customCaps[act.caps]
+            naive.monthly = act.month
+            const custom = { emailsPerMonth: act.month, probation: customCaps[act.caps] }
+            account.ask({ _tag: "SetLimits", custom }, now)
+            break
+          }
+          case "Lift":
+            expect(account.ask({ _tag: "Lift" }, now).accepted).toBe(naive.lift(now))
+            break
+          case "Check":
+            naive.advance(now)
+            account.ask({ _tag: "Check" }, now)
+        }
+        const { reply } = account.ask({ _tag: "Check" }, now)
+        expect(reply?.account.trustStage).toBe(naive.stage)
+        if (naive.stage === "sending_paused") expect(reply?.account.pauseReason).toBe(naive.reason)
+      }
+    },
+    { arbitrary: { runs: 300 } }
+  )
+})

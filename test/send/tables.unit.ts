@@ -1,0 +1,521 @@
+/** The tables of docs/platform.md, 9, figure by figure: each limit is met and passed by one. */
+import { describe, expect, it } from "@effect/vitest"
+import {
+  admission,
+  domainTier,
+  holds,
+  type PauseFact,
+  pauseTriggers,
+  probationWindow,
+  SendLimits,
+  type TierState,
+  type TrustFact,
+  trustStage
+} from "../../src/send/index.ts"
+import { given } from "./given.ts"
+
+const { dayMillis, hourMillis } = SendLimits
+const start = Date.UTC(2026, 6, 1, 12, 0, 0)
+const names = (count: number, prefix = "d") => Array.from({ length: count }, (_, index) => `${prefix}${index}.test`)
+
+describe("emails per month", () => {
+  it.each([
+    ["hobby", 3_000],
+    ["pro", 50_000],
+    ["enterprise", "unlimited"]
+  ] as const)("%s: %s", (plan, limit) => {
+    expect(SendLimits.emailsPerMonthByPlan[plan]).toBe(limit)
+  })
+})
+
+describe("probation caps", () => {
+  it.each([
+    ["standard", 50, 200, 25, 72],
+    ["higher", 20, 100, 10, 168]
+  ] as const)("%s: %i an hour, %i a day, %i domains, %i hours", (risk, perHour, perDay, domains, hours) => {
+    const caps = SendLimits.probationCaps[risk]
+    const take = (emails: number, recipients: ReadonlyArray<string>) =>
+      ({ _tag: "Take", emails, domains: recipients, caps }) as const
+    const taken = (emails: number, at: number, recipients = names(1)) =>
+      ({ _tag: "Taken", at, emails, domains: recipients }) as const
+    const one = names(1)
+    given(probationWindow)
+      .when(take(perHour, one), start)
+      .then({ facts: [taken(perHour, start)] })
+    given(probationWindow, [taken(perHour, start)])
+      .when(take(1, one), start + 1)
+      .then({
+        rejection: {
+          _tag: "CapReached",
+          limit: perHour,
+          window: "hour",
+          metric: "sends",
+          resetsAt: start + hourMillis,
+          neverFits: false
+        }
+      })
+    const hourly = Array.from({ length: perDay / perHour }, (_, index) => taken(perHour, start + index * hourMillis))
+    given(probationWindow, hourly)
+      .when(take(1, one), start + dayMillis - 1)
+      .then({
+        rejection: {
+          _tag: "CapReached",
+          limit: perDay,
+          window: "day",
+          metric: "sends",
+          resetsAt: start + dayMillis,
+          neverFits: false
+        }
+      })
+    given(probationWindow, hourly)
+      .when(take(1, one), start + dayMillis)
+      .then({})
+    given(probationWindow, [taken(1, start, names(domains))])
+      .when(take(1, names(domains)), start + 1)
+      .then({})
+    given(probationWindow, [taken(1, start, names(domains))])
+      .when(take(1, ["new.test"]), start + 1)
+      .then({
+        rejection: {
+          _tag: "CapReached",
+          limit: domains,
+          window: "hour",
+          metric: "recipient_domains",
+          resetsAt: start + hourMillis,
+          neverFits: false
+        }
+      })
+    expect(given(trustStage).when({ _tag: "Begin", risk }, start).decision.reply).toEqual({
+      trustStage: "probation",
+      probationEndsAt: start + hours * hourMillis
+    })
+  })
+
+  it("tells of several crossed caps the one that lasts longest, and of equal ones day, hour, domains in this order", () => {
+    const caps = { emailsPerHour: 2, emailsPerDay: 2, domainsPerHour: 1 }
+    const crossed = (emails: number, domains: ReadonlyArray<string>, past: number, limits = caps) =>
+      given(probationWindow, [{ _tag: "Taken", at: start, emails: 2, domains: ["a"] }]).when(
+        { _tag: "Take", emails, domains, caps: limits },
+        start + past
+      ).decision.rejection
+    expect(crossed(1, ["b"], 1)).toMatchObject({ window: "day", metric: "sends" })
+    expect(crossed(1, ["b"], 1, { ...caps, emailsPerDay: 9 })).toMatchObject({ window: "hour", metric: "sends" })
+    // Alone over the hour's and the domains' cap: both take a whole hour from now, and the hour comes first.
+    expect(crossed(3, ["b", "c"], 1, { ...caps, emailsPerDay: 9 })).toMatchObject({
+      metric: "sends",
+      neverFits: true,
+      resetsAt: start + 1 + hourMillis
+    })
+    // The domains' whole hour from now is later than what is left of the hour's.
+    expect(crossed(1, ["b", "c"], 1, { ...caps, emailsPerDay: 9 })).toMatchObject({ metric: "recipient_domains" })
+    expect(crossed(3, ["b"], 1)).toMatchObject({ window: "day", neverFits: true, resetsAt: start + 1 + dayMillis })
+  })
+})
+
+describe("trust stages", () => {
+  const began: TrustFact = { _tag: "Began", at: start, risk: "standard" }
+  const end = start + 72 * hourMillis
+  const mail = (handedOver: number, bounced: number, at: number): ReadonlyArray<TrustFact> => [
+    { _tag: "HandedOver", at, emails: handedOver },
+    ...Array.from({ length: bounced }, (): TrustFact => ({ _tag: "Bounced", at }))
+  ]
+
+  it.each([
+    ["nothing was handed over", [], "established"],
+    ["1 of 51 bounced", mail(51, 1, end - hourMillis), "established"],
+    ["1 of 50 bounced", mail(50, 1, end - hourMillis), "probation"],
+    ["1 of 50 bounced, 25 hours before the check", mail(50, 1, end - 25 * hourMillis), "established"],
+    ["1 of 50 bounced, in the first of the 24 hours", mail(50, 1, end - 24 * hourMillis), "probation"],
+    ["somebody complained in the window's first second", [{ _tag: "Complained", at: start + 1000 }], "probation"]
+  ] as ReadonlyArray<
+    readonly [string, ReadonlyArray<TrustFact>, string]
+  >)("at the end of probation, %s: %s", (_name, facts, stage) => {
+    const before = given(trustStage, [began, ...facts])
+    expect(before.when({ _tag: "Check" }, end - 1).decision.reply).toEqual({
+      trustStage: "probation",
+      probationEndsAt: end
+    })
+    const after = before.when({ _tag: "Check" }, end)
+    expect(after.decision.reply?.trustStage).toBe(stage)
+    if (stage === "probation") expect(after.decision.reply).toMatchObject({ probationEndsAt: end + 72 * hourMillis })
+  })
+
+  it("checks at the whole hour at or after the window's end, also when it comes late", () => {
+    const odd: TrustFact = { _tag: "Began", at: start + 1, risk: "standard" }
+    given(trustStage, [odd]).when({ _tag: "Check" }, end).then({ facts: [] })
+    given(trustStage, [odd])
+      .when({ _tag: "HandOver", emails: 1 }, end + 5 * hourMillis)
+      .then({
+        facts: [
+          { _tag: "Established", at: end + hourMillis },
+          { _tag: "HandedOver", at: end + 5 * hourMillis, emails: 1 }
+        ]
+      })
+  })
+
+  const established: ReadonlyArray<TrustFact> = [began, { _tag: "Established", at: end }]
+  const trusted = end + 14 * dayMillis
+  it.each([
+    ["nothing was handed over", [], trusted + 99 * dayMillis, "established"],
+    ["one email was handed over", mail(1, 0, end + 5), trusted, "trusted"],
+    ["one email was handed over", mail(1, 0, end + 5), trusted - 1, "established"],
+    ["one email was handed over, after the 14 days", mail(1, 0, trusted + 5), trusted + hourMillis, "trusted"],
+    [
+      "1 of 50 bounced, and 24 checks saw it",
+      [...mail(50, 1, end + 5), ...mail(1, 0, end + 2 * dayMillis)],
+      trusted + dayMillis,
+      "trusted"
+    ],
+    [
+      "1 of 50 bounced, and 24 checks saw it",
+      [...mail(50, 1, end + 5), ...mail(1, 0, end + 2 * dayMillis)],
+      trusted + dayMillis - 1,
+      "established"
+    ],
+    // Clean while the 99 of the hour before are in sight; one check later 1 of 1 has bounced.
+    [
+      "what was clean is not when good mail leaves the 24 hours",
+      [...mail(99, 0, end + 5), ...mail(1, 1, end + hourMillis), ...mail(1, 0, end + 3 * dayMillis)],
+      trusted + dayMillis,
+      "established"
+    ]
+  ] as ReadonlyArray<
+    readonly [string, ReadonlyArray<TrustFact>, number, string]
+  >)("established, %s", (_name, facts, at, stage) => {
+    expect(given(trustStage, [...established, ...facts]).when({ _tag: "Check" }, at).decision.reply?.trustStage).toBe(
+      stage
+    )
+  })
+
+  it("pauses on probation alone, and a lift begins it anew", () => {
+    const paused: TrustFact = { _tag: "Paused", at: start + 5, reason: "complaint" }
+    given(trustStage, [began])
+      .when({ _tag: "Pause", reason: "complaint" }, start + 5)
+      .then({
+        facts: [paused],
+        reply: { trustStage: "sending_paused", pausedAt: start + 5, pauseReason: "complaint" }
+      })
+    given(trustStage, established)
+      .when({ _tag: "Pause", reason: "spike" }, end + 5)
+      .then({ facts: [] })
+    given(trustStage, [began, paused])
+      .when({ _tag: "Check" }, end + 99 * dayMillis)
+      .then({ facts: [] })
+    given(trustStage, [began, paused])
+      .when({ _tag: "Lift" }, end + 7)
+      .then({
+        facts: [{ _tag: "Lifted", at: end + 7 }],
+        reply: { trustStage: "probation", probationEndsAt: end + 73 * hourMillis }
+      })
+    given(trustStage, [began])
+      .when({ _tag: "Lift" }, start)
+      .then({
+        rejection: { _tag: "NotPaused", trustStage: "probation" }
+      })
+  })
+
+  it("takes 7 days from the window's own start when the risk rises, and checks at once when a lower one has ended it", () => {
+    const raised = given(trustStage, [began]).when({ _tag: "SetRisk", risk: "higher" }, start + dayMillis)
+    expect(raised.decision.reply).toEqual({ trustStage: "probation", probationEndsAt: start + 7 * dayMillis })
+    const lowered = trustStage.decide(raised.state, { _tag: "SetRisk", risk: "standard" }, start + 4 * dayMillis + 1)
+    expect(lowered.reply).toEqual({ trustStage: "probation", probationEndsAt: start + 4 * dayMillis + hourMillis })
+  })
+})
+
+describe("pause triggers", () => {
+  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `e${from + index}`)
+  const accepted = (count: number, at: number, first: ReadonlyArray<string> = [], signals = 0): PauseFact => ({
+    _tag: "Accepted",
+    at,
+    emails: count,
+    first,
+    signals
+  })
+  const hundred = [accepted(100, start, ids(0, 100))]
+  const bounced = (email: string): PauseFact => ({ _tag: "Bounced", at: start, email })
+
+  it.each([
+    ["a third of the first 25", ["e0", "e24"], "e7", "bounces"],
+    ["a second one", ["e0"], "e24", null],
+    ["the 26th email", ["e0", "e24"], "e25", null],
+    ["the same email again", ["e0", "e24"], "e24", null]
+  ])("a bounce of %s", (_name, before, email, pause) => {
+    given(pauseTriggers, [...hundred, ...before.map(bounced)])
+      .when({ _tag: "Bounce", email }, start + 9 * dayMillis)
+      .then({ reply: { pause } })
+  })
+
+  it.each([
+    ["e0", "complaint"],
+    ["e99", "complaint"],
+    ["e100", null]
+  ])("a complaint about %s: %s", (email, pause) => {
+    given(pauseTriggers, hundred).when({ _tag: "Complain", email }, start).then({ reply: { pause } })
+  })
+
+  it("keeps the first 100 ids in the order of acceptance", () => {
+    given(pauseTriggers, [accepted(98, start, ids(0, 98))])
+      .when({ _tag: "Accept", emails: ids(98, 103), signals: 0, lastHour: 103 }, start)
+      .then({ facts: [accepted(5, start, ["e98", "e99"])] })
+  })
+
+  it.each([
+    ["first hour: nothing to compare with", [accepted(1, start)], start + 59 * 60_000, 1_000, null],
+    ["100 against a mean of 20", [accepted(20, start)], start + hourMillis, 100, null],
+    ["101 against a mean of 20", [accepted(20, start)], start + hourMillis, 101, "spike"],
+    ["99 against a mean of 1", [accepted(1, start)], start + hourMillis, 99, null],
+    ["100 against a mean of 0", [accepted(1, start)], start + 30 * hourMillis, 100, "spike"],
+    [
+      "100 against 480 in 24 hours",
+      [accepted(1, start - dayMillis), accepted(480, start - 5)],
+      start + 23 * hourMillis,
+      100,
+      null
+    ],
+    [
+      "101 against 480 in 24 hours",
+      [accepted(1, start - dayMillis), accepted(480, start - 5)],
+      start + 22 * hourMillis,
+      101,
+      "spike"
+    ]
+  ] as ReadonlyArray<
+    readonly [string, ReadonlyArray<PauseFact>, number, number, string | null]
+  >)("a spike, %s", (_name, facts, now, lastHour, pause) => {
+    given(pauseTriggers, facts)
+      .when({ _tag: "Accept", emails: ["x"], signals: 0, lastHour }, now)
+      .then({ reply: { pause } })
+  })
+
+  it.each([
+    [4, 1, dayMillis - 1, "risky_content"],
+    [4, 1, dayMillis, null],
+    [3, 1, 1, null],
+    [4, 0, 1, null],
+    [0, 5, 1, "risky_content"]
+  ])("risky content: %i signals and %i more after %i ms", (before, signals, past, pause) => {
+    given(pauseTriggers, [accepted(1, start, ["a"], before)])
+      .when({ _tag: "Accept", emails: ["b"], signals, lastHour: 2 }, start + past)
+      .then({ reply: { pause } })
+  })
+})
+
+describe("tiers", () => {
+  it.each([
+    ["new", 200],
+    ["warming", 2_000],
+    ["trusted", 50_000]
+  ] as const)("%s: %i a day", (tier, cap) => {
+    expect(SendLimits.emailsPerDayByTier[tier]).toBe(cap)
+  })
+
+  const totals = (tier: TierState["tier"], handedOver: number, bounced: number, complained: number): TierState => ({
+    tier,
+    verifiedAt: start,
+    handedOver,
+    bounced,
+    complained,
+    changedAt: start
+  })
+  it.each([
+    ["new", 100, 0, 0, 3, "warming"],
+    ["new", 99, 0, 0, 3, "new"],
+    ["new", 101, 1, 0, 3, "warming"],
+    ["new", 100, 1, 0, 3, "new"],
+    ["new", 2_001, 0, 1, 3, "warming"],
+    ["new", 2_000, 0, 1, 3, "new"],
+    ["warming", 5_000, 24, 1, 14, "trusted"],
+    ["warming", 4_999, 0, 0, 14, "warming"],
+    ["warming", 5_000, 25, 0, 14, "warming"],
+    ["warming", 10_000, 0, 3, 14, "warming"],
+    ["warming", 10_001, 0, 3, 14, "trusted"],
+    ["trusted", 1_000_000, 900_000, 900_000, 900, "trusted"]
+  ] as const)("%s, %i handed over, %i bounced, %i complained, after %i days: %s", (tier, handedOver, bounced, complained, days, after) => {
+    const state = totals(tier, handedOver, bounced, complained)
+    const at = start + days * dayMillis
+    expect(domainTier.decide(state, { _tag: "Check" }, at - 1).reply?.tier).toBe(tier)
+    expect(domainTier.decide(state, { _tag: "Check" }, at).reply?.tier).toBe(after)
+  })
+
+  it("promotes by one tier a check, at whole hours, and refuses what is not verified", () => {
+    const state = { ...totals("new", 5_000, 0, 0), verifiedAt: start + 1 }
+    const at = start + 14 * dayMillis + hourMillis
+    expect(domainTier.decide(state, { _tag: "Check" }, at).facts).toEqual([
+      { _tag: "Promoted", at: start + 3 * dayMillis + hourMillis, tier: "warming" },
+      { _tag: "Promoted", at, tier: "trusted" }
+    ])
+    given(domainTier)
+      .when({ _tag: "HandOver", emails: 1 }, start)
+      .then({ rejection: { _tag: "NotVerified" } })
+  })
+})
+
+describe("held mail", () => {
+  it("is held over the cap, until the midnight at which its place fits", () => {
+    const { reply } = given(holds).when({ _tag: "Accept", emails: 7, cap: 3 }, start).decision
+    const midnight = (days: number) => Date.UTC(2026, 6, 1 + days)
+    expect(reply).toEqual({
+      released: 3,
+      held: [
+        { place: 0, heldUntil: midnight(1) },
+        { place: 1, heldUntil: midnight(1) },
+        { place: 2, heldUntil: midnight(1) },
+        { place: 3, heldUntil: midnight(2) }
+      ]
+    })
+  })
+})
+
+describe("admission", () => {
+  const send = (
+    emails: number,
+    more: Partial<{ sender: string; recipients: ReadonlyArray<string>; kept: string }> = {}
+  ) =>
+    ({
+      _tag: "Send",
+      emails: Array.from({ length: emails }, (_, index) => ({
+        id: `m${index}`,
+        sender: more.sender ?? "good.test",
+        recipients: more.recipients ?? ["a@x.test"]
+      })),
+      isVerified: (sender: string) => sender === "good.test",
+      isSuppressed: (recipient: string) => recipient.startsWith("no@"),
+      upgradeUrl: "https://up.test"
+    }) as const
+  const began = { _tag: "Began", at: start, risk: "standard" } as const
+  const paused = { _tag: "Paused", at: start, reason: "bounces" } as const
+  const accepted = (emails: number) =>
+    ({ _tag: "Accepted", at: start, emails, first: [], domains: ["x.test"], signals: 0 }) as const
+  const limited = (emailsPerMonth: number) =>
+    ({ _tag: "LimitsSet", at: start, custom: { emailsPerMonth, probation: null } }) as const
+
+  it("asks for sender, pause, month and caps in this order", () => {
+    const all = [began, limited(10), accepted(50), paused] as const
+    const code = (facts: ReadonlyArray<Parameters<typeof admission.evolve>[1]>, command: ReturnType<typeof send>) => {
+      const { rejection } = given(admission, facts).when(command, start + 1).decision
+      return rejection !== undefined && "code" in rejection ? rejection.code : undefined
+    }
+    expect(code(all, send(1, { sender: "bad.test" }))).toBe("sender_not_verified")
+    expect(code(all, send(1))).toBe("sending_paused")
+    expect(code(all.slice(0, 3), send(1))).toBe("monthly_limit_reached")
+    expect(code([began, accepted(50)], send(1))).toBe("probation_limit_reached")
+    expect(code([began, accepted(49)], send(1))).toBeUndefined()
+  })
+
+  it("answers with exactly the documented fields", () => {
+    given(admission, [began, accepted(50)])
+      .when(send(1), start + 500)
+      .then({
+        rejection: {
+          code: "probation_limit_reached",
+          message: "The probation limit of 50 emails per hour is reached. Retry after 3600 s.",
+          limit: 50,
+          window: "hour",
+          metric: "sends",
+          resetsAt: "2026-07-01T13:00:00.000Z"
+        }
+      })
+    given(admission, [began, limited(60), accepted(59)])
+      .when(send(2), start + 1)
+      .then({
+        rejection: {
+          code: "monthly_limit_reached",
+          message: "The plan's limit of 60 emails a month does not take this request: 59 are used",
+          limit: 60,
+          used: 59,
+          resetsAt: "2026-08-01T00:00:00.000Z",
+          upgradeUrl: "https://up.test"
+        }
+      })
+    given(admission, [began, paused])
+      .when(send(1), start)
+      .then({
+        rejection: {
+          code: "sending_paused",
+          message: "Sending is paused for this account until support lifts the pause"
+        }
+      })
+    given(admission)
+      .when(send(1, { sender: "bad.test" }), start)
+      .then({
+        rejection: { code: "sender_not_verified", message: 'The sender "bad.test" is not verified' }
+      })
+    given(admission)
+      .when(send(51), start)
+      .then({
+        rejection: {
+          code: "probation_limit_reached",
+          message:
+            "This request alone is over the probation limit of 50 emails per hour, so it never fits; send it in parts",
+          limit: 50,
+          window: "hour",
+          metric: "sends",
+          resetsAt: "2026-07-01T13:00:00.000Z"
+        }
+      })
+  })
+
+  it("takes out suppressed recipients before it counts, and counts an email without any nowhere", () => {
+    const { decision } = given(admission, [began, accepted(49)]).when(
+      {
+        ...send(3),
+        emails: [
+          { id: "a", sender: "good.test", recipients: ["no@y.test", "a@x.test"] },
+          { id: "b", sender: "good.test", recipients: ["no@z.test"] },
+          { id: "c", sender: "good.test", recipients: ["no@y.test", "no@x.test"] }
+        ]
+      },
+      start + 1
+    )
+    expect(decision.facts).toEqual([
+      { _tag: "Accepted", at: start + 1, emails: 1, first: ["a"], domains: ["x.test"], signals: 0 }
+    ])
+    expect(decision.reply?.emails).toEqual([
+      { id: "a", state: "accepted", suppressed: ["no@y.test"] },
+      { id: "b", state: "suppressed", suppressed: ["no@z.test"] },
+      { id: "c", state: "suppressed", suppressed: ["no@y.test", "no@x.test"] }
+    ])
+  })
+
+  it("accepts and holds the request that pauses the account, and rejects the next", () => {
+    const risky = {
+      id: "r",
+      sender: "good.test",
+      recipients: ["a@x.test"],
+      signals: ["foreign_link", "foreign_link", "shortened_link", "verification_subject"]
+    } as const
+    const first = given(admission, [began]).when({ ...send(1), emails: [risky] }, start)
+    expect(first.decision.facts).toMatchObject([{ signals: 3 }])
+    const again = admission.decide(first.state, { ...send(1), emails: [{ ...risky, id: "s" }] }, start + 1)
+    expect(again.facts).toMatchObject([{ _tag: "Accepted" }, { _tag: "Paused", reason: "risky_content" }])
+    expect(again.reply).toMatchObject({
+      emails: [{ id: "s", state: "held" }],
+      account: { trustStage: "sending_paused" }
+    })
+  })
+
+  it("counts the domains of all recipients, in lower case and punycode", () => {
+    const recipients = ["a@X.test", "Bea <b@x.TEST>", "c@bücher.test", "d@xn--bcher-kva.test"]
+    const { decision } = given(admission, [began]).when(send(1, { recipients }), start)
+    expect(decision.facts).toMatchObject([{ domains: ["x.test", "xn--bcher-kva.test"] }])
+  })
+
+  it("keeps an account at its fullest within 13 kB", () => {
+    let state = admission
+      .decide(admission.initialState, { _tag: "Begin", risk: "standard" }, start)
+      .facts.reduce(admission.evolve, admission.initialState)
+    for (let index = 0; index < 200; index++) {
+      const email = {
+        id: `00000000-0000-8000-8000-${String(index).padStart(12, "0")}`,
+        sender: "good.test",
+        recipients: [`a@${"long-label-".repeat(20)}${index % 25}.test`]
+      }
+      const decision = admission.decide(state, { ...send(1), emails: [email] }, start + index * 432_001)
+      expect(decision.accepted).toBe(true)
+      state = decision.facts.reduce(admission.evolve, state)
+    }
+    expect(state.accepted).toBe(200)
+    expect(JSON.stringify(state).length).toBeLessThan(13_000)
+    expect(JSON.stringify(state).length).toBeGreaterThan(5_000)
+  })
+})
