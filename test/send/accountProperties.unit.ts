@@ -5,6 +5,7 @@ import {
   type AccountCommand,
   type AccountState,
   admission,
+  nextTransition,
   retryAfterSeconds,
   SendLimits
 } from "../../src/send/index.ts"
@@ -52,6 +53,29 @@ const Act = Schema.Union([
 
 const History = Schema.Array(Schema.Struct({ move: Move, act: Act })).check(Schema.isMaxLength(70))
 
+/** Much in few hours: spikes, pauses and lifts come often. */
+const HastyHistory = Schema.Array(
+  Schema.Struct({
+    move: Schema.TaggedStruct("By", { millis: Schema.Union([int(0, 90_000), int(0, 2 * hourMillis)]) }),
+    act: Schema.Union([
+      Schema.TaggedStruct("Send", {
+        emails: Schema.Union([int(1, 9), int(1, 100)]),
+        domains: int(1, 3),
+        from: int(0, 9),
+        signals: Schema.Literals([0, 0, 0, 0, 1])
+      }),
+      Schema.TaggedStruct("Feedback", { kind: Schema.Literals(["Bounce", "Bounce", "Complain"]), which: int(0, 150) }),
+      Schema.TaggedStruct("Lift", {}),
+      Schema.TaggedStruct("SetLimits", {
+        caps: Schema.Literals(["wide", "wide", "none"]),
+        month: Schema.Literal(3_000)
+      })
+    ])
+  })
+).check(Schema.isMaxLength(60))
+
+type History = typeof History.Type | typeof HastyHistory.Type
+
 const customCaps = {
   own: { emailsPerHour: 7, emailsPerDay: 9, domainsPerHour: 2 },
   wide: { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 },
@@ -95,81 +119,95 @@ const canFit = (state: AccountState, emails: number, domains: number): boolean =
   return emails <= Math.min(caps.emailsPerHour, caps.emailsPerDay) && domains <= caps.domainsPerHour
 }
 
-describe("an account against the list of all that ever happened to it", () => {
-  it.prop(
-    "admits, refuses, pauses and promotes alike",
-    [History],
-    ([history]) => {
-      const naive = new NaiveAccount(start)
-      const account = living(admission)
-      account.ask({ _tag: "Begin", risk: "standard" }, start)
-      const ids: Array<string> = []
-      const times: Array<number> = []
-      let now = start
-      for (const { act, move } of history) {
-        now = moved(move, now, times)
-        switch (act._tag) {
-          case "Send": {
-            const emails = Array.from({ length: act.emails }, (_, index) => `m${ids.length + index}`)
-            const domains = Array.from({ length: act.domains }, (_, index) => `d${act.from + index}.test`)
-            const expected = naive.send(emails, domains, act.signals, now)
-            const command = sending(emails, domains, act.signals)
-            const before = account.state()
-            const { facts, rejection, reply } = account.ask(command, now)
-            if ("state" in expected) {
-              expect(rejection).toBeUndefined()
-              expect(new Set(reply?.emails.map((email) => email.state))).toEqual(new Set([expected.state]))
-              ids.push(...emails)
-              times.push(now)
-              break
-            }
-            expect(facts).toEqual([])
-            if (rejection === undefined || !("code" in rejection)) throw new Error("it was not refused")
-            expect(rejection.code).toBe(expected.code)
-            if ("resetsAt" in rejection) expect(Date.parse(rejection.resetsAt)).toBe(expected.resetsAt)
-            if (rejection.code !== "probation_limit_reached") break
-            expect(`${rejection.window} ${rejection.metric}`).toBe(expected.cap)
-            const seconds = retryAfterSeconds(rejection, now)!
-            expect(now + seconds * 1000).toBeGreaterThanOrEqual(expected.resetsAt!)
-            expect(now + (seconds - 1) * 1000).toBeLessThan(expected.resetsAt!)
-            if (canFit(before, act.emails, act.domains)) checkReset(before, command, now, expected.resetsAt!)
-            break
-          }
-          case "HandOver":
-            naive.handOver(act.emails, now)
-            account.ask({ _tag: "HandOver", emails: act.emails }, now)
-            break
-          case "Feedback": {
-            const email = ids[act.which % Math.max(1, ids.length)] ?? "unknown"
-            if (act.kind === "Bounce") naive.bounce(email, now)
-            else naive.complain(email, now)
-            account.ask({ _tag: act.kind, email }, now)
-            break
-          }
-          case "SetRisk":
-            naive.setRisk(act.risk, now)
-            account.ask({ _tag: "SetRisk", risk: act.risk }, now)
-            break
-          case "SetLimits": {
-            naive.advance(now)
-            naive.custom = customCaps[act.caps]
-            naive.monthly = act.month
-            const custom = { emailsPerMonth: act.month, probation: customCaps[act.caps] }
-            account.ask({ _tag: "SetLimits", custom }, now)
-            break
-          }
-          case "Lift":
-            expect(account.ask({ _tag: "Lift" }, now).accepted).toBe(naive.lift(now))
-            break
-          case "Check":
-            naive.advance(now)
-            account.ask({ _tag: "Check" }, now)
+/** Plays a history to the rule and to the naive account. */
+const follow = (history: History): void => {
+  const naive = new NaiveAccount(start)
+  const account = living(admission)
+  account.ask({ _tag: "Begin", risk: "standard" }, start)
+  const ids: Array<string> = []
+  const times: Array<number> = []
+  let now = start
+  for (const { act, move } of history) {
+    now = moved(move, now, times)
+    switch (act._tag) {
+      case "Send": {
+        const emails = Array.from({ length: act.emails }, (_, index) => `m${ids.length + index}`)
+        const domains = Array.from({ length: act.domains }, (_, index) => `d${act.from + index}.test`)
+        const expected = naive.send(emails, domains, act.signals, now)
+        const command = sending(emails, domains, act.signals)
+        const before = account.state()
+        const { facts, rejection, reply } = account.ask(command, now)
+        if ("state" in expected) {
+          expect(rejection).toBeUndefined()
+          expect(new Set(reply?.emails.map((email) => email.state))).toEqual(new Set([expected.state]))
+          ids.push(...emails)
+          times.push(now)
+          break
         }
-        const { reply } = account.ask({ _tag: "Check" }, now)
-        expect(reply?.account.trustStage).toBe(naive.stage)
-        if (naive.stage === "sending_paused") expect(reply?.account.pauseReason).toBe(naive.reason)
+        expect(facts).toEqual([])
+        if (rejection === undefined || !("code" in rejection)) throw new Error("it was not refused")
+        expect(rejection.code).toBe(expected.code)
+        if ("resetsAt" in rejection) expect(Date.parse(rejection.resetsAt)).toBe(expected.resetsAt)
+        if (rejection.code !== "probation_limit_reached") break
+        expect(`${rejection.window} ${rejection.metric}`).toBe(expected.cap)
+        const seconds = retryAfterSeconds(rejection, now)!
+        expect(now + seconds * 1000).toBeGreaterThanOrEqual(expected.resetsAt!)
+        expect(now + (seconds - 1) * 1000).toBeLessThan(expected.resetsAt!)
+        if (canFit(before, act.emails, act.domains)) checkReset(before, command, now, expected.resetsAt!)
+        break
       }
-    },
-    { arbitrary: { runs: 300 } }
-  )
+      case "HandOver":
+        naive.handOver(act.emails, now)
+        account.ask({ _tag: "HandOver", emails: act.emails }, now)
+        break
+      case "Feedback": {
+        const email = ids[act.which % Math.max(1, ids.length)] ?? "unknown"
+        if (act.kind === "Bounce") naive.bounce(email, now)
+        else naive.complain(email, now)
+        account.ask({ _tag: act.kind, email }, now)
+        break
+      }
+      case "SetRisk":
+        naive.setRisk(act.risk, now)
+        account.ask({ _tag: "SetRisk", risk: act.risk }, now)
+        break
+      case "SetLimits": {
+        naive.advance(now)
+        naive.custom = customCaps[act.caps]
+        naive.monthly = act.month
+        const custom = { emailsPerMonth: act.month, probation: customCaps[act.caps] }
+        account.ask({ _tag: "SetLimits", custom }, now)
+        break
+      }
+      case "Lift":
+        expect(account.ask({ _tag: "Lift" }, now).accepted).toBe(naive.lift(now))
+        break
+      case "Check":
+        naive.advance(now)
+        account.ask({ _tag: "Check" }, now)
+    }
+    const { reply } = account.ask({ _tag: "Check" }, now)
+    expect(reply?.account.trustStage).toBe(naive.stage)
+    if (naive.stage === "sending_paused") expect(reply?.account.pauseReason).toBe(naive.reason)
+    const wakeAt = nextTransition(account.state().trust)?.at
+    if (wakeAt === undefined) continue
+    // It wakes where something changes, and nowhere before.
+    expect(wakeAt % hourMillis).toBe(0)
+    expect(admission.decide(account.state(), { _tag: "Check" }, wakeAt - 1).facts).toEqual([])
+    expect(admission.decide(account.state(), { _tag: "Check" }, wakeAt).facts).toHaveLength(1)
+  }
+  // Left alone for longer than any window.
+  naive.advance(now + 40 * dayMillis)
+  const { reply } = account.ask({ _tag: "Check" }, now + 40 * dayMillis)
+  expect(reply?.account.trustStage).toBe(naive.stage)
+}
+
+describe("an account against the list of all that ever happened to it", () => {
+  it.prop("admits, refuses, pauses and promotes alike", [History], ([history]) => follow(history), {
+    arbitrary: { runs: 300 }
+  })
+
+  it.prop("does so where much happens in a few hours", [HastyHistory], ([history]) => follow(history), {
+    arbitrary: { runs: 300 }
+  })
 })

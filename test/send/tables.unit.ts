@@ -121,15 +121,15 @@ describe("trust stages", () => {
   ]
 
   it.each([
-    ["nothing was handed over", [], "established"],
-    ["1 of 51 bounced", mail(51, 1, end - hourMillis), "established"],
-    ["1 of 50 bounced", mail(50, 1, end - hourMillis), "probation"],
-    ["1 of 50 bounced, 25 hours before the check", mail(50, 1, end - 25 * hourMillis), "established"],
-    ["1 of 50 bounced, in the first of the 24 hours", mail(50, 1, end - 24 * hourMillis), "probation"],
-    ["somebody complained in the window's first second", [{ _tag: "Complained", at: start + 1000 }], "probation"]
+    ["nothing was handed over", "established", []],
+    ["1 of 51 bounced", "established", mail(51, 1, end - hourMillis)],
+    ["1 of 50 bounced", "probation", mail(50, 1, end - hourMillis)],
+    ["1 of 50 bounced, 25 hours before the check", "established", mail(50, 1, end - 25 * hourMillis)],
+    ["1 of 50 bounced, in the first of the 24 hours", "probation", mail(50, 1, end - 24 * hourMillis)],
+    ["somebody complained in the window's first second", "probation", [{ _tag: "Complained", at: start + 1000 }]]
   ] as ReadonlyArray<
-    readonly [string, ReadonlyArray<TrustFact>, string]
-  >)("at the end of probation, %s: %s", (_name, facts, stage) => {
+    readonly [string, string, ReadonlyArray<TrustFact>]
+  >)("at the end of probation, %s: %s", (_name, stage, facts) => {
     const before = given(trustStage, [began, ...facts])
     expect(before.when({ _tag: "Check" }, end - 1).decision.reply).toEqual({
       trustStage: "probation",
@@ -235,14 +235,17 @@ describe("pause triggers", () => {
   const bounced = (email: string): PauseFact => ({ _tag: "Bounced", at: start, email })
 
   it.each([
-    ["a third of the first 25", ["e0", "e24"], "e7", "bounces"],
-    ["a second one", ["e0"], "e24", null],
-    ["the 26th email", ["e0", "e24"], "e25", null],
-    ["the same email again", ["e0", "e24"], "e24", null]
-  ])("a bounce of %s", (_name, before, email, pause) => {
+    ["a third of the first 25", ["e0", "e24"], "e7", "bounces", 1],
+    ["a second one", ["e0"], "e24", null, 1],
+    ["the 26th email", ["e0", "e24"], "e25", null, 0],
+    ["the same email again", ["e0", "e24"], "e24", null, 0]
+  ])("a bounce of %s", (_name, before, email, pause, facts) => {
     given(pauseTriggers, [...hundred, ...before.map(bounced)])
       .when({ _tag: "Bounce", email }, start + 9 * dayMillis)
-      .then({ reply: { pause } })
+      .then({
+        reply: { pause },
+        facts: Array.from({ length: facts }, () => ({ _tag: "Bounced", at: start + 9 * dayMillis, email }))
+      })
   })
 
   it.each([
@@ -263,6 +266,13 @@ describe("pause triggers", () => {
     ["first hour: nothing to compare with", [accepted(1, start)], start + 59 * 60_000, 1_000, null],
     ["100 against a mean of 20", [accepted(20, start)], start + hourMillis, 100, null],
     ["101 against a mean of 20", [accepted(20, start)], start + hourMillis, 101, "spike"],
+    [
+      "101 against a mean of 20, with 90 in the running hour",
+      [accepted(20, start), accepted(90, start + hourMillis)],
+      start + hourMillis + 1,
+      101,
+      "spike"
+    ],
     ["99 against a mean of 1", [accepted(1, start)], start + hourMillis, 99, null],
     ["100 against a mean of 0", [accepted(1, start)], start + 30 * hourMillis, 100, "spike"],
     [
@@ -453,6 +463,17 @@ describe("admission", () => {
           resetsAt: "2026-07-01T13:00:00.000Z"
         }
       })
+  })
+
+  it("begins anew after a lift: no cap, count or trigger knows what was before, but the month does", () => {
+    const lifted = { _tag: "Lifted", at: start + 1 } as const
+    const risky = { ...accepted(50), first: ["a", "b"], signals: 4 } as const
+    const before = [began, limited(100), risky, { _tag: "Bounced", at: start, email: "a" }, paused, lifted] as const
+    const after = given(admission, before).when(send(50, { recipients: ["a@y.test"] }), start + 2)
+    expect(after.decision.facts).toMatchObject([{ _tag: "Accepted", emails: 50 }])
+    expect(after.state.triggers.first[0]).toBe("m0")
+    expect(after.state.triggers.bounced).toBe(0)
+    expect(after.state.month.used).toBe(100)
   })
 
   it("takes out suppressed recipients before it counts, and counts an email without any nowhere", () => {
