@@ -122,7 +122,7 @@ export const RollingHistory = Schema.Array(
     units: int(1, 7),
     limit: Schema.Literals([0, 1, 5, 12])
   })
-).check(Schema.isMaxLength(60))
+).check(Schema.isMinLength(20), Schema.isMaxLength(60))
 
 export const DistinctHistory = Schema.Array(
   Schema.Struct({
@@ -131,7 +131,7 @@ export const DistinctHistory = Schema.Array(
     values: Schema.NonEmptyArray(Schema.Literals(["a", "b", "c", "d", "e", "f", "g"])).check(Schema.isMaxLength(6)),
     limit: Schema.Literals([0, 1, 3, 5])
   })
-).check(Schema.isMaxLength(60))
+).check(Schema.isMinLength(20), Schema.isMaxLength(60))
 
 /** Instants around the ends of months, of leap years and of years that only look like leap years. */
 export const MonthlyHistory = Schema.Array(
@@ -144,7 +144,7 @@ export const MonthlyHistory = Schema.Array(
     units: int(1, 7),
     limit: Schema.Literals([0, 5, 12, "unlimited"])
   })
-).check(Schema.isMaxLength(40))
+).check(Schema.isMinLength(12), Schema.isMaxLength(40))
 
 /** The clock's next reading; `ends` are the instants at which something accepted leaves the window. */
 export const moved = (move: typeof Move.Type, now: number, ends: ReadonlyArray<number>): number => {

@@ -77,7 +77,7 @@ export const send: ReadonlyArray<Variant> = [
     find: "sumHours(state.accepted, 0, hour - hours, hour)",
     replace: "sumHours(state.accepted, 0, hour - hours, hour + 1)",
     sentence: "a spike raises the mean that it is compared with, and is not noticed",
-    finders: [account, sixtyDays]
+    finders: [tables, account]
   },
   {
     name: "send: the hour of a check is part of what it sees",
@@ -109,7 +109,7 @@ export const send: ReadonlyArray<Variant> = [
     find: "        probation: probationWindow.initialState,\n        triggers",
     replace: "        triggers",
     sentence: "an account whose pause was lifted is refused for emails of before the pause",
-    finders: [account]
+    finders: [tables, account]
   },
   {
     name: "send: a rate that is met is under the limit",
