@@ -128,92 +128,115 @@ const canFit = (state: AccountState, emails: number, domains: number): boolean =
 const reached = new Map<string, number>()
 const reach = (what: string): void => void reached.set(what, (reached.get(what) ?? 0) + 1)
 
-/** Plays a history to the rule and to the naive account. */
-const follow = (history: History): void => {
-  const naive = new NaiveAccount(start)
-  const account = living(admission)
-  account.ask({ _tag: "Begin", risk: "standard" }, start)
-  const ids: Array<string> = []
-  const times: Array<number> = []
-  let now = start
-  for (const { act, move } of history) {
-    now = moved(move, now, times)
+/** The rule and the naive account, who are told the same. */
+class Pair {
+  readonly naive = new NaiveAccount(start)
+  readonly account = living(admission)
+  readonly ids: Array<string> = []
+  /** When something was accepted. */
+  readonly times: Array<number> = []
+
+  constructor() {
+    this.account.ask({ _tag: "Begin", risk: "standard" }, start)
+  }
+
+  private send(act: Extract<typeof Act.Type, { readonly _tag: "Send" }>, now: number): void {
+    const { account, ids, naive, times } = this
+    const emails = Array.from({ length: act.emails }, (_, index) => `m${ids.length + index}`)
+    const domains = Array.from({ length: act.domains }, (_, index) => `d${act.from + index}.test`)
+    const expected = naive.send(emails, domains, act.signals, now)
+    const command = sending(emails, domains, act.signals)
+    const before = account.state()
+    const { facts, rejection, reply } = account.ask(command, now)
+    if ("state" in expected) {
+      expect(rejection).toBeUndefined()
+      expect(new Set(reply?.emails.map((email) => email.state))).toEqual(new Set([expected.state]))
+      reach(expected.state)
+      ids.push(...emails)
+      times.push(now)
+      return
+    }
+    expect(facts).toEqual([])
+    if (rejection === undefined || !("code" in rejection)) throw new Error("it was not refused")
+    expect(rejection.code).toBe(expected.code)
+    reach(rejection.code)
+    if ("resetsAt" in rejection) expect(Date.parse(rejection.resetsAt)).toBe(expected.resetsAt)
+    if (rejection.code !== "probation_limit_reached") return
+    const cap = `${rejection.window} ${rejection.metric}`
+    expect(cap).toBe(expected.cap)
+    reach(cap)
+    const seconds = retryAfterSeconds(rejection, now)!
+    expect(now + seconds * 1000).toBeGreaterThanOrEqual(expected.resetsAt!)
+    expect(now + (seconds - 1) * 1000).toBeLessThan(expected.resetsAt!)
+    if (canFit(before, act.emails, act.domains)) checkReset(before, command, now, expected.resetsAt!)
+  }
+
+  private setLimits(caps: keyof typeof customCaps, month: number, now: number): void {
+    this.naive.advance(now)
+    this.naive.custom = customCaps[caps]
+    this.naive.monthly = month
+    const custom = { emailsPerMonth: month, probation: customCaps[caps] }
+    this.account.ask({ _tag: "SetLimits", custom }, now)
+  }
+
+  act(act: History[number]["act"], now: number): void {
+    const { account, ids, naive } = this
     switch (act._tag) {
-      case "Send": {
-        const emails = Array.from({ length: act.emails }, (_, index) => `m${ids.length + index}`)
-        const domains = Array.from({ length: act.domains }, (_, index) => `d${act.from + index}.test`)
-        const expected = naive.send(emails, domains, act.signals, now)
-        const command = sending(emails, domains, act.signals)
-        const before = account.state()
-        const { facts, rejection, reply } = account.ask(command, now)
-        if ("state" in expected) {
-          expect(rejection).toBeUndefined()
-          expect(new Set(reply?.emails.map((email) => email.state))).toEqual(new Set([expected.state]))
-          reach(expected.state)
-          ids.push(...emails)
-          times.push(now)
-          break
-        }
-        expect(facts).toEqual([])
-        if (rejection === undefined || !("code" in rejection)) throw new Error("it was not refused")
-        expect(rejection.code).toBe(expected.code)
-        reach(rejection.code)
-        if ("resetsAt" in rejection) expect(Date.parse(rejection.resetsAt)).toBe(expected.resetsAt)
-        if (rejection.code !== "probation_limit_reached") break
-        expect(`${rejection.window} ${rejection.metric}`).toBe(expected.cap)
-        reach(`${expected.cap}`)
-        const seconds = retryAfterSeconds(rejection, now)!
-        expect(now + seconds * 1000).toBeGreaterThanOrEqual(expected.resetsAt!)
-        expect(now + (seconds - 1) * 1000).toBeLessThan(expected.resetsAt!)
-        if (canFit(before, act.emails, act.domains)) checkReset(before, command, now, expected.resetsAt!)
-        break
-      }
+      case "Send":
+        return this.send(act, now)
       case "HandOver":
         naive.handOver(act.emails, now)
         account.ask({ _tag: "HandOver", emails: act.emails }, now)
-        break
+        return
       case "Feedback": {
         const email = ids[act.which % Math.max(1, ids.length)] ?? "unknown"
         if (act.kind === "Bounce") naive.bounce(email, now)
         else naive.complain(email, now)
         account.ask({ _tag: act.kind, email }, now)
-        break
+        return
       }
       case "SetRisk":
         naive.setRisk(act.risk, now)
         account.ask({ _tag: "SetRisk", risk: act.risk }, now)
-        break
-      case "SetLimits": {
-        naive.advance(now)
-        naive.custom = customCaps[act.caps]
-        naive.monthly = act.month
-        const custom = { emailsPerMonth: act.month, probation: customCaps[act.caps] }
-        account.ask({ _tag: "SetLimits", custom }, now)
-        break
-      }
+        return
+      case "SetLimits":
+        return this.setLimits(act.caps, act.month, now)
       case "Lift":
         expect(account.ask({ _tag: "Lift" }, now).accepted).toBe(naive.lift(now))
-        break
+        return
       case "Check":
         naive.advance(now)
-        account.ask({ _tag: "Check" }, now)
     }
+  }
+
+  compare(now: number): void {
+    const { account, naive } = this
+    naive.advance(now)
     const { reply } = account.ask({ _tag: "Check" }, now)
     expect(reply?.account.trustStage).toBe(naive.stage)
-    reach(naive.reason !== undefined && naive.stage === "sending_paused" ? naive.reason : naive.stage)
-    if (naive.stage === "sending_paused") expect(reply?.account.pauseReason).toBe(naive.reason)
+    const isPaused = naive.stage === "sending_paused"
+    if (isPaused) expect(reply?.account.pauseReason).toBe(naive.reason)
+    reach(isPaused ? naive.reason! : naive.stage)
     const wakeAt = nextTransition(account.state().trust)?.at
-    if (wakeAt === undefined) continue
+    if (wakeAt === undefined) return
     // It wakes where something changes, and nowhere before.
     expect(wakeAt % hourMillis).toBe(0)
     expect(admission.decide(account.state(), { _tag: "Check" }, wakeAt - 1).facts).toEqual([])
     expect(admission.decide(account.state(), { _tag: "Check" }, wakeAt).facts).toHaveLength(1)
   }
+}
+
+/** Plays a history to the rule and to the naive account. */
+const follow = (history: History): void => {
+  const pair = new Pair()
+  let now = start
+  for (const { act, move } of history) {
+    now = moved(move, now, pair.times)
+    pair.act(act, now)
+    pair.compare(now)
+  }
   // Left alone for longer than any window.
-  naive.advance(now + 40 * dayMillis)
-  const { reply } = account.ask({ _tag: "Check" }, now + 40 * dayMillis)
-  expect(reply?.account.trustStage).toBe(naive.stage)
-  reach(`${naive.stage} in the end`)
+  pair.compare(now + 40 * dayMillis)
 }
 
 describe("an account against the list of all that ever happened to it", () => {

@@ -7,7 +7,7 @@ const unit = (...names: ReadonlyArray<string>): Finder => ({
 })
 
 const windows = unit("limits/windows")
-const tables = unit("send/tables")
+const tables = unit("send/tables", "send/admissionTables")
 const account = unit("send/accountProperties")
 const sender = unit("send/senderProperties")
 const sixtyDays = unit("send/sixtyDays")
