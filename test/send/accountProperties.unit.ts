@@ -183,7 +183,8 @@ class Pair {
     const { account, ids, naive } = this
     switch (act._tag) {
       case "Send":
-        return this.send(act, now)
+        this.send(act, now)
+        return
       case "HandOver":
         naive.handOver(act.emails, now)
         account.ask({ _tag: "HandOver", emails: act.emails }, now)
@@ -200,7 +201,8 @@ class Pair {
         account.ask({ _tag: "SetRisk", risk: act.risk }, now)
         return
       case "SetLimits":
-        return this.setLimits(act.caps, act.month, now)
+        this.setLimits(act.caps, act.month, now)
+        return
       case "Lift":
         expect(account.ask({ _tag: "Lift" }, now).accepted).toBe(naive.lift(now))
         return
