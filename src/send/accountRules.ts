@@ -62,10 +62,10 @@ export const capsOf = (custom: CustomLimits, risk: Risk): ProbationCaps => custo
 const accepted = (state: AccountState, fact: Extract<AccountFact, { _tag: "Accepted" }>): AccountState => {
   const counted = {
     ...state,
-    month: fact.emails === 0 ? state.month : Monthly.record(state.month, fact.emails, fact.at),
+    month: Monthly.record(state.month, fact.emails, fact.at),
     accepted: state.accepted + fact.emails
   }
-  if (state.trust.stage !== "probation" || fact.emails === 0) return counted
+  if (state.trust.stage !== "probation") return counted
   const { at, domains, emails, first, signals } = fact
   return {
     ...counted,

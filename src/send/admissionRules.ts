@@ -112,7 +112,10 @@ const admit = (
   if (!month.allowed && month.limit !== "unlimited")
     return monthlyLimitReached(month.limit, month.used, month.resetsAt, command.upgradeUrl)
   const onProbation = state.trust.stage === "probation"
-  const domains = [...new Set(going.flatMap(({ recipients }) => recipients.map((one) => domainKey(domainOf(one)))))]
+  // Only a probation asks for them, and they cost more than the rest of the decision.
+  const domains = onProbation
+    ? [...new Set(going.flatMap(({ recipients }) => recipients.map((one) => domainKey(domainOf(one)))))]
+    : []
   if (onProbation) {
     const caps = capsOf(state.custom, state.trust.risk)
     const { rejection } = probationWindow.decide(
@@ -127,7 +130,7 @@ const admit = (
   // What only a probation reads is not written down without one.
   const fact: AccountFact = onProbation
     ? { _tag: "Accepted", at, emails: ids.length, first: amongFirst(state.triggers, ids), domains, signals }
-    : { _tag: "Accepted", at, emails: ids.length, first: [], domains: [], signals: 0 }
+    : { _tag: "Accepted", at, emails: ids.length, first: [], domains, signals: 0 }
   const pause = onProbation ? pauseOf(state, ids, signals, at) : null
   return pause === null
     ? { facts: [fact], emails: answer("accepted") }
@@ -187,8 +190,12 @@ export const admission: Decider<AccountCommand, AccountFact, AccountState, Accou
     if (command._tag === "Send") {
       const admitted = admit(state, command, now)
       if ("code" in admitted) return rejected(admitted)
-      const facts = [...due, ...admitted.facts]
-      return decided({ facts, reply: { emails: admitted.emails, account: viewOf(facts.reduce(evolve, before).trust) } })
+      // What is accepted changes no stage; folding it here would double the cost of a decision.
+      const after = admitted.facts.filter(({ _tag }) => _tag !== "Accepted").reduce(evolve, state)
+      return decided({
+        facts: [...due, ...admitted.facts],
+        reply: { emails: admitted.emails, account: viewOf(after.trust) }
+      })
     }
     const own = otherFacts(state, command, now)
     if ("_tag" in own) return rejected(own)

@@ -44,10 +44,8 @@ export type PauseCommand =
   /** A permanent bounce of an email; a second one of the same email counts no more. */
   | { readonly _tag: "Bounce"; readonly email: string }
   | { readonly _tag: "Complain"; readonly email: string }
-  /** Probation begins again after a pause: nothing of before counts. */
+  /** Probation begins again after a pause, or is over: nothing of before counts. */
   | { readonly _tag: "Restart" }
-  /** Probation is over: the triggers with it. */
-  | { readonly _tag: "End" }
 
 export type PauseFact =
   /** `first`: the ids of those that are among the first 100. */
@@ -60,7 +58,6 @@ export type PauseFact =
     }
   | { readonly _tag: "Bounced"; readonly at: number; readonly email: string }
   | { readonly _tag: "Restarted"; readonly at: number }
-  | { readonly _tag: "Ended"; readonly at: number }
 
 /** Why the account is to be paused; null where it is not. */
 export interface PauseAnswer {
@@ -100,9 +97,6 @@ const evolve = (state: PauseState, fact: PauseFact): PauseState => {
     case "Bounced":
       return { ...state, bounced: state.bounced | bouncedBit(state, fact.email) }
     case "Restarted":
-      return initialState
-    case "Ended":
-      // The hours are only of use to a later probation, which begins with none.
       return initialState
   }
 }
@@ -147,8 +141,6 @@ export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAn
         return decided({ reply: { pause: state.first.includes(command.email) ? "complaint" : null } })
       case "Restart":
         return decided({ facts: [{ _tag: "Restarted", at: now }], reply: { pause: null } })
-      case "End":
-        return decided({ facts: [{ _tag: "Ended", at: now }], reply: { pause: null } })
     }
   }
 }
