@@ -21,6 +21,7 @@ const lines = "webhooks/sections/lines.ts"
 const missed = "webhooks/sections/missed.ts"
 const states = "webhooks/sections/states.ts"
 const rules = "webhooks/endpoint/endpointRules.unit.ts"
+const pauses = "webhooks/endpoint/endpointPauses.unit.ts"
 const schedule = "webhooks/delivery/schedule.unit.ts"
 const signature = "webhooks/secret/signature.unit.ts"
 const standard = "webhooks/secret/standardWebhooks.e2e.ts"
@@ -80,7 +81,7 @@ const ofEvents: Promises = {
     [
       "The types of webhooks",
       [rules, "is the documented event, under the id of the answer"],
-      [rules, "come with the fifth and the tenth failure, each with its event"]
+      [pauses, "come with the fifth and the tenth failure, each with its event"]
     ],
     ["Some types are known by name alone", [catalogue, "knows the types without a documented payload"]]
   ],
@@ -148,7 +149,7 @@ const ofEndpoints: Promises = {
     [
       "One state does not touch the other",
       [states, "that is Paused gets nothing, and enabling it does not change that"],
-      [rules, "a pause and being Disabled are independent"]
+      [pauses, "a pause and being Disabled are independent"]
     ],
     [
       "Skipped events are listed",
@@ -231,7 +232,7 @@ const ofDeliveries: Promises = {
   ],
   "7.5": [
     ["A delivery fails with its last attempt", [lines, "are deliveries that failed to the last attempt"]],
-    ["The fifth failure warns, the tenth pauses", [rules, "the warning and the pause"]],
+    ["The fifth failure warns, the tenth pauses", [pauses, "the warning and the pause"]],
     ["410 pauses", [lines, "need not add up for a pause where the answer is 410"]],
     ["Tests and retries by hand do not count", [rules, "counts as no failure, and neither does a retry by hand"]],
     ["The count stops at the pause", ["webhooks/http/integratorHttp.it.ts", "counts its failures up to the pause"]]

@@ -13,13 +13,14 @@ export class AdminActs extends Context.Service<
     AdminActs,
     Effect.map(SqlClient.SqlClient, (sql) =>
       AdminActs.of({
-        record: (act, subject, detail) =>
+        record: Effect.fn("AdminActs.record")((act, subject, detail) =>
           Effect.flatMap(
             Clock.currentTimeMillis,
             (now) => sql`
               insert into admin_acts (at, act, subject, detail)
               values (${new Date(now)}, ${act}, ${subject}, ${JSON.stringify(detail)}::jsonb)`
           ).pipe(Effect.asVoid)
+        )
       })
     )
   )

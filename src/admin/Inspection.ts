@@ -24,9 +24,10 @@ export class Inspection extends Context.Service<
       Inspection,
       Effect.map(Engine, (engine) =>
         Inspection.of({
-          partition: (partition) =>
-            Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing }),
-          actor: (kind, organization, key) => {
+          partition: Effect.fn("Inspection.partition")((partition) =>
+            Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing })
+          ),
+          actor: Effect.fn("Inspection.actor")((kind, organization, key) => {
             const actor = actors.find((known) => known.kind === kind)
             return actor === undefined
               ? Effect.fail(
@@ -38,7 +39,7 @@ export class Inspection extends Context.Service<
                   onSuccess: asJson,
                   onFailure: nothing
                 })
-          }
+          })
         })
       )
     )

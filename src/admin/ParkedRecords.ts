@@ -73,53 +73,45 @@ export class ParkedRecords extends Context.Service<
       const engine = yield* Engine
       const acts = yield* AdminActs
       return ParkedRecords.of({
-        list: (reactor, page) =>
-          failing(Effect.flatMap(reactorNamed(engine, reactor), (name) => listParked(engine, name, page))),
-        show: (organization, reactor, limit) =>
-          failing(
-            Effect.gen(function* () {
-              const name = yield* reactorNamed(engine, reactor)
-              return { reactor: name, records: yield* showParkedRecords(engine, name, organization, limit) }
-            })
-          ),
-        retry: (organization, reactor) =>
-          failing(
-            Effect.gen(function* () {
-              const name = yield* reactorNamed(engine, reactor)
-              const done = yield* retryParked(engine, engine.partitionOf(organization), name, organization, {
-                limit: retriedAtOnce,
-                alongside: (records) =>
-                  acts.record("parked.retried", organization, {
-                    reactor: name,
-                    records: records.length,
-                    from: placeOf(records[0]!),
-                    through: placeOf(records[records.length - 1]!)
-                  })
+        list: Effect.fn("ParkedRecords.list")(function* (reactor, page) {
+          return yield* listParked(engine, yield* reactorNamed(engine, reactor), page)
+        }, failing),
+        show: Effect.fn("ParkedRecords.show")(function* (organization, reactor, limit) {
+          const name = yield* reactorNamed(engine, reactor)
+          return { reactor: name, records: yield* showParkedRecords(engine, name, organization, limit) }
+        }, failing),
+        retry: Effect.fn("ParkedRecords.retry")(function* (organization, reactor) {
+          const name = yield* reactorNamed(engine, reactor)
+          const done = yield* retryParked(engine, engine.partitionOf(organization), name, organization, {
+            limit: retriedAtOnce,
+            alongside: (records) =>
+              acts.record("parked.retried", organization, {
+                reactor: name,
+                records: records.length,
+                from: placeOf(records[0]!),
+                through: placeOf(records[records.length - 1]!)
               })
-              return { reactor: name, ...done }
-            })
-          ),
-        dismiss: (organization, reactor, place) =>
-          failing(
-            Effect.gen(function* () {
-              const name = yield* reactorNamed(engine, reactor)
-              const isDone = yield* dismissParked(engine, engine.partitionOf(organization), name, organization, {
-                record: place,
-                alongside: ([record]) =>
-                  acts.record("parked.dismissed", organization, {
-                    reactor: name,
-                    record: placeOf(record!),
-                    error: record!.error
-                  })
+          })
+          return { reactor: name, ...done }
+        }, failing),
+        dismiss: Effect.fn("ParkedRecords.dismiss")(function* (organization, reactor, place) {
+          const name = yield* reactorNamed(engine, reactor)
+          const isDone = yield* dismissParked(engine, engine.partitionOf(organization), name, organization, {
+            record: place,
+            alongside: ([record]) =>
+              acts.record("parked.dismissed", organization, {
+                reactor: name,
+                record: placeOf(record!),
+                error: record!.error
               })
-              if (!isDone) {
-                return yield* new NothingParked({
-                  message: `the record ${place.sequence}/${place.index} is not the first of ${organization} that is parked at ${name}`
-                })
-              }
-              return { reactor: name, left: yield* countParkedRecords(engine, name, organization) }
+          })
+          if (!isDone) {
+            return yield* new NothingParked({
+              message: `the record ${place.sequence}/${place.index} is not the first of ${organization} that is parked at ${name}`
             })
-          )
+          }
+          return { reactor: name, left: yield* countParkedRecords(engine, name, organization) }
+        }, failing)
       })
     })
   )

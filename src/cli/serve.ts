@@ -89,15 +89,18 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
   return yield* connectNats({ url: config.natsUrl, weakSync: config.natsWeakSync })
 })
 
-const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
-  const started = yield* Clock.currentTimeMillis
+/** Checks what was configured, holds the data folder and starts the servers that are not given. */
+const begin = Effect.fnUntraced(function* (config: Config) {
+  const startedMillis = yield* Clock.currentTimeMillis
   const api = addressOf(config.host, config.port, "")
-  const admin = addressOf(config.adminHost, config.adminPort, "ADMIN_")
-  const adminOn = config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
+  const isAdministered =
+    config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
+  // Undefined where there is no admin listener.
+  const admin = isAdministered ? addressOf(config.adminHost, config.adminPort, "ADMIN_") : undefined
 
   yield* requireSecretsKey(config)
   yield* requireAddress(api)
-  if (adminOn) yield* requireAddress(admin)
+  if (admin !== undefined) yield* requireAddress(admin)
   const folder = yield* openDataFolder(config.dataDir)
   yield* folder.hold({ purpose: "sluice serve" })
   const named = yield* requireNamed(config)
@@ -109,7 +112,14 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   })
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
+  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named }
+})
 
+/** A start, and what it has opened so far. */
+type Start = Effect.Success<ReturnType<typeof begin>>
+
+/** Builds the platform's services, and loads the bundled data before there is a directory. */
+const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl }: Start) {
   const options = {
     databaseUrl,
     maxConnections: config.databasePool,
@@ -132,72 +142,77 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   )
   // Before the directory is built, because it would load an index after every file.
   yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
-  const platform = yield* Layer.build(
+  return yield* Layer.build(
     Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerDiskHealth(folder.path)).pipe(
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
     )
   )
+})
 
+/** Opens the listeners, writes their addresses into the data folder and answers the API's. */
+const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databaseUrl, folder, natsUrl }: Start) {
+  // Both listeners stop in parallel, because each may wait some seconds for requests under way.
+  const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
+  const common = {
+    maxBodyBytes: config.maxBodyBytes,
+    accessLog: config.accessLog === "on",
+    fastLane: config.fastLane === "on"
+  }
+  const adminKeys = [yield* folderAdminKey(folder), ...(config.adminKey === undefined ? [] : [config.adminKey])]
+  const adminUrl =
+    admin === undefined
+      ? undefined
+      : yield* listen(listeners, admin, layerAdmin({ ...admin, ...common, keys: adminKeys }))
+  const apiUrl = yield* listen(
+    listeners,
+    api,
+    layerPublic({ ...api, ...common, metricsReaders: config.metrics === "open" ? "anybody" : adminKeys })
+  )
+  yield* folder.publish({
+    version,
+    apiUrl,
+    ...(adminUrl === undefined ? {} : { adminUrl }),
+    postgresUrl: databaseUrl,
+    natsUrl
+  })
+  return apiUrl
+})
+
+/** Says that the platform is ready, and what is not well. */
+const announce = Effect.fnUntraced(function* (publicUrl: string, startedMillis: number) {
+  const { faults } = yield* healthReport
+  const took = seconds((yield* Clock.currentTimeMillis) - startedMillis)
+  const lines = [
+    ...(faults.length === 0
+      ? [`Sluice ${version} is ready (${took})`]
+      : [`Sluice ${version} serves, and not all is well (${took}):`, ...faults.map((fault) => `  - ${fault}`)]),
+    "",
+    `  API   ${publicUrl}`,
+    `  Docs  ${publicUrl}/docs`,
+    ""
+  ]
+  yield* Console.log(lines.join("\n"))
+})
+
+const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
+  const start = yield* begin(config)
+  const platform = yield* buildPlatform(start)
   if (config.webhookTargets === "any") {
     yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
   }
-
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions
-    // Both listeners stop in parallel, because each may wait some seconds for requests under way.
-    const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
-    const common = {
-      maxBodyBytes: config.maxBodyBytes,
-      accessLog: config.accessLog === "on",
-      fastLane: config.fastLane === "on"
-    }
-    const adminKeys = [yield* folderAdminKey(folder), ...(config.adminKey === undefined ? [] : [config.adminKey])]
-    const adminUrl = adminOn
-      ? yield* listen(
-          listeners,
-          admin,
-          layerAdmin({
-            ...admin,
-            ...common,
-            keys: adminKeys
-          })
-        )
-      : undefined
-    const apiUrl = yield* listen(
-      listeners,
-      api,
-      layerPublic({ ...api, ...common, metricsReaders: config.metrics === "open" ? "anybody" : adminKeys })
-    )
-    yield* folder.publish({
-      version,
-      apiUrl,
-      ...(adminUrl === undefined ? {} : { adminUrl }),
-      postgresUrl: databaseUrl,
-      natsUrl
-    })
-
-    const publicUrl = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
+    const apiUrl = yield* openListeners(start)
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
     if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey)
-    const { faults } = yield* healthReport
-    const took = seconds((yield* Clock.currentTimeMillis) - started)
-    const lines = [
-      ...(faults.length === 0
-        ? [`Sluice ${version} is ready (${took})`]
-        : [`Sluice ${version} serves, and not all is well (${took}):`, ...faults.map((fault) => `  - ${fault}`)]),
-      "",
-      `  API   ${publicUrl}`,
-      `  Docs  ${publicUrl}/docs`,
-      ""
-    ]
-    yield* Console.log(lines.join("\n"))
+    yield* announce((config.publicUrl ?? apiUrl).replace(/\/+$/, ""), start.startedMillis)
     ready()
     return yield* Effect.never
   }).pipe(Effect.provide(platform))

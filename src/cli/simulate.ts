@@ -94,7 +94,7 @@ export const simulate = Command.make(
       if (Option.isSome(flags.replay)) return yield* replay(flags.replay.value)
       const minutes = Option.getOrUndefined(flags.minutes)
       const seeds = Option.getOrElse(flags.seeds, () => (minutes === undefined ? 500 : Number.POSITIVE_INFINITY))
-      // without a given seed, the run tries new ones
+      // Without a given seed, the run tries new ones.
       const drawn = (yield* Clock.currentTimeMillis) % 1_000_000_000
       if (seeds < 1 || Option.getOrElse(flags.seed, () => 0) < 0)
         return yield* failed("--seeds is at least 1, --seed at least 0")

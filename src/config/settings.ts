@@ -68,7 +68,7 @@ export const settings = {
     env: "SLUICE_PARTITIONS",
     fallback: "8",
     description:
-      "Partitions of the engine, fixed at a deployment's first start; at least four times the machines ever wanted"
+      "Partitions of the engine. A deployment keeps the number of its first start: choose four for each machine that it may grow to, or more"
   }),
   logReplicas: oneOf(["1", "3", "5"])({
     env: "SLUICE_LOG_REPLICAS",

@@ -54,12 +54,12 @@ export class Directory extends Context.Service<
     /** Carriers that pass every filter, by OCN (docs/directory.md, 3.2). */
     readonly carriers: (query?: rules.CarrierQuery) => Effect.Effect<CarrierPage, DirectoryUnavailable>
     /** One carrier with its exchanges counted (docs/directory.md, 3.3). */
-    readonly carrier: (ocn: string) => Effect.Effect<CarrierDetail, rules.NotFound | DirectoryUnavailable>
+    readonly carrier: (ocn: string) => Effect.Effect<CarrierDetail, rules.EntryNotFound | DirectoryUnavailable>
     /** An area code with a page of its exchanges, or one (docs/directory.md, 3.4). */
     readonly areaCode: (
       npa: string,
       query?: rules.AreaCodeQuery
-    ) => Effect.Effect<AreaCode, rules.NotFound | DirectoryUnavailable>
+    ) => Effect.Effect<AreaCode, rules.EntryNotFound | DirectoryUnavailable>
     /** Counts and times (docs/directory.md, 3.5). */
     readonly statistics: Effect.Effect<Statistics, DirectoryUnavailable>
     /** Time of the last successful ingestion of any kind, ISO 8601, null before the first. */

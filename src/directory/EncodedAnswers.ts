@@ -6,8 +6,8 @@ import {
   areaCodeByNpa,
   type CarrierQuery,
   carrierByOcn,
-  listCarriers,
-  type NotFound
+  type EntryNotFound,
+  listCarriers
 } from "./rules.ts"
 
 /**
@@ -18,9 +18,9 @@ export interface EncodedAnswers {
   /** JSON of a `CarrierPage`. */
   readonly carriers: (query?: CarrierQuery) => Buffer
   /** JSON of a `CarrierDetail`. */
-  readonly carrier: (ocn: string) => Result.Result<Buffer, NotFound>
+  readonly carrier: (ocn: string) => Result.Result<Buffer, EntryNotFound>
   /** JSON of an `AreaCode`. */
-  readonly areaCode: (npa: string, query?: AreaCodeQuery) => Result.Result<Buffer, NotFound>
+  readonly areaCode: (npa: string, query?: AreaCodeQuery) => Result.Result<Buffer, EntryNotFound>
   /** Memory now held, in bytes. */
   readonly heldBytes: () => number
 }

@@ -17,7 +17,7 @@ import { DirectoryApi } from "./api.ts"
 import { Directory, type DirectorySnapshot } from "./Directory.ts"
 import type { EncodedAnswers } from "./EncodedAnswers.ts"
 import { healthReport } from "./health.ts"
-import type { NotFound as NothingFound } from "./rules.ts"
+import type { EntryNotFound } from "./rules.ts"
 
 const tags = new WeakMap<DirectorySnapshot["state"], Tag>()
 
@@ -38,7 +38,7 @@ const tagOf = ({ state }: DirectorySnapshot): Tag => {
 
 const unavailable = new Unavailable({ error: "unavailable", message: "The number directory is not loaded yet" })
 
-const found = (result: Result.Result<Buffer, NothingFound>) =>
+const found = (result: Result.Result<Buffer, EntryNotFound>) =>
   Result.mapError(result, ({ message }) => new NotFound({ error: "not_found", message }))
 
 export const layerDirectory = HttpApiBuilder.group(

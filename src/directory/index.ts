@@ -17,7 +17,7 @@ export type { EncodedAnswers } from "./EncodedAnswers.ts"
 export { type BundledSource, bundledSources } from "./files/bundled.ts"
 export { splitCsv } from "./files/csv.ts"
 export { MalformedLines, NotRecognized, Refused, SourceUnreadable } from "./files/errors.ts"
-export { type Limits, SourceLimits } from "./files/limits.ts"
+export { type Limits, listedMalformedLimit, malformedShareLimit, SourceLimits } from "./files/limits.ts"
 export { type LineConsumer, type LineSplitter, makeLineSplitter } from "./files/lines.ts"
 export {
   type Batch,
@@ -49,5 +49,5 @@ export type {
   DatasetKind
 } from "./model.ts"
 export { carrierTypes, countries, exchangeStatuses } from "./model.ts"
-export { type AreaCodeQuery, type CarrierQuery, NotFound, type PageQuery } from "./rules.ts"
+export { type AreaCodeQuery, type CarrierQuery, EntryNotFound, type PageQuery } from "./rules.ts"
 export { AreaCode, Carrier, CarrierDetail, CarrierPage, Exchange, Pagination, Statistics } from "./schema.ts"

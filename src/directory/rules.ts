@@ -14,7 +14,7 @@ import {
 
 /**
  * The directory's answers as pure functions of an index (docs/directory.md, 3). They expect validated arguments: an
- * impossible page is a defect of the caller, an unknown carrier or code is a `NotFound`. Needs no service.
+ * impossible page is a defect of the caller, an unknown carrier or code is a `EntryNotFound`. Needs no service.
  */
 
 /** Which part of a list is wanted. */
@@ -45,7 +45,7 @@ export interface IngestionTimes {
 }
 
 /** The directory has no such carrier, area code or exchange. Its message names what was asked for. */
-export class NotFound extends Data.TaggedError("NotFound")<{
+export class EntryNotFound extends Data.TaggedError("EntryNotFound")<{
   readonly resource: "carrier" | "areaCode" | "exchange"
   readonly message: string
 }> {}
@@ -104,10 +104,10 @@ export const findCarrier = (index: DirectoryIndex, ocn: string): number => {
 }
 
 /** `GET /v1/carrier/:ocn`, ignoring the OCN's case (docs/directory.md, 3.3). */
-export const carrierByOcn = (index: DirectoryIndex, ocn: string): Result.Result<CarrierDetail, NotFound> => {
+export const carrierByOcn = (index: DirectoryIndex, ocn: string): Result.Result<CarrierDetail, EntryNotFound> => {
   const carrier = findCarrier(index, ocn.toUpperCase())
   if (carrier === -1) {
-    return Result.fail(new NotFound({ resource: "carrier", message: `No carrier found with OCN '${ocn}'` }))
+    return Result.fail(new EntryNotFound({ resource: "carrier", message: `No carrier found with OCN '${ocn}'` }))
   }
   const { assigned, firstState, stateCounts, stateNames } = index.carriers
   const byState: Record<string, number> = {}
@@ -138,11 +138,11 @@ export const areaCodeByNpa = (
   index: DirectoryIndex,
   npa: string,
   query: AreaCodeQuery = {}
-): Result.Result<AreaCode, NotFound> => {
+): Result.Result<AreaCode, EntryNotFound> => {
   const { limit, offset } = checkedPage(query)
   const area = digits.test(npa) ? searchColumn(index.areaCodes.npa, Number(npa)) : -1
   if (area === -1) {
-    return Result.fail(new NotFound({ resource: "areaCode", message: `No area code found with NPA '${npa}'` }))
+    return Result.fail(new EntryNotFound({ resource: "areaCode", message: `No area code found with NPA '${npa}'` }))
   }
   const firstOfArea = index.areaCodes.firstCode[area]!
   const endOfArea = index.areaCodes.firstCode[area + 1]!
@@ -152,7 +152,7 @@ export const areaCodeByNpa = (
     first = digits.test(query.nxx) ? searchColumn(index.codes.nxx, Number(query.nxx), firstOfArea, endOfArea) : -1
     if (first === -1) {
       const message = `No exchange found with NXX '${query.nxx}' in area code '${npa}'`
-      return Result.fail(new NotFound({ resource: "exchange", message }))
+      return Result.fail(new EntryNotFound({ resource: "exchange", message }))
     }
     end = first + 1
   }

@@ -128,7 +128,8 @@ export type Statistics = typeof Statistics.Type
 /** Answer of `/v1/health` and `/health` (docs/directory.md, 3.6). */
 export const Health = Schema.Struct({
   status: Schema.Literals(["healthy", "degraded", "unhealthy"]).annotate({
-    description: "healthy: all systems operational; degraded: some features may be impacted; unhealthy: critical issues"
+    description:
+      "`unhealthy` while the database does not answer; `degraded` while a check of `/readyz` fails or a kind of records was not ingested within 90 days; else `healthy`"
   }),
   database: Schema.Literals(["connected", "error"]),
   last_ingestion: Timestamp,

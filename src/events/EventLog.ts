@@ -190,35 +190,33 @@ const listOf = (organizationId: string): string => `events of ${organizationId}`
 
 const encodePlace = ({ index, sequence }: EventPosition): string => `${sequence}.${index}`
 
-const make = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const cursors = yield* PageCursors
-  const wakeups = yield* EventWakeups
+/** The earliest time that is still kept; a day's partition may live a little longer. */
+const keptSince = Effect.map(Clock.currentTimeMillis, (now) => now - eventRetentionMillis)
 
-  const columns = sql.literal(
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(
     `event_id as "eventId", type, service, livemode, created_at as "createdAt", sequence, idx as "index", body`
   )
 
-  /** The earliest time that is still kept; a day's partition may live a little longer. */
-  const keptSince = Effect.map(Clock.currentTimeMillis, (now) => now - eventRetentionMillis)
-
-  const matching = (pattern: EventPattern | undefined) => {
-    switch (pattern?._tag) {
-      case undefined:
-      case "All":
-        return []
-      case "Exact":
-        return [sql`type = ${pattern.type}`]
-      case "Prefix":
-        return [
-          pattern.service === undefined
-            ? sql`starts_with(type, ${pattern.prefix})`
-            : sql`(starts_with(type, ${pattern.prefix}) or service = ${pattern.service})`
-        ]
-    }
+/** The conditions under which an event's type matches. */
+const matching = (sql: SqlClient.SqlClient, pattern: EventPattern | undefined) => {
+  switch (pattern?._tag) {
+    case undefined:
+    case "All":
+      return []
+    case "Exact":
+      return [sql`type = ${pattern.type}`]
+    case "Prefix":
+      return [
+        pattern.service === undefined
+          ? sql`starts_with(type, ${pattern.prefix})`
+          : sql`(starts_with(type, ${pattern.prefix}) or service = ${pattern.service})`
+      ]
   }
+}
 
-  const list = Effect.fn("EventLog.list")(function* (options: ListOptions) {
+const makeList = (sql: SqlClient.SqlClient, cursors: PageCursors["Service"]): EventLog["Service"]["list"] =>
+  Effect.fn("EventLog.list")(function* (options) {
     const { cursor, limit, organizationId, pattern, since, until } = options
     const name = listOf(organizationId)
     const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
@@ -239,7 +237,7 @@ const make = Effect.gen(function* () {
       )
     }
     const cursorOf = (last: EventPosition) => cursors.encode(name, { atMillis: last.createdAt, id: encodePlace(last) })
-    const filter = [...matching(pattern), ...(options.mode === "live" ? [] : [sql`not livemode`])]
+    const filter = [...matching(sql, pattern), ...(options.mode === "live" ? [] : [sql`not livemode`])]
     const [end] =
       filter.length === 0
         ? []
@@ -253,7 +251,7 @@ const make = Effect.gen(function* () {
       )
     }
     const rows = yield* sql<Row>`
-      select ${columns} from events where ${sql.and([...conditions, ...filter])}
+      select ${columnsOf(sql)} from events where ${sql.and([...conditions, ...filter])}
       order by created_at desc, sequence desc, idx desc limit ${limit + 1}`
     const { data, pagination } = pageOf(rows, limit, cursorOf)
     return {
@@ -262,36 +260,36 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const find = Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
+const makeFind = (sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* (reader: EventReader, eventId: string) {
     if (!isEventId(eventId)) return undefined
     const [row] = yield* sql<Row>`
-      select ${columns} from events
+      select ${columnsOf(sql)} from events
       where event_id = ${eventId} and organization_id = ${reader.organizationId} and created_at >= ${yield* keptSince}`
     return row !== undefined && sees(reader, row) ? row : undefined
   })
 
-  const end = (organizationId: string) =>
-    Effect.map(
-      sql<EventPosition>`
-        select created_at as "createdAt", sequence, idx as "index" from events
-        where organization_id = ${organizationId}
-        order by created_at desc, sequence desc, idx desc limit 1`,
-      ([row]): EventPosition => row ?? { createdAt: 0, sequence: 0, index: 0 }
-    )
+/** The next events behind a place, in order. */
+const readBehind = (
+  sql: SqlClient.SqlClient,
+  organizationId: string,
+  { createdAt, index, sequence }: EventPosition
+) => sql<Row>`
+  select ${columnsOf(sql)} from events
+  where organization_id = ${organizationId} and created_at >= ${createdAt}
+    and (created_at, sequence, idx) > (${createdAt}, ${sequence}, ${index}::int4)
+  order by created_at, sequence, idx limit ${followPage}`
 
-  const read = (organizationId: string, { createdAt, index, sequence }: EventPosition) => sql<Row>`
-    select ${columns} from events
-    where organization_id = ${organizationId} and created_at >= ${createdAt}
-      and (created_at, sequence, idx) > (${createdAt}, ${sequence}, ${index}::int4)
-    order by created_at, sequence, idx limit ${followPage}`
+const idle: ReadonlyArray<Followed> = [{ _tag: "Idle" }]
 
-  const follow = (options: FollowOptions): Stream.Stream<Followed> => {
+const makeFollow =
+  (sql: SqlClient.SqlClient, wakeups: EventWakeups["Service"]): EventLog["Service"]["follow"] =>
+  (options) => {
     const { after, idleMillis, organizationId, patterns } = options
     return Stream.unwrap(
       Effect.map(wakeups.listen(organizationId), (waiter) => {
-        const idle: ReadonlyArray<Followed> = [{ _tag: "Idle" }]
         const step = Effect.fnUntraced(function* (position: EventPosition) {
-          const rows = yield* Effect.catch(read(organizationId, position), (error) =>
+          const rows = yield* Effect.catch(readBehind(sql, organizationId, position), (error) =>
             Effect.logDebug("Events could not be read", error).pipe(
               Effect.andThen(Effect.sleep(Duration.millis(followRetryMillis))),
               Effect.as(undefined)
@@ -314,11 +312,24 @@ const make = Effect.gen(function* () {
     )
   }
 
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const cursors = yield* PageCursors
+  const wakeups = yield* EventWakeups
+  const find = makeFind(sql)
   return EventLog.of({
-    list,
-    get: (reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body),
-    positionOf: find,
-    end,
-    follow
+    list: makeList(sql, cursors),
+    get: Effect.fn("EventLog.get")((reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body)),
+    positionOf: Effect.fn("EventLog.positionOf")(find),
+    end: Effect.fn("EventLog.end")((organizationId) =>
+      Effect.map(
+        sql<EventPosition>`
+          select created_at as "createdAt", sequence, idx as "index" from events
+          where organization_id = ${organizationId}
+          order by created_at desc, sequence desc, idx desc limit 1`,
+        ([row]): EventPosition => row ?? { createdAt: 0, sequence: 0, index: 0 }
+      )
+    ),
+    follow: makeFollow(sql, wakeups)
   })
 })

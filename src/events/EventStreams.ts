@@ -44,7 +44,7 @@ const make = Effect.gen(function* () {
     else open.set(organization, count)
   }
   return EventStreams.of({
-    open: (organization) =>
+    open: Effect.fn("EventStreams.open")((organization) =>
       Effect.asVoid(
         Effect.acquireRelease(
           Effect.suspend(() => {
@@ -56,7 +56,8 @@ const make = Effect.gen(function* () {
           }),
           () => Effect.sync(() => add(organization, -1))
         )
-      ),
+      )
+    ),
     stopping: Deferred.await(stopped),
     stop: Effect.asVoid(Deferred.succeed(stopped, undefined))
   })

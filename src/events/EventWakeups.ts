@@ -102,29 +102,28 @@ const make = Effect.gen(function* () {
       }
       something.openUnsafe()
     },
-    listen: (organization) =>
-      Effect.gen(function* () {
-        const woken = Latch.makeUnsafe(false)
-        const waiter = () => void woken.openUnsafe()
-        yield* Effect.acquireRelease(
+    listen: Effect.fn("EventWakeups.listen")(function* (organization) {
+      const woken = Latch.makeUnsafe(false)
+      const waiter = () => void woken.openUnsafe()
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          waiters.set(organization, (waiters.get(organization) ?? new Set()).add(waiter))
+        }),
+        () =>
           Effect.sync(() => {
-            waiters.set(organization, (waiters.get(organization) ?? new Set()).add(waiter))
-          }),
-          () =>
-            Effect.sync(() => {
-              const others = waiters.get(organization)
-              others?.delete(waiter)
-              if (others?.size === 0) waiters.delete(organization)
-            })
-        )
-        return {
-          wait: (timeoutMillis) =>
-            woken.await.pipe(
-              Effect.andThen(Effect.sync(() => void woken.closeUnsafe())),
-              Effect.timeoutOption(Duration.millis(timeoutMillis)),
-              Effect.map((option) => option._tag === "Some")
-            )
-        }
-      })
+            const others = waiters.get(organization)
+            others?.delete(waiter)
+            if (others?.size === 0) waiters.delete(organization)
+          })
+      )
+      return {
+        wait: (timeoutMillis) =>
+          woken.await.pipe(
+            Effect.andThen(Effect.sync(() => void woken.closeUnsafe())),
+            Effect.timeoutOption(Duration.millis(timeoutMillis)),
+            Effect.map((option) => option._tag === "Some")
+          )
+      }
+    })
   })
 })

@@ -54,7 +54,7 @@ export class TestEvents extends Context.Service<
     TestEvents,
     Effect.map(EngineWhenNeeded, (started) =>
       TestEvents.of({
-        trigger: (organization, type, endpointId = "") =>
+        trigger: Effect.fn("TestEvents.trigger")((organization, type, endpointId = "") =>
           Effect.mapError(started, ({ message }) => new TestEventNotStored({ message })).pipe(
             Effect.flatMap((engine) =>
               Effect.catch(
@@ -68,6 +68,7 @@ export class TestEvents extends Context.Service<
             ),
             Effect.as(exampleOf(type, endpointId))
           )
+        )
       })
     )
   )

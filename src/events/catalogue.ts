@@ -97,7 +97,7 @@ export const catalogue = {
       npa: digits(3).annotate({ description: "First 3 digits" }),
       nxx: digits(3).annotate({ description: "Digits 4 to 6" }),
       hasCarrier: Schema.Boolean,
-      hasInventory: Schema.Boolean.annotate({ description: "Whether the number is in the caller's inventory" })
+      hasInventory: Schema.Boolean.annotate({ description: "Whether the caller's inventory holds the number" })
     }),
     example: { tn: "2125560123", npa: "212", nxx: "556", hasCarrier: true, hasInventory: false }
   }),

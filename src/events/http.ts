@@ -55,6 +55,21 @@ const everything: ReadonlyArray<EventPattern> = [{ _tag: "All" }]
 const written = (item: Followed): string =>
   item._tag === "Idle" ? ":\n\n" : `id: ${item.eventId}\nevent: ${item.type}\ndata: ${item.body}\n\n`
 
+/**
+ * Whether a key may still get this item, because a stream outlives the check at its beginning. An event goes only to a
+ * key that is known to be valid; a heartbeat may also go while the database is away.
+ */
+const isStillValid = (authentication: Authentication["Service"], key: string, item: Followed) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const warm = authentication.verifyWarm(key, now)
+    return warm !== undefined
+      ? Effect.succeed(warm !== null)
+      : Effect.match(authentication.verify(key), {
+          onFailure: () => item._tag === "Idle",
+          onSuccess: (principal) => principal !== null
+        })
+  })
+
 export const layerEvents = HttpApiBuilder.group(
   baseApi.add(EventsApi),
   "events",
@@ -62,21 +77,6 @@ export const layerEvents = HttpApiBuilder.group(
     const log = yield* EventLog
     const streams = yield* EventStreams
     const authentication = yield* Authentication
-
-    /**
-     * Whether a key may still get this item, because a stream outlives the check at its beginning. An event goes only
-     * to a key that is known to be valid; a heartbeat may also go while the database is away.
-     */
-    const stillValid = (key: string, item: Followed) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const warm = authentication.verifyWarm(key, now)
-        return warm !== undefined
-          ? Effect.succeed(warm !== null)
-          : Effect.match(authentication.verify(key), {
-              onFailure: () => item._tag === "Idle",
-              onSuccess: (principal) => principal !== null
-            })
-      })
 
     return handlers.handleAll({
       list: ({ query }) =>
@@ -137,7 +137,7 @@ export const layerEvents = HttpApiBuilder.group(
               idleMillis: heartbeatMillis
             })
             .pipe(
-              Stream.takeWhileEffect((item) => stillValid(key, item)),
+              Stream.takeWhileEffect((item) => isStillValid(authentication, key, item)),
               Stream.map(written),
               // Sent at once, so that the reader knows that it is connected.
               (rest) => Stream.concat(Stream.succeed(":\n\n"), rest),

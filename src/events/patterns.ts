@@ -90,7 +90,7 @@ export const parsePattern = (
   const named = isPrefix ? pattern.slice(0, -2) : pattern
   if (named.includes("*"))
     return refuse("wildcard", `In the event pattern ${quoted} the * is neither alone nor the whole last segment`)
-  // a type has at least two segments; before `.*` one is enough
+  // A type has at least two segments; before `.*` one is enough.
   if (!isEventType(isPrefix ? `${named}.x` : named)) {
     const hint = services.has(named) ? `; did you mean "${named}.*"?` : ""
     return refuse("malformed", `${quoted} is neither an event type nor a pattern of types${hint}`)

@@ -40,7 +40,12 @@ const pathOf = (url: string): string => {
 }
 
 /** The methods of a path, for a 405's `Allow`; empty when no route has the path. */
-const makeAllowedMethods = (api: HttpApi.Constraint, extra: ReadonlyArray<readonly [method: string, path: string]>) => {
+type AllowedMethods = (path: string) => ReadonlyArray<string>
+
+const makeAllowedMethods = (
+  api: HttpApi.Constraint,
+  extra: ReadonlyArray<readonly [method: string, path: string]>
+): AllowedMethods => {
   const routes: Array<readonly [method: string, pattern: RegExp]> = []
   const add = (method: string, path: string) =>
     routes.push([
@@ -56,7 +61,7 @@ const makeAllowedMethods = (api: HttpApi.Constraint, extra: ReadonlyArray<readon
     for (const endpoint of Object.values(group.endpoints)) add(endpoint.method, endpoint.path)
   }
   for (const [method, path] of extra) add(method, path)
-  return (path: string): ReadonlyArray<string> => {
+  return (path) => {
     const methods = new Set(routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method))
     if (methods.has("GET")) methods.add("HEAD")
     return [...methods].sort()
@@ -118,68 +123,68 @@ const internal = (state: RequestStateShape): Failure => ({
   message: `The request could not be handled. Quote the request id ${state.requestId} when reporting this.`
 })
 
+const unknownRoute = (request: HttpServerRequest.HttpServerRequest, allowedMethods: AllowedMethods): Failure => {
+  const path = pathOf(request.url)
+  const methods = allowedMethods(path)
+  if (methods.length === 0) return { code: "not_found", message: `No such path: ${quote(path)}.` }
+  // The router skips a path whose percent-encoding cannot be decoded.
+  return methods.includes(request.method)
+    ? { code: "invalid_request", message: `The path is not well-formed: ${quote(path)}.` }
+    : {
+        code: "method_not_allowed",
+        message: `${request.method} is not allowed here; allowed: ${methods.join(", ")}.`,
+        headers: { allow: methods.join(", ") }
+      }
+}
+
+/** What the caller sees of a cause; `aborted` when it is the caller who has gone. */
+const failureOf = (
+  cause: Cause.Cause<unknown>,
+  request: HttpServerRequest.HttpServerRequest,
+  params: Readonly<Record<string, string | undefined>>,
+  state: RequestStateShape,
+  allowedMethods: AllowedMethods
+): Failure | "aborted" => {
+  let interrupted = false
+  for (const reason of cause.reasons) {
+    if (reason._tag === "Interrupt") {
+      if (reason.annotations.has(ClientAbort.key)) return "aborted"
+      interrupted = true
+      continue
+    }
+    const error = reason._tag === "Fail" ? reason.error : reason.defect
+    if (HttpApiError.HttpApiSchemaError.is(error)) {
+      const failure = schemaFailure(error, request, params)
+      return failure.code === "internal_error" ? internal(state) : failure
+    }
+    if (HttpApiError.HttpApiPayloadTooLarge.is(error)) {
+      return { code: "payload_too_large", message: "The request body is too large." }
+    }
+    if (error instanceof HttpServerError) {
+      if (error.reason._tag === "RouteNotFound") return unknownRoute(request, allowedMethods)
+      if (error.reason._tag === "RequestParseError") {
+        return error.reason.reason === "BodyTooLarge"
+          ? { code: "payload_too_large", message: "The request body is too large." }
+          : { code: "invalid_request", message: "The request could not be read." }
+      }
+    }
+    return internal(state)
+  }
+  return interrupted ? { code: "unavailable", message: "The server is stopping; repeat the request." } : internal(state)
+}
+
+const respond = (failure: Failure, path: string): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(errorBody(errorShapeOf(path), failure.code, failure.message), {
+    status: errorStatus[failure.code],
+    ...(failure.headers === undefined ? {} : { headers: failure.headers })
+  })
+
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
 export const layerEdge = (
   api: HttpApi.Constraint,
   options: EdgeOptions & { readonly extraRoutes?: ReadonlyArray<readonly [method: string, path: string]> }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
   const allowedMethods = makeAllowedMethods(api, options.extraRoutes ?? [])
-
-  const unknownRoute = (request: HttpServerRequest.HttpServerRequest): Failure => {
-    const path = pathOf(request.url)
-    const methods = allowedMethods(path)
-    if (methods.length === 0) return { code: "not_found", message: `No such path: ${quote(path)}.` }
-    // The router skips a path whose percent-encoding cannot be decoded.
-    return methods.includes(request.method)
-      ? { code: "invalid_request", message: `The path is not well-formed: ${quote(path)}.` }
-      : {
-          code: "method_not_allowed",
-          message: `${request.method} is not allowed here; allowed: ${methods.join(", ")}.`,
-          headers: { allow: methods.join(", ") }
-        }
-  }
-
-  const failureOf = (
-    cause: Cause.Cause<unknown>,
-    request: HttpServerRequest.HttpServerRequest,
-    params: Readonly<Record<string, string | undefined>>,
-    state: RequestStateShape
-  ): Failure | "aborted" => {
-    let interrupted = false
-    for (const reason of cause.reasons) {
-      if (reason._tag === "Interrupt") {
-        if (reason.annotations.has(ClientAbort.key)) return "aborted"
-        interrupted = true
-        continue
-      }
-      const error = reason._tag === "Fail" ? reason.error : reason.defect
-      if (HttpApiError.HttpApiSchemaError.is(error)) {
-        const failure = schemaFailure(error, request, params)
-        return failure.code === "internal_error" ? internal(state) : failure
-      }
-      if (HttpApiError.HttpApiPayloadTooLarge.is(error)) {
-        return { code: "payload_too_large", message: "The request body is too large." }
-      }
-      if (error instanceof HttpServerError) {
-        if (error.reason._tag === "RouteNotFound") return unknownRoute(request)
-        if (error.reason._tag === "RequestParseError") {
-          return error.reason.reason === "BodyTooLarge"
-            ? { code: "payload_too_large", message: "The request body is too large." }
-            : { code: "invalid_request", message: "The request could not be read." }
-        }
-      }
-      return internal(state)
-    }
-    return interrupted
-      ? { code: "unavailable", message: "The server is stopping; repeat the request." }
-      : internal(state)
-  }
-
-  const respond = (failure: Failure, path: string): HttpServerResponse.HttpServerResponse =>
-    HttpServerResponse.jsonUnsafe(errorBody(errorShapeOf(path), failure.code, failure.message), {
-      status: errorStatus[failure.code],
-      ...(failure.headers === undefined ? {} : { headers: failure.headers })
-    })
 
   // The type still shows the router's own errors, although every cause is answered here.
   type Answered = Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>
@@ -235,7 +240,7 @@ export const layerEdge = (
                 : Effect.succeed(finished)
             },
             onFailure: (cause) => {
-              const failure = failureOf(cause, request, routeOf()?.params ?? {}, state)
+              const failure = failureOf(cause, request, routeOf()?.params ?? {}, state, allowedMethods)
               if (failure === "aborted") return Effect.succeed(finish(HttpServerResponse.empty({ status: 499 })))
               const finished = finish(respond(failure, pathOf(request.url)))
               return options.accessLog || (finished.status >= 500 && options.failureLog !== false)

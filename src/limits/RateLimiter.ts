@@ -2,10 +2,10 @@
  * `RateLimiter`: how many requests a key may make per clock window (docs/platform.md, 3.1). Time comes from the Clock.
  * `layerMemory` counts in this process and needs nothing else. A limiter in another process can have the same
  * interface; it may fail with `LimiterUnreachable`. A refusal is an answer, not an error: `take` gives it as a
- * Decision, `admit` turns it into `RateLimited` for callers who want to stop there.
+ * Decision, `admit` turns it into `LimitReached` for callers who want to stop there.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { InvalidArgument, LimiterFull, type LimiterUnreachable, RateLimited } from "./errors.ts"
+import { InvalidArgument, LimiterFull, type LimiterUnreachable, LimitReached } from "./errors.ts"
 import { type MemoryLimiter, type MemoryOptions, makeMemory } from "./memory.ts"
 import { assertLimit, type Decision, type Limit, type Receipt } from "./rules.ts"
 
@@ -73,23 +73,23 @@ export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["lim
 }
 
 /**
- * `take` for callers who stop at a refusal. Fails with `RateLimited` over the limit, and with `LimiterFull` when the
+ * `take` for callers who stop at a refusal. Fails with `LimitReached` over the limit, and with `LimiterFull` when the
  * limiter has no room for another key.
  */
 export const admit = (
   key: string,
   options?: TakeOptions
-): Effect.Effect<Decision, RateLimited | LimiterFull | InvalidArgument | LimiterUnreachable, RateLimiter> =>
+): Effect.Effect<Decision, LimitReached | LimiterFull | InvalidArgument | LimiterUnreachable, RateLimiter> =>
   Effect.flatMap(RateLimiter, (limiter) => Effect.flatMap(limiter.take(key, options), orRefused))
 
 /** A refusal as an error. */
-export const orRefused = (decision: Decision): Effect.Effect<Decision, RateLimited | LimiterFull> => {
+export const orRefused = (decision: Decision): Effect.Effect<Decision, LimitReached | LimiterFull> => {
   if (decision.limit === "unlimited" || decision.allowed) return Effect.succeed(decision)
   const { cost, limit, remaining, reset, retryAfterSeconds } = decision
   return Effect.fail(
     decision.outcome === "full"
       ? new LimiterFull({ reset, retryAfterSeconds })
-      : new RateLimited({ limit, remaining, cost, reset, retryAfterSeconds })
+      : new LimitReached({ limit, remaining, cost, reset, retryAfterSeconds })
   )
 }
 

@@ -15,7 +15,7 @@ export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("Inva
 }) {}
 
 /** The request is over the limit of its key and was not counted (docs/platform.md, 3.1). */
-export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
+export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   /** Requests per window. */
   limit: Schema.Int,
   /** Requests left in the window; above 0 where only a smaller cost would still fit. */

@@ -3,7 +3,7 @@
  * without Effect, `FixedWindow` the rule alone over one state, `LimiterActor` the rule as an actor of the engine.
  */
 export * as LimiterActor from "./actor.ts"
-export { InvalidArgument, LimiterFull, LimiterUnreachable, RateLimited } from "./errors.ts"
+export { InvalidArgument, LimiterFull, LimiterUnreachable, LimitReached } from "./errors.ts"
 export { rateLimitHeaders } from "./headers.ts"
 export {
   defaultMaxKeys,

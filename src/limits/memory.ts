@@ -69,14 +69,11 @@ const assertKey = (key: string): void => {
   }
 }
 
-/**
- * Makes a limiter that counts in this process. Its strings are kept until the window ends, so hand it flat ones: a slice of a
- * large text keeps the whole text.
- * @throws InvalidArgument for options outside their range.
- */
-export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
-  const maxKeys = options.maxKeys ?? defaultMaxKeys
-  const windowMillis = options.windowMillis ?? Rules.minuteMillis
+/** The options with their defaults, checked. */
+const checked = ({
+  maxKeys = defaultMaxKeys,
+  windowMillis = Rules.minuteMillis
+}: MemoryOptions): Pick<MemoryLimiter, "maxKeys" | "windowMillis"> => {
   if (!(Number.isInteger(maxKeys) && maxKeys >= 1 && maxKeys <= maximumMaxKeys)) {
     throw new InvalidArgument({
       argument: "maxKeys",
@@ -84,7 +81,16 @@ export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
     })
   }
   Rules.assertWindow(windowMillis)
+  return { maxKeys, windowMillis }
+}
 
+/**
+ * Makes a limiter that counts in this process. Its strings are kept until the window ends, so hand it flat ones: a slice of a
+ * large text keeps the whole text.
+ * @throws InvalidArgument for options outside their range.
+ */
+export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
+  const { maxKeys, windowMillis } = checked(options)
   let endMillis = Rules.initial.endMillis
   let slots = new Map<string, number>()
   let used = new Int32Array(firstSlots)

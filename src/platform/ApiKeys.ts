@@ -185,7 +185,7 @@ export class ApiKeys extends Context.Service<
         }
       })
 
-      const touch: ApiKeys["Service"]["touch"] = (uses) =>
+      const touch: ApiKeys["Service"]["touch"] = Effect.fn("ApiKeys.touch")((uses) =>
         uses.length === 0
           ? Effect.void
           : Effect.asVoid(sql`
@@ -193,6 +193,7 @@ export class ApiKeys extends Context.Service<
               from unnest(${uses.map((use) => use.keyId)}::text[],
                 ${uses.map((use) => new Date(use.atMillis))}::timestamptz[]) as used (id, at)
               where k.id = used.id`)
+      )
 
       return ApiKeys.of({ create, list: page, revoke, findByDigest, touch })
     })

@@ -52,13 +52,14 @@ export class Health extends Context.Service<
       })
       return Health.of({
         database,
-        register: (check) =>
+        register: Effect.fn("Health.register")((check) =>
           Effect.asVoid(
             Effect.acquireRelease(
               Effect.sync(() => registered.set(check.name, check)),
               () => Effect.sync(() => registered.delete(check.name))
             )
-          ),
+          )
+        ),
         readiness: Effect.gen(function* () {
           const checks: Record<string, HealthCheck> = {}
           let ready = true

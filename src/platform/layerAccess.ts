@@ -32,7 +32,7 @@ import {
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
-import { grants, type Principal, type Scope, type Service } from "./model.ts"
+import { grants, type Principal, type Service } from "./model.ts"
 import { RequestRate } from "./RequestRate.ts"
 
 const bearer = /^bearer(?: +(.*))?$/i
@@ -99,23 +99,53 @@ interface AccessOptions<Refusal> {
   readonly refusals: Refusals<Refusal>
 }
 
-const makeAccess = <Refusal>(
-  { authentication, requestRate }: { authentication: Authentication["Service"]; requestRate: RequestRate["Service"] },
-  { queryKey = false, refusals, service }: AccessOptions<Refusal>
-) => {
-  const checkOf = (endpoint: HttpApiEndpoint.Top) => {
+interface Services {
+  readonly authentication: Authentication["Service"]
+  readonly requestRate: RequestRate["Service"]
+}
+
+/** Why an endpoint refuses a principal; undefined when it does not. */
+type RefusalOf<Refusal> = (principal: Principal) => Refusal | undefined
+
+/** Makes the check of service and scope of each endpoint. */
+const makeCheck =
+  <Refusal>({ refusals, service }: AccessOptions<Refusal>) =>
+  (endpoint: HttpApiEndpoint.Top): RefusalOf<Refusal> => {
     const scopes = Context.get(endpoint.annotations, RequiredScopes)
-    return (principal: Principal): Refusal | undefined => check(principal, scopes)
-  }
-  const check = (principal: Principal, scopes: ReadonlyArray<Scope>): Refusal | undefined => {
-    if (service !== undefined && !principal.services.has(service)) {
-      return refusals.forbidden(`API key does not have access to the ${service} service`)
+    return (principal) => {
+      if (service !== undefined && !principal.services.has(service)) {
+        return refusals.forbidden(`API key does not have access to the ${service} service`)
+      }
+      return scopes.length === 0 || scopes.some((scope) => grants(principal.scopes, scope))
+        ? undefined
+        : refusals.forbidden(`Insufficient scope. Required: ${scopes[0]}`)
     }
-    return scopes.length === 0 || scopes.some((scope) => grants(principal.scopes, scope))
-      ? undefined
-      : refusals.forbidden(`Insufficient scope. Required: ${scopes[0]}`)
   }
 
+/** What the fast lane takes of an access: the principal where nothing is to be refused or looked up. */
+const makeMark = <Refusal>(
+  { authentication, requestRate }: Services,
+  checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>
+) =>
+  grantsAccess<Principal, Decision>({
+    principal: CurrentPrincipal,
+    principalOf: (endpoint) => {
+      const refusalOf = checkOf(endpoint)
+      return (headers, nowMillis) => {
+        // Node gives the headers that hold keys as single values.
+        const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
+        const principal = typeof key === "string" ? authentication.verifyWarm(key, nowMillis) : undefined
+        return principal == null || refusalOf(principal) !== undefined ? undefined : principal
+      }
+    },
+    take: requestRate.take,
+    fieldsOf: rateLimitFields
+  })
+
+const makeAccess = <Refusal>(services: Services, options: AccessOptions<Refusal>) => {
+  const { authentication, requestRate } = services
+  const { queryKey = false, refusals } = options
+  const checkOf = makeCheck(options)
   const before = <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
@@ -178,21 +208,7 @@ const makeAccess = <Refusal>(
       )
     })
   }
-  const mark = grantsAccess<Principal, Decision>({
-    principal: CurrentPrincipal,
-    principalOf: (endpoint) => {
-      const refusalOf = checkOf(endpoint)
-      return (headers, nowMillis) => {
-        // Node gives the headers that hold keys as single values.
-        const key = givenKey(headers as Readonly<Record<string, string | undefined>>, undefined)
-        const principal = typeof key === "string" ? authentication.verifyWarm(key, nowMillis) : undefined
-        return principal == null || refusalOf(principal) !== undefined ? undefined : principal
-      }
-    },
-    take: requestRate.take,
-    fieldsOf: rateLimitFields
-  })
-  return middleware(before, mark)
+  return middleware(before, makeMark(services, checkOf))
 }
 
 const services = Effect.gen(function* () {

@@ -49,7 +49,7 @@ export const makeBooks = (simulation: Simulation, _engine: SimulatedEngine): Rea
 const workMillis = 2
 
 /** The worker of the queue; one for the whole deployment, it lives as long as the simulation. */
-export class Worker {
+export class JobWorker {
   private readonly simulation: Simulation
   private from = 0
   private isBusy = false

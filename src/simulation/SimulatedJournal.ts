@@ -124,20 +124,20 @@ export class LogServer {
 
 type Drafted = ReturnType<SimulatedEngine["decisions"]["draftedFor"]>
 
-/** One process's way to the log. */
-export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Journal["Service"] => {
-  const { faults, latency, server, world } = simulation
-  const { process } = engine
+type RoundTrip = <A>(
+  partition: number,
+  fault: string | undefined,
+  serve: () => A
+) => Effect.Effect<A, JournalUnavailable>
 
-  /**
-   * A request and its answer, with a delay each way. During an outage, or with `unavailable`, it fails after its
-   * timeout.
-   */
-  const exchange = <A>(
-    partition: number,
-    fault: string | undefined,
-    serve: () => A
-  ): Effect.Effect<A, JournalUnavailable> =>
+/**
+ * A request and its answer, with a delay each way. During an outage, or with `unavailable`, it fails after its
+ * timeout.
+ */
+const makeRoundTrip = (simulation: Simulation, engine: SimulatedEngine): RoundTrip => {
+  const { latency, world } = simulation
+  const { process } = engine
+  return (partition, fault, serve) =>
     Effect.callback((resume) => {
       if (!process.alive) return
       if (fault === "crash") return simulation.crash(engine, "at a read of the log")
@@ -164,6 +164,41 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
         world.after(back, process, () => resume(Effect.succeed(answer)))
       })
     })
+}
+
+/** Reads frames in batches; a read can be cut off between two of them. */
+const makeRead =
+  ({ faults, server }: Simulation, roundTrip: RoundTrip, partition: number): Log["read"] =>
+  (from, through) =>
+    Stream.unfold(from, (at) => {
+      if (at > through) return Effect.undefined
+      const fault = faults.take("read")
+      const end = fault === "cut off" ? at : Math.min(through, at + batchFrames - 1)
+      if (fault === "cut off" && at > from) {
+        return Effect.fail(new JournalUnavailable({ partition, message: "simulated: the read was cut off" }))
+      }
+      return Effect.flatMap(
+        roundTrip(partition, fault, (): ReadonlyArray<StoredFrame> | number => {
+          const { log } = server.of(partition)
+          const frames: Array<StoredFrame> = []
+          for (let sequence = at; sequence <= end; sequence++) {
+            const frame = log.frames[sequence - log.firstSequence]
+            if (frame === undefined) return sequence
+            frames.push(frame)
+          }
+          return frames
+        }),
+        (found) =>
+          typeof found === "number"
+            ? Effect.fail(new JournalGap({ partition, sequence: found, message: `frame ${found} is not in the log` }))
+            : Effect.succeed([found, end + 1] as const)
+      )
+    })
+
+/** One process's way to the log. */
+export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Journal["Service"] => {
+  const { faults, server } = simulation
+  const roundTrip = makeRoundTrip(simulation, engine)
 
   const open = (partition: number, deployment: string | undefined): Log => ({
     partition,
@@ -173,13 +208,13 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     leaderMayBeDeposed: simulation.scenario.topology.replicas > 1,
     publish: (request) =>
       Effect.callback((resume) => {
-        if (!process.alive) return
+        if (!engine.process.alive) return
         new Publish(simulation, engine, partition, request, (answer) => resume(Effect.succeed(answer))).send()
       }),
     frameAt: (sequence) =>
       Effect.suspend(() => {
         const fault = faults.take("frameAt")
-        return exchange(partition, fault, () => {
+        return roundTrip(partition, fault, () => {
           const { log } = server.of(partition)
           return fault === "stale" ? undefined : log.frames[sequence - log.firstSequence]
         })
@@ -187,36 +222,12 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     get state() {
       return Effect.suspend(() => {
         const fault = faults.take("state")
-        return exchange(partition, fault, () => server.state(partition, fault === "stale"))
+        return roundTrip(partition, fault, () => server.state(partition, fault === "stale"))
       })
     },
-    read: (from, through) =>
-      Stream.unfold(from, (at) => {
-        if (at > through) return Effect.undefined
-        const fault = faults.take("read")
-        const end = fault === "cut off" ? at : Math.min(through, at + batchFrames - 1)
-        if (fault === "cut off" && at > from) {
-          return Effect.fail(new JournalUnavailable({ partition, message: "simulated: the read was cut off" }))
-        }
-        return Effect.flatMap(
-          exchange(partition, fault, (): ReadonlyArray<StoredFrame> | number => {
-            const { log } = server.of(partition)
-            const frames: Array<StoredFrame> = []
-            for (let sequence = at; sequence <= end; sequence++) {
-              const frame = log.frames[sequence - log.firstSequence]
-              if (frame === undefined) return sequence
-              frames.push(frame)
-            }
-            return frames
-          }),
-          (found) =>
-            typeof found === "number"
-              ? Effect.fail(new JournalGap({ partition, sequence: found, message: `frame ${found} is not in the log` }))
-              : Effect.succeed([found, end + 1] as const)
-        )
-      }),
+    read: makeRead(simulation, roundTrip, partition),
     purgeBelow: (sequence) =>
-      Effect.asVoid(exchange(partition, undefined, () => simulation.purge(partition, sequence, engine.name))),
+      Effect.asVoid(roundTrip(partition, undefined, () => simulation.purge(partition, sequence, engine.name))),
     restartAfter: () => Effect.die(new Error("the simulation starts no log anew"))
   })
 
@@ -225,7 +236,7 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
     survey: (partitions) => Effect.sync(() => surveyLogs(simulation.stores.journal, partitions)),
     open: (partition, deployment) =>
       Effect.map(
-        exchange(partition, undefined, () => undefined),
+        roundTrip(partition, undefined, () => undefined),
         () => open(partition, deployment)
       )
   })

@@ -12,7 +12,7 @@ import * as JournalMemory from "../engine/memory/JournalMemory.ts"
 import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
 import type { LogRecord } from "../engine/records.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
-import { makeBooksStore, Worker } from "./Books.ts"
+import { JobWorker, makeBooksStore } from "./Books.ts"
 import type { Checker, Observer } from "./Checker.ts"
 import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
@@ -63,7 +63,7 @@ export class Simulation {
   }
   readonly server: LogServer
   readonly books = makeBooksStore()
-  readonly worker: Worker
+  readonly worker: JobWorker
   /** All processes ever started. */
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
@@ -115,7 +115,7 @@ export class Simulation {
     this.observers = [...options.checkers, ...workload.checkers].map((checker) =>
       checker.make(this, (message) => this.violate(checker.name, message))
     )
-    this.worker = new Worker(this)
+    this.worker = new JobWorker(this)
   }
 
   /** Notes a line of the trace. */

@@ -16,7 +16,6 @@ const maximumProcesses = 3
 
 /** Performs one step, without letting time pass. */
 export const perform = (simulation: Simulation, step: Step) => {
-  const { world } = simulation
   switch (step._tag) {
     case "Command":
       return simulation.ask(simulation.begin(step, step.command), pick(simulation, step.to))
@@ -40,29 +39,47 @@ export const perform = (simulation: Simulation, step: Step) => {
     case "Signal":
       return simulation.signal(step.organization, step.amount)
     case "Advance":
-      return world.advance(step.millis)
-    case "Crash": {
-      const engine = pick(simulation, step.which)
-      if (engine !== undefined) simulation.crash(engine, "by a step")
-      return ensureOwner(simulation)
-    }
+      return simulation.world.advance(step.millis)
+    case "Outage":
+      simulation.marks.reach(`fault, outage: ${step.of}`)
+      return simulation.outages.start(step.of, step.millis)
+    case "Purge":
+      return purgeByHand(simulation)
+    case "LoseTail":
+      return loseTail(simulation, step.frames)
+    case "CorruptFrame":
+      return corruptFrame(simulation, step.back)
+    case "Heal":
+      return heal(simulation)
+    default:
+      return changeProcesses(simulation, step)
+  }
+}
+
+/** A step that begins, ends, holds up or hurries processes, or moves their clocks. */
+type ProcessStep = Extract<
+  Step,
+  {
+    readonly _tag:
+      | "Crash"
+      | "Restart"
+      | "Pause"
+      | "Suspend"
+      | "Resume"
+      | "SecondOwner"
+      | "ClockJump"
+      | "ClockStop"
+      | "ClockGo"
+      | "Checkpoint"
+  }
+>
+
+const changeProcesses = (simulation: Simulation, step: ProcessStep) => {
+  switch (step._tag) {
     case "Restart": {
       const engine = simulation.newest()
       if (engine !== undefined && !engine.isStopping) engine.stop()
       simulation.start()
-      return
-    }
-    case "Pause": {
-      const engine = pick(simulation, step.which)
-      if (engine !== undefined && !engine.process.paused) simulation.pause(engine)
-      return
-    }
-    case "Suspend": {
-      const engine = pick(simulation, step.which)
-      if (engine === undefined || engine.process.paused) return
-      simulation.marks.reach("fault, clock: suspended")
-      simulation.pause(engine)
-      engine.process.suspend()
       return
     }
     case "Resume":
@@ -75,37 +92,45 @@ export const perform = (simulation: Simulation, step: Step) => {
       simulation.start()
       return
     }
-    case "ClockJump": {
-      const engine = pick(simulation, step.which)
+    case "ClockGo":
+      for (const engine of simulation.living()) engine.process.clockStoppedAt = undefined
+      return
+    default:
+      return changeProcess(simulation, step, pick(simulation, step.which))
+  }
+}
+
+const changeProcess = (
+  simulation: Simulation,
+  step: Extract<ProcessStep, { readonly which: Which }>,
+  engine: SimulatedEngine | undefined
+) => {
+  switch (step._tag) {
+    case "Crash":
+      if (engine !== undefined) simulation.crash(engine, "by a step")
+      return ensureOwner(simulation)
+    case "Pause":
+      if (engine !== undefined && !engine.process.paused) simulation.pause(engine)
+      return
+    case "Suspend":
+      if (engine === undefined || engine.process.paused) return
+      simulation.marks.reach("fault, clock: suspended")
+      simulation.pause(engine)
+      engine.process.suspend()
+      return
+    case "ClockJump":
       if (engine === undefined) return
       engine.process.clockOffset += step.millis
       simulation.marks.reach(step.millis < 0 ? "fault, clock: step back" : "fault, clock: jump")
       return
-    }
-    case "ClockStop": {
-      const engine = pick(simulation, step.which)
+    case "ClockStop":
       if (engine === undefined || engine.process.isSuspended) return
       engine.process.clockStoppedAt = engine.process.wallMillis()
       simulation.marks.reach("fault, clock: stand-still")
       return
-    }
-    case "ClockGo":
-      for (const engine of simulation.living()) engine.process.clockStoppedAt = undefined
-      return
-    case "Outage":
-      simulation.marks.reach(`fault, outage: ${step.of}`)
-      return simulation.outages.start(step.of, step.millis)
     case "Checkpoint":
-      for (const partition of pick(simulation, step.which)?.partitions() ?? []) partition.core.wantCheckpoint()
+      for (const partition of engine?.partitions() ?? []) partition.core.wantCheckpoint()
       return
-    case "Purge":
-      return purgeByHand(simulation)
-    case "LoseTail":
-      return loseTail(simulation, step.frames)
-    case "CorruptFrame":
-      return corruptFrame(simulation, step.back)
-    case "Heal":
-      return heal(simulation)
   }
 }
 

@@ -58,7 +58,7 @@ export const TelcoLookup = Schema.Struct({
   rateCenter,
   status: Schema.Literals(exchangeStatuses),
   carrier,
-  inInventory: Schema.Boolean.annotate({ description: "Whether the number is in the caller's inventory" })
+  inInventory: Schema.Boolean.annotate({ description: "Whether the caller's inventory holds the number" })
 }).annotate({ identifier: "TelcoLookup" })
 
 export const TelcoCode = Schema.Struct({

@@ -30,7 +30,7 @@ const notRead = (error: SqlError.SqlError) =>
 
 const notStored = ({ cause }: EventNotStored) => {
   const message = "The event of this request cannot be stored right now; the request is safe to repeat"
-  // without Retry-After: a stopped partition waits for its operator
+  // Without Retry-After: a stopped partition waits for its operator.
   if (cause._tag === "PartitionStopped") return unavailable(message)
   return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
 }

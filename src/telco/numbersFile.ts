@@ -3,14 +3,8 @@
  * line without a digit in its first cell is a heading, and empty lines are skipped. The reader works a chunk at a time,
  * in bounded memory. Pure.
  */
-import { makeLineSplitter, splitCsv } from "../directory/index.ts"
+import { listedMalformedLimit, makeLineSplitter, malformedShareLimit, splitCsv } from "../directory/index.ts"
 import { normalizeNumber } from "./numbers.ts"
-
-/** Share of malformed lines above which a file is refused, as for the directory's files. */
-export const malformedShareLimit = 0.01
-
-/** Malformed lines that are listed with number and reason; all are counted. */
-const listedMalformedLimit = 100
 
 /** What was found in a file. */
 export interface NumbersCount {

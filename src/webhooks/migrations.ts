@@ -60,7 +60,7 @@ export const addWebhookModes = Effect.gen(function* () {
   yield* sql`alter table webhook_idempotency add livemode bool not null default true`
   yield* sql`
     alter table webhook_idempotency drop constraint webhook_idempotency_pkey, add primary key (organization_id, livemode, key)`
-  // of the actor's state in the row
+  // Of the actor's state in the row.
   yield* sql`alter table ${sql(endpointsTable)} add version int4 not null default 1`
 })
 
@@ -68,6 +68,6 @@ export const addWebhookModes = Effect.gen(function* () {
 export const addReplayOfDeliveries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table ${sql(deliveriesTable)} add replay_id text collate "C"`
-  // never written again with an outcome, and empty but for replays
+  // Never written again with an outcome, and empty but for replays.
   yield* sql`create index webhook_deliveries_of_replay on ${sql(deliveriesTable)} (replay_id) where replay_id is not null`
 })

@@ -44,7 +44,7 @@ layer(directoryDatabase, { excludeTestServices: true })("the directory on Postgr
         pagination: { limit: 50, offset: 0, total: 0 }
       })
       const error = yield* Effect.flip(directory.areaCode("212"))
-      assert.strictEqual(error._tag, "NotFound")
+      assert.strictEqual(error._tag, "EntryNotFound")
       // Null before the first ingestion.
       assert.strictEqual(yield* directory.lastIngestion, null)
       assert.deepStrictEqual((yield* directory.statistics).last_updated, { NANPA: null, CNAC: null })

@@ -5,7 +5,7 @@ import * as rules from "../../src/directory/rules.ts"
 import { AreaCode, CarrierDetail, CarrierPage } from "../../src/directory/schema.ts"
 import { arbitraryRecords, code, indexOf, ocns, states } from "./records.ts"
 
-const textOf = (result: Result.Result<Buffer, rules.NotFound>) =>
+const textOf = (result: Result.Result<Buffer, rules.EntryNotFound>) =>
   Result.match(result, { onFailure: (error) => error.message, onSuccess: (bytes) => bytes.toString() })
 
 const carrierJson = Schema.encodeSync(Schema.fromJsonString(CarrierDetail))

@@ -9,7 +9,7 @@ import { code, indexOf, listed, type Records, reported } from "./records.ts"
 const carrier = (records: Records, ocn: string) => Result.getOrThrow(rules.carrierByOcn(indexOf(records), ocn))
 const areaCode = (records: Records, npa: string, query: rules.AreaCodeQuery = {}) =>
   Result.getOrThrow(rules.areaCodeByNpa(indexOf(records), npa, query))
-const refusal = <A>(result: Result.Result<A, rules.NotFound>) => Result.getOrThrow(Result.flip(result))
+const refusal = <A>(result: Result.Result<A, rules.EntryNotFound>) => Result.getOrThrow(Result.flip(result))
 const ocnsOf = (page: { readonly carriers: ReadonlyArray<{ readonly ocn: string }> }) => page.carriers.map((c) => c.ocn)
 const never = { NANPA: null, CNAC: null }
 

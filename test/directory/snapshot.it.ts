@@ -116,9 +116,9 @@ layer(directory.pipe(Layer.provideMerge(workerIngestions), Layer.provideMerge(di
     Effect.gen(function* () {
       const service = yield* Directory
       const vacant = yield* Effect.flip(service.areaCode("670", { nxx: "200" }))
-      assert.deepInclude(vacant, { _tag: "NotFound", resource: "exchange" })
+      assert.deepInclude(vacant, { _tag: "EntryNotFound", resource: "exchange" })
       const unused = yield* Effect.flip(service.areaCode("600"))
-      assert.deepInclude(unused, { _tag: "NotFound", resource: "areaCode" })
+      assert.deepInclude(unused, { _tag: "EntryNotFound", resource: "areaCode" })
       const available = yield* service.areaCode("867", { nxx: "233" })
       assert.deepStrictEqual(available.exchanges, [
         { nxx: "233", ocn: null, company_name: null, rate_center: null, status: "UNASSIGNED" }

@@ -8,10 +8,10 @@ import {
   type Limit,
   LimiterFull,
   LimiterUnreachable,
+  LimitReached,
   makeMemory,
   orRefused,
   platformPlans,
-  RateLimited,
   RateLimiter,
   requestsPerMinute
 } from "../../src/limits/index.ts"
@@ -151,7 +151,7 @@ describe("its errors", () => {
       yield* TestClock.setTime(noon + 15_000)
       expect((yield* admit("a")).remaining).toBe(0)
       const limited = yield* Effect.flip(admit("a"))
-      expect(limited).toBeInstanceOf(RateLimited)
+      expect(limited).toBeInstanceOf(LimitReached)
       expect(limited).toMatchObject({
         limit: 1,
         remaining: 0,
@@ -177,7 +177,7 @@ describe("its errors", () => {
       admit("a", { limit }).pipe(
         Effect.map(() => "allowed"),
         Effect.catchTags({
-          RateLimited: () => Effect.succeed("limited"),
+          LimitReached: () => Effect.succeed("limited"),
           LimiterUnreachable: () => Effect.succeed("let through")
         }),
         Effect.result

@@ -13,7 +13,12 @@ const dispatcher = unit("dispatcher/WebhookDispatcher", "dispatcher/dispatcherLe
 const refilling = unit("dispatcher/refilling")
 const attempting = unit("dispatcher/attempting")
 const memory = unit("dispatcher/Dispatching", "dispatcher/DispatchQueue")
-const rules = unit("endpoint/endpointRules", "endpoint/endpointProperties", "endpoint/endpointEngine")
+const rules = unit(
+  "endpoint/endpointRules",
+  "endpoint/endpointPauses",
+  "endpoint/endpointProperties",
+  "endpoint/endpointEngine"
+)
 
 const src = (name: string) => `src/webhooks/${name}.ts`
 

@@ -12,7 +12,7 @@ import { quote } from "../../http/parameters.ts"
 import type { Owner } from "../../platform/model.ts"
 import type { Page } from "../../platform/Organizations.ts"
 import * as WorkQueue from "../../postgres/WorkQueue.ts"
-import type { DeliveryOrigin } from "../endpoint/model.ts"
+import type { DeliveryOrigin, EndpointPlace } from "../endpoint/model.ts"
 import { DispatcherWakeup } from "./DispatcherWakeup.ts"
 import {
   DeliveryAttempt,
@@ -76,12 +76,6 @@ export class DeliveryNotRetryable extends Data.TaggedError("DeliveryNotRetryable
   readonly deliveryId: string
   readonly message: string
 }> {}
-
-/** The endpoint that is meant. */
-export interface EndpointPlace {
-  readonly organizationId: string
-  readonly endpointId: string
-}
 
 /** There is no such event for who asks, or it is older than the event log. */
 export class EventNotFound extends Data.TaggedError("EventNotFound")<{ readonly eventId: string }> {
@@ -152,39 +146,43 @@ const fromRow = ({ attemptLog, ...row }: Omit<Delivery, "attempts"> & { readonly
 
 const isEventId = Schema.is(EventId)
 
-const make = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const engine = yield* Engine
-  const cursors = yield* PageCursors
-  const jobs = yield* WorkQueue.make(jobsTable)
-  const { wake } = yield* DispatcherWakeup
+/** What the lists read with. */
+interface Reading {
+  readonly sql: SqlClient.SqlClient
+  readonly cursors: PageCursors["Service"]
+}
 
-  const columns = sql.literal(
+type Row = Parameters<typeof fromRow>[0]
+
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(
     `id, endpoint_id as "endpointId", event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", origin, replay_id as "replayId", status, attempts as "attemptCount", attempt_log as "attemptLog", created_at as "createdAt", next_attempt_at as "nextAttemptAt", settled_at as "settledAt"`
   )
-  type Row = Parameters<typeof fromRow>[0]
 
-  const of = ({ endpointId, organizationId }: EndpointPlace) =>
-    sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
+/** Restricts rows to those of an endpoint. */
+const belongsTo = (sql: SqlClient.SqlClient, { endpointId, organizationId }: EndpointPlace) =>
+  sql`endpoint_id = ${endpointId} and organization_id = ${organizationId}`
 
-  /** The position where a page begins. Refuses a cursor that is older than the kept rows. */
-  const positionIn = Effect.fnUntraced(function* (name: string, cursor: string | undefined) {
-    const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
-    const now = yield* Clock.currentTimeMillis
-    if (position !== undefined && position.atMillis < now - eventRetentionMillis)
-      return yield* new InvalidCursor({ cursor: cursor ?? "" })
-    return position
-  })
+/** The position where a page begins. Refuses a cursor that is older than the kept rows. */
+const positionIn = Effect.fnUntraced(function* (
+  cursors: PageCursors["Service"],
+  name: string,
+  cursor: string | undefined
+) {
+  const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
+  const now = yield* Clock.currentTimeMillis
+  if (position !== undefined && position.atMillis < now - eventRetentionMillis)
+    return yield* new InvalidCursor({ cursor: cursor ?? "" })
+  return position
+})
 
-  const list: Deliveries["Service"]["list"] = Effect.fn("Deliveries.list")(function* (
-    place,
-    { cursor, limit, status }
-  ) {
+const makeList = ({ cursors, sql }: Reading): Deliveries["Service"]["list"] =>
+  Effect.fn("Deliveries.list")(function* (place, { cursor, limit, status }) {
     const name = `deliveries of ${place.endpointId}`
-    const position = yield* positionIn(name, cursor)
+    const position = yield* positionIn(cursors, name, cursor)
     const cursorOf = ({ createdAt, id }: Pick<Row, "createdAt" | "id">) =>
       cursors.encode(name, { atMillis: createdAt, id })
-    const conditions = [of(place)]
+    const conditions = [belongsTo(sql, place)]
     if (position !== undefined) conditions.push(sql`(created_at, id) < (${position.atMillis}, ${position.id})`)
     const [end] =
       status === undefined
@@ -195,7 +193,7 @@ const make = Effect.gen(function* () {
     if (end !== undefined) conditions.push(sql`(created_at, id) >= (${end.createdAt}, ${end.id})`)
     if (status !== undefined) conditions.push(sql`status = ${status}`)
     const rows = yield* sql<Row>`
-      select ${columns} from ${sql(deliveriesTable)} where ${sql.and(conditions)}
+      select ${columnsOf(sql)} from ${sql(deliveriesTable)} where ${sql.and(conditions)}
       order by created_at desc, id desc limit ${limit + 1}`
     const { data, pagination } = pageOf(rows.map(fromRow), limit, cursorOf)
     return {
@@ -204,14 +202,10 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const ofEvent: Deliveries["Service"]["ofEvent"] = Effect.fn("Deliveries.ofEvent")(function* (
-    { livemode, organizationId },
-    eventId,
-    endpointIds,
-    page
-  ) {
+const makeOfEvent = ({ cursors, sql }: Reading): Deliveries["Service"]["ofEvent"] =>
+  Effect.fn("Deliveries.ofEvent")(function* ({ livemode, organizationId }, eventId, endpointIds, page) {
     const keptSince = (yield* Clock.currentTimeMillis) - eventRetentionMillis
-    // ids of another form are nobody's, and may hold what PostgreSQL cannot
+    // Ids of another form are nobody's, and may hold what PostgreSQL cannot.
     const [event] = isEventId(eventId)
       ? yield* sql<{ readonly createdAt: number }>`
           select created_at as "createdAt" from ${sql(eventsTable)}
@@ -221,8 +215,8 @@ const make = Effect.gen(function* () {
     if (event === undefined) return yield* new EventNotFound({ eventId })
     const eventCreatedAt = event.createdAt
     const name = `deliveries of ${eventId}`
-    const position = yield* positionIn(name, page.cursor)
-    // looked up by the ids that they can have: an index by event would be one more for every delivery
+    const position = yield* positionIn(cursors, name, page.cursor)
+    // Looked up by the ids that they can have: an index by event would be one more for every delivery.
     const replays = yield* sql<{ readonly id: string; readonly endpointId: string }>`
       select id, endpoint_id as "endpointId" from ${sql(replaysTable)}
       where endpoint_id = any(${[...endpointIds]}::text[]) and since_at <= ${eventCreatedAt} and until_at > ${eventCreatedAt}
@@ -233,7 +227,7 @@ const make = Effect.gen(function* () {
     ]
     const behind = position === undefined ? sql`true` : sql`(created_at, id) < (${position.atMillis}, ${position.id})`
     const rows = yield* sql<Row>`
-      select ${columns} from ${sql(deliveriesTable)}
+      select ${columnsOf(sql)} from ${sql(deliveriesTable)}
       where id = any(${ids}::text[]) and event_created_at = ${eventCreatedAt} and organization_id = ${organizationId} and ${behind}
       order by created_at desc, id desc limit ${page.limit + 1}`
     return pageOf(rows.map(fromRow), page.limit, ({ createdAt, id }) =>
@@ -241,18 +235,17 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const get: Deliveries["Service"]["get"] = Effect.fn("Deliveries.get")(function* (place, deliveryId) {
+const makeGet = (sql: SqlClient.SqlClient): Deliveries["Service"]["get"] =>
+  Effect.fn("Deliveries.get")(function* (place, deliveryId) {
     const [row] = yield* sql<Row>`
-      select ${columns} from ${sql(deliveriesTable)} where id = ${deliveryId} and ${of(place)}`
+      select ${columnsOf(sql)} from ${sql(deliveriesTable)} where id = ${deliveryId} and ${belongsTo(sql, place)}`
     return row === undefined ? yield* new DeliveryNotFound({ deliveryId }) : fromRow(row)
   })
 
-  const skipped: Deliveries["Service"]["skipped"] = Effect.fn("Deliveries.skipped")(function* (
-    place,
-    { cursor, limit }
-  ) {
+const makeSkipped = ({ cursors, sql }: Reading): Deliveries["Service"]["skipped"] =>
+  Effect.fn("Deliveries.skipped")(function* (place, { cursor, limit }) {
     const name = `skipped of ${place.endpointId}`
-    const position = yield* positionIn(name, cursor)
+    const position = yield* positionIn(cursors, name, cursor)
     const [sequence, index] = (position?.id ?? "").split(".")
     const behind =
       position === undefined
@@ -261,7 +254,7 @@ const make = Effect.gen(function* () {
     const rows = yield* sql<SkippedEvent & { readonly sequence: number; readonly index: number }>`
       select event_id as "eventId", event_type as "eventType", event_created_at as "eventCreatedAt", reason, sequence,
         idx as "index"
-      from ${sql(skippedTable)} where ${of(place)} and ${behind}
+      from ${sql(skippedTable)} where ${belongsTo(sql, place)} and ${behind}
       order by event_created_at desc, sequence desc, idx desc limit ${limit + 1}`
     const page = pageOf(rows, limit, (last) =>
       cursors.encode(name, { atMillis: last.eventCreatedAt, id: `${last.sequence}.${last.index}` })
@@ -269,7 +262,17 @@ const make = Effect.gen(function* () {
     return { ...page, data: page.data.map(({ index: _index, sequence: _sequence, ...event }) => event) }
   })
 
-  const retryRow = Effect.fnUntraced(function* (
+/** What a delivery is sent once more with. */
+interface Retrying {
+  readonly sql: SqlClient.SqlClient
+  readonly engine: Engine["Service"]
+  readonly jobs: WorkQueue.WorkQueue
+  readonly get: Deliveries["Service"]["get"]
+}
+
+/** Makes a finished delivery pending again, with a job for one attempt. */
+const makeRetryRow = ({ engine, get, jobs, sql }: Retrying) =>
+  Effect.fnUntraced(function* (
     place: EndpointPlace,
     deliveryId: string,
     also: (delivery: Delivery) => Effect.Effect<void, SqlError.SqlError>
@@ -277,8 +280,8 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const [row] = yield* sql<Row>`
       update ${sql(deliveriesTable)} set status = 'pending', origin = 'retry', next_attempt_at = ${now}::int8, settled_at = null
-      where id = ${deliveryId} and ${of(place)} and status <> 'pending' and event_created_at > ${now - eventRetentionMillis}
-      returning ${columns}`
+      where id = ${deliveryId} and ${belongsTo(sql, place)} and status <> 'pending' and event_created_at > ${now - eventRetentionMillis}
+      returning ${columnsOf(sql)}`
     if (row === undefined) {
       const found = yield* get(place, deliveryId)
       const message =
@@ -308,12 +311,23 @@ const make = Effect.gen(function* () {
     return delivery
   }, sql.withTransaction)
 
-  const retry: Deliveries["Service"]["retry"] = Effect.fn("Deliveries.retry")(
-    (place, deliveryId, also = () => Effect.void) =>
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const engine = yield* Engine
+  const reading = { sql, cursors: yield* PageCursors }
+  const jobs = yield* WorkQueue.make(jobsTable)
+  const { wake } = yield* DispatcherWakeup
+  const get = makeGet(sql)
+  const retryRow = makeRetryRow({ sql, engine, jobs, get })
+  return Deliveries.of({
+    list: makeList(reading),
+    ofEvent: makeOfEvent(reading),
+    get,
+    skipped: makeSkipped(reading),
+    retry: Effect.fn("Deliveries.retry")((place, deliveryId, also = () => Effect.void) =>
       Effect.tap(retryRow(place, deliveryId, also), () =>
         wake(engine.partitionOf(place.organizationId), place.endpointId)
       )
-  )
-
-  return Deliveries.of({ list, ofEvent, get, skipped, retry })
+    )
+  })
 })

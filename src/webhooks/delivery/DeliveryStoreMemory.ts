@@ -129,7 +129,7 @@ export class DeliveriesMemory {
   record({ delivery, made, result }: DeliveryOutcome, now: number): void {
     const row = this.rows.get(delivery.id)
     if (row === undefined) return
-    // the answer may have been lost, so the same outcome may come again
+    // The answer may have been lost, so the same outcome may come again.
     if (made !== null && !isSame(row.attempts.at(-1), made)) {
       row.attemptCount++
       row.attempts = [...row.attempts, made].slice(-maximumShownAttempts)
@@ -241,21 +241,50 @@ const settle = (data: DeliveriesMemory, { delivery, result }: DeliveryOutcome): 
   return true
 }
 
+/** The lanes that have jobs, in the order of their endpoints, behind a place. */
+const dueLanes = (data: DeliveriesMemory, partition: number, { after, limit }: Parameters<DeliveryStore["due"]>[1]) =>
+  [...data.jobs.groups.values()]
+    .flatMap((group) => [...group.values()])
+    .filter((lane) => lane.partition === partition)
+    .toSorted((left, right) => byText(left.endpointId, right.endpointId) || left.lane - right.lane)
+    .filter(({ endpointId, lane }) => {
+      if (after === undefined) return true
+      return endpointId > after.endpointId || (endpointId === after.endpointId && lane > after.lane)
+    })
+    .slice(0, limit)
+    .map(({ endpointId, lane, waiting }) => ({ endpointId, lane, dueAt: waiting[0]!.dueAt }))
+
+/** Ends deliveries without an attempt. */
+const endAll = (data: DeliveriesMemory, jobs: ReadonlyArray<Job>, status: DeliveryStatus, now: number): number => {
+  for (const job of jobs) {
+    data.jobs.remove(job)
+    data.end(job.id, status, now)
+  }
+  return jobs.length
+}
+
+/** The first jobs whose time is over and that nobody has leased. */
+const expiredJobs = (data: DeliveriesMemory, partition: number, now: number, limit: number) => {
+  const found: Array<Job> = []
+  for (const job of data.jobs.jobs.values()) {
+    if (found.length >= limit) break
+    if (job.partition === partition && job.expiresAt <= now && job.dueAt <= now) found.push(job)
+  }
+  return found
+}
+
+/** The endpoints of those that somebody knows in another state. */
+const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStore["endpoints"]>[0]) =>
+  known.flatMap(({ endpointId, sequence }): ReadonlyArray<FoldedEndpoint> => {
+    const row = data.endpoints.get(endpointId)
+    if (row === undefined) return [{ endpointId, organizationId: "", partition: 0, sequence: 0, endpoint: null }]
+    const { lastDeliveryAt: _at, lastDeliveryStatus: _status, ...folded } = row
+    return row.sequence === sequence ? [] : [folded]
+  })
+
 /** The port over the data. Nothing of it ever fails or waits. */
 export const make = (data: DeliveriesMemory): DeliveryStore => ({
-  due: (partition, { after, limit }) =>
-    Effect.sync(() =>
-      [...data.jobs.groups.values()]
-        .flatMap((group) => [...group.values()])
-        .filter((lane) => lane.partition === partition)
-        .toSorted((left, right) => byText(left.endpointId, right.endpointId) || left.lane - right.lane)
-        .filter(({ endpointId, lane }) => {
-          if (after === undefined) return true
-          return endpointId > after.endpointId || (endpointId === after.endpointId && lane > after.lane)
-        })
-        .slice(0, limit)
-        .map(({ endpointId, lane, waiting }) => ({ endpointId, lane, dueAt: waiting[0]!.dueAt }))
-    ),
+  due: (partition, page) => Effect.sync(() => dueLanes(data, partition, page)),
 
   take: (_partition, claims, { maximumBytes, now, leasedUntil }) =>
     Effect.sync(() => {
@@ -287,28 +316,9 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
     }),
 
   expire: (partition, { limit, now }) =>
-    Effect.sync(() => {
-      const old: Array<Job> = []
-      for (const job of data.jobs.jobs.values()) {
-        if (old.length >= limit) break
-        if (job.partition === partition && job.expiresAt <= now && job.dueAt <= now) old.push(job)
-      }
-      for (const job of old) {
-        data.jobs.remove(job)
-        data.end(job.id, "expired", now)
-      }
-      return old.length
-    }),
+    Effect.sync(() => endAll(data, expiredJobs(data, partition, now, limit), "expired", now)),
 
-  endpoints: (known) =>
-    Effect.sync(() =>
-      known.flatMap(({ endpointId, sequence }): ReadonlyArray<FoldedEndpoint> => {
-        const row = data.endpoints.get(endpointId)
-        if (row === undefined) return [{ endpointId, organizationId: "", partition: 0, sequence: 0, endpoint: null }]
-        const { lastDeliveryAt: _at, lastDeliveryStatus: _status, ...folded } = row
-        return row.sequence === sequence ? [] : [folded]
-      })
-    ),
+  endpoints: (known) => Effect.sync(() => changedEndpoints(data, known)),
 
   deleted: (partition, limit) =>
     Effect.sync(() =>
@@ -324,13 +334,10 @@ export const make = (data: DeliveriesMemory): DeliveryStore => ({
       const jobs = Object.values(jobLanes).flatMap((lane) =>
         dueJobs(data, endpointId, lane, Number.MAX_SAFE_INTEGER, limit)
       )
-      for (const job of jobs) {
-        data.jobs.remove(job)
-        data.end(job.id, "cancelled", now)
-      }
+      const cancelled = endAll(data, jobs, "cancelled", now)
       if (data.endpoints.get(endpointId)?.endpoint === null && !data.jobs.groups.has(endpointId))
         data.endpoints.delete(endpointId)
-      return jobs.length
+      return cancelled
     }),
 
   backlog: (partition) =>

@@ -134,7 +134,7 @@ export class MatchedBatch {
   fold(record: FactRecord): void {
     const endpoints = this.of(record.organization)
     const before = endpoints.get(record.key)?.endpoint ?? null
-    // the actor's own schema has decoded it before
+    // The actor's own schema has decoded it before.
     const fact = record.fact as EndpointFact
     const endpoint = WebhookEndpoint.options.evolve(before, fact)
     this.forgotten.push(...forgottenSecrets(before, endpoint))

@@ -5,57 +5,37 @@
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Data, Effect, Layer, Result } from "effect"
-import { randomText } from "../../common/identifiers.ts"
 import {
   type Event,
   eventIdPrefix,
   eventRetentionMillis,
   type InvalidPattern,
-  isEventType,
-  parsePatterns
+  isEventType
 } from "../../events/index.ts"
 import type { Delivery } from "../delivery/Deliveries.ts"
 import { DeliveriesMemory, type DeliveriesMemoryOptions, make as makeStore } from "../delivery/DeliveryStoreMemory.ts"
 import { DispatchFeed } from "../delivery/DispatchFeed.ts"
-import { MatchedBatch } from "../delivery/matching.ts"
 import type { DeliverySender, DeliveryStore, EndpointActors } from "../delivery/ports.ts"
-import { type DecidedEndpoint, EndpointsMemory } from "../endpoint/EndpointsMemory.ts"
 import {
   defaultOverlapSeconds,
   type Endpoint,
   type EndpointCommand,
   type EndpointDisabled,
-  type EndpointFact,
   EndpointInvalid,
   EndpointNotFound,
   type EndpointRejection,
+  type EndpointReply,
   type EndpointStatus,
-  maximumIdLength,
   statusOf
 } from "../endpoint/model.ts"
-import { checkUrl, makeTargetGuard, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
+import { makeTargetGuard, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import type { DispatcherSettings } from "./Dispatching.ts"
+import { EmbeddedEndpoints, type EndpointOptions } from "./EmbeddedEndpoints.ts"
 import * as HttpSender from "./HttpSender.ts"
 import { defaultSettings, make as makeDispatcher, WebhookDispatcher } from "./WebhookDispatcher.ts"
 
-/** Endpoints that one dispatcher in memory serves. */
-export const maximumMemoryEndpoints = 10_000
-
 /** The longest body of an event, in characters. */
 export const maximumEventLength = 256 * 1024
-
-/** An endpoint, as its owner describes it. */
-export interface EndpointOptions {
-  /** Chosen by the caller, 1 to 64 characters. */
-  readonly id: string
-  readonly url: string
-  /** What it receives: `*`, `orders.*`, `orders.created`; 1 to 50 of them. */
-  readonly patterns: ReadonlyArray<string>
-  /** Signs its deliveries; `makeSecret` makes one. */
-  readonly secret: string
-  /** False: nothing is delivered, and nothing kept for it but what is pending. Default true. */
-  readonly isActive?: boolean | undefined
-}
 
 /** An event to be delivered. */
 export interface EventOptions {
@@ -140,24 +120,6 @@ export class Webhooks extends Context.Service<
     Layer.effectContext(makeMemory(options)).pipe(Layer.provide(DispatchFeed.layer))
 }
 
-/** All endpoints are of one organization. */
-const organizationId = "memory"
-
-const invalid = (field: string, message: string) => Result.fail(new EndpointInvalid({ field, message }))
-
-const problemOf = (
-  { id, patterns, secret, url }: EndpointOptions,
-  targets: TargetPolicy
-): Result.Result<unknown, EndpointInvalid | UrlRefused | InvalidPattern> => {
-  if (id.length === 0 || id.length > maximumIdLength)
-    return invalid("id", `id must have 1 to ${maximumIdLength} characters`)
-  if (secret === "") return invalid("secret", "secret must not be empty")
-  return Result.flatMap(
-    checkUrl(url, targets),
-    (): Result.Result<unknown, InvalidPattern> => parsePatterns(patterns, "any")
-  )
-}
-
 /** The event as it is delivered. */
 const eventOf = (
   { data, livemode = true, service, type }: EventOptions,
@@ -167,7 +129,7 @@ const eventOf = (
   return Result.succeed({
     eventId: `${eventIdPrefix}${randomUUID()}`,
     type,
-    // the embedder's own service, which the platform's type does not know
+    // The embedder's own service, which the platform's type does not know.
     service: (service ?? type.slice(0, type.indexOf("."))) as Event["service"],
     data: data as Event["data"],
     livemode,
@@ -187,95 +149,14 @@ const bodyOf = (event: Event): Result.Result<string, EventRefused> =>
         : Result.succeed(body)
   )
 
-const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
-  const targets = options.targets ?? "public"
-  const feed = yield* DispatchFeed
-  const data = new DeliveriesMemory(options)
-  const endpoints = new EndpointsMemory({ idOf: () => randomUUID() })
-  const secrets = new Map<string, string>()
+/** The store, and an effect that waits until nothing is pending in it. */
+const makeSettling = (data: DeliveriesMemory) => {
   const waiting = new Set<() => void>()
-
-  const commit = (batch: MatchedBatch, bodies: ReadonlyMap<string, string>): void => {
-    data.put(batch, bodies)
-    for (const id of batch.forgotten) secrets.delete(id)
-    feed.listener()?.committed({ taken: batch.taken, queued: batch.queued, endpoints: batch.endpoints })
-  }
-
-  /** Applies a decision. Its events are matched against the states from before. */
-  const decided = (
-    before: ReturnType<EndpointsMemory["of"]>,
-    { records }: Pick<DecidedEndpoint, "records">,
-    now: number
-  ): void => {
-    if (records.length === 0) return
-    const batch = new MatchedBatch(before, feed.listener(), now)
-    for (const record of records) {
-      if (record._tag === "Fact") batch.fold(record)
-      else batch.event(record)
-    }
-    commit(batch, batch.bodies)
-  }
-
-  const ask = (endpointId: string, command: EndpointCommand, now: number) => {
-    const place = { organizationId, endpointId }
-    const due = endpoints.of(organizationId)
-    decided(due, endpoints.wakeDue(place, now) ?? { records: [] }, now)
-    const before = endpoints.of(organizationId)
-    return Result.map(endpoints.ask(place, command, now), (made) => {
-      decided(before, made, now)
-      return made.reply
-    })
-  }
-
-  const asked = <E extends EndpointRejection["_tag"]>(endpointId: string, command: EndpointCommand, ..._of: Array<E>) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.fromResult(
-        Result.mapError(
-          ask(endpointId, command, now),
-          (rejection) => rejection as Extract<EndpointRejection, { readonly _tag: E }>
-        )
-      )
-    )
-
-  const happen = (endpointId: string, facts: ReadonlyArray<EndpointFact>, now: number): void => {
-    const before = endpoints.of(organizationId)
-    decided(before, endpoints.happen({ organizationId, endpointId }, facts, now), now)
-  }
-
-  const newSecret = (secret: string): string => {
-    const secretId = `wsk_${randomText()}`
-    secrets.set(secretId, secret)
-    return secretId
-  }
-
-  const set = (endpoint: EndpointOptions, now: number) => {
-    const { id, isActive = true, patterns, secret, url } = endpoint
-    const problem = problemOf(endpoint, targets)
-    if (Result.isFailure(problem)) return Effect.fail(problem.failure)
-    const known = endpoints.get(id)
-    const enabledEvents = [...patterns]
-    if (known === undefined) {
-      if (endpoints.of(organizationId).length >= maximumMemoryEndpoints)
-        return Effect.fail(
-          new EndpointInvalid({ field: "id", message: `there are ${maximumMemoryEndpoints} endpoints already` })
-        )
-      const secretId = newSecret(secret)
-      happen(id, [{ _tag: "Created", url, enabledEvents, description: null, secretId, livemode: true, at: now }], now)
-      if (!isActive) happen(id, [{ _tag: "Updated", isActive }], now)
-      return Effect.void
-    }
-    const facts: Array<EndpointFact> = [{ _tag: "Updated", url, enabledEvents, isActive }]
-    if (secrets.get(known.secretId) !== secret)
-      facts.push({ _tag: "SecretRotated", secretId: newSecret(secret), previousUntil: null })
-    happen(id, facts, now)
-    return Effect.void
-  }
-
   const settling = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.tap(effect, () =>
       Effect.sync(() => {
         if (data.jobs.size > 0) return
-        // a resumed waiter may wait again at once
+        // A resumed waiter may wait again at once.
         const resumed = [...waiting]
         waiting.clear()
         for (const resume of resumed) resume()
@@ -289,97 +170,145 @@ const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
     expire: (...of) => settling(plain.expire(...of)),
     cancel: (...of) => settling(plain.cancel(...of))
   }
+  const settled = Effect.callback<void>((resume) => {
+    const done = () => resume(Effect.void)
+    if (data.jobs.size === 0) return done()
+    waiting.add(done)
+    return Effect.sync(() => waiting.delete(done))
+  })
+  return { settled, store }
+}
+
+type Asked = <E extends EndpointRejection["_tag"]>(
+  endpointId: string,
+  command: EndpointCommand,
+  ...of: Array<E>
+) => Effect.Effect<EndpointReply, Extract<EndpointRejection, { readonly _tag: E }>>
+
+/** Asks commands that are refused only as `of` says. */
+const makeAsked =
+  (endpoints: EmbeddedEndpoints): Asked =>
+  (endpointId, command, ..._of) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.fromResult(
+        Result.mapError(
+          endpoints.ask(endpointId, command, now),
+          (rejection) => rejection as Extract<EndpointRejection, { readonly _tag: (typeof _of)[number] }>
+        )
+      )
+    )
+
+/** Makes the dispatcher over the store and the endpoints in memory. */
+const makeEmbedded = Effect.fnUntraced(function* (
+  { sender, settings, targets = "public" }: MemoryOptions,
+  store: DeliveryStore,
+  endpoints: EmbeddedEndpoints,
+  asked: Asked
+) {
+  const { secrets } = endpoints
   const actors: EndpointActors = {
     tell: ({ endpointId }, command) => Effect.orDie(asked(endpointId, command)),
     partitions: Effect.succeed([endpoints.partition])
   }
-  const sender = options.sender ?? (yield* HttpSender.make(makeTargetGuard(targets)))
-  const dispatcher = yield* makeDispatcher(
+  return yield* makeDispatcher(
     {
       store,
-      sender,
+      sender: sender ?? (yield* HttpSender.make(makeTargetGuard(targets))),
       actors,
-      feed,
+      feed: yield* DispatchFeed,
       secrets: {
         open: (ids) =>
-          Effect.sync(() => new Map(ids.flatMap((id) => (secrets.has(id) ? [[id, secrets.get(id)!]] : [])))),
-        forget: (ids) => Effect.sync(() => ids.forEach((id) => void secrets.delete(id)))
+          Effect.sync(() => new Map(ids.flatMap((id: string) => (secrets.has(id) ? [[id, secrets.get(id)!]] : [])))),
+        forget: (ids) => Effect.sync(() => ids.forEach((id: string) => void secrets.delete(id)))
       }
     },
-    // in memory there is no statement to share, so outcomes need not linger
-    { ...defaultSettings, lingerMillis: 0, ...options.settings }
+    // In memory there is no statement to share, so outcomes need not linger.
+    { ...defaultSettings, lingerMillis: 0, ...settings }
   )
-  const full = new WebhooksFull({ maximumPending: data.maximumPending })
+})
 
-  const webhooks = Webhooks.of({
-    set: (endpoint) => Effect.flatMap(Clock.currentTimeMillis, (now) => set(endpoint, now)),
-    remove: (id) => Effect.asVoid(asked(id, { _tag: "Delete" }, "EndpointNotFound")),
-    endpoint: (id) =>
-      Effect.suspend(() => {
-        const endpoint = endpoints.get(id)
-        if (endpoint === undefined) return Effect.fail(new EndpointNotFound({ endpointId: id }))
-        const { lastDeliveryAt, lastDeliveryStatus } = data.endpoints.get(id)!
-        return Effect.succeed({ ...endpoint, id, status: statusOf(endpoint), lastDeliveryAt, lastDeliveryStatus })
-      }),
-    unpause: (id) => Effect.asVoid(asked(id, { _tag: "Unpause" }, "EndpointNotFound")),
-    rotateSecret: (id, secret, overlapSeconds = defaultOverlapSeconds) =>
-      Effect.suspend(() => {
-        if (secret === "")
-          return Effect.fail(new EndpointInvalid({ field: "secret", message: "secret must not be empty" }))
-        const secretId = newSecret(secret)
-        return asked(
-          id,
-          { _tag: "RotateSecret", secretId, overlapSeconds },
-          "EndpointNotFound" as const,
-          "EndpointInvalid" as const
-        ).pipe(
-          Effect.tapError(() => Effect.sync(() => secrets.delete(secretId))),
-          Effect.asVoid
-        )
-      }),
-    test: (id) =>
-      Effect.gen(function* () {
-        if (!data.hasRoom(1)) return yield* full
-        const { eventId } = yield* asked(
-          id,
-          { _tag: "RequestTest" },
-          "EndpointNotFound" as const,
-          "EndpointDisabled" as const
-        )
-        return eventId!
-      }),
-    emit: (given) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const event = yield* Effect.fromResult(eventOf(given, now))
-        const body = yield* Effect.fromResult(bodyOf(event))
-        const batch = new MatchedBatch(endpoints.of(organizationId), feed.listener(), now)
-        const place = {
-          partition: endpoints.partition,
-          sequence: endpoints.next(),
-          index: 0,
-          organization: organizationId
-        }
-        batch.own(place, event, body)
-        if (!data.hasRoom(batch.jobs.length)) return yield* full
-        commit(batch, new Map([[event.eventId, body]]))
-        return event.eventId
-      }),
-    deliveries: (id) => Effect.sync(() => data.deliveries(id)),
-    retry: (deliveryId) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (!data.hasRoom(1)) return yield* full
-        const endpointId = data.retry(deliveryId, endpoints.partition, now, eventRetentionMillis)
-        if (endpointId === undefined) return yield* new NotRetryable({ deliveryId })
-        yield* dispatcher.wake(endpoints.partition, endpointId)
-      }),
-    settled: Effect.callback<void>((resume) => {
-      const done = () => resume(Effect.void)
-      if (data.jobs.size === 0) return done()
-      waiting.add(done)
-      return Effect.sync(() => waiting.delete(done))
+/** The methods that change endpoints or tell of them. */
+const makeEndpointMethods = (data: DeliveriesMemory, endpoints: EmbeddedEndpoints, asked: Asked) =>
+  ({
+    set: Effect.fn("Webhooks.set")((endpoint: EndpointOptions) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fromResult(endpoints.set(endpoint, now)))
+    ),
+    remove: Effect.fn("Webhooks.remove")((id: string) =>
+      Effect.asVoid(asked(id, { _tag: "Delete" }, "EndpointNotFound"))
+    ),
+    endpoint: Effect.fn("Webhooks.endpoint")(function* (id: string) {
+      const endpoint = endpoints.get(id)
+      if (endpoint === undefined) return yield* new EndpointNotFound({ endpointId: id })
+      const { lastDeliveryAt, lastDeliveryStatus } = data.endpoints.get(id)!
+      return { ...endpoint, id, status: statusOf(endpoint), lastDeliveryAt, lastDeliveryStatus }
+    }),
+    unpause: Effect.fn("Webhooks.unpause")((id: string) =>
+      Effect.asVoid(asked(id, { _tag: "Unpause" }, "EndpointNotFound"))
+    ),
+    rotateSecret: Effect.fn("Webhooks.rotateSecret")((id, secret, overlapSeconds = defaultOverlapSeconds) => {
+      if (secret === "")
+        return Effect.fail(new EndpointInvalid({ field: "secret", message: "secret must not be empty" }))
+      const secretId = endpoints.newSecret(secret)
+      return asked(
+        id,
+        { _tag: "RotateSecret", secretId, overlapSeconds },
+        "EndpointNotFound" as const,
+        "EndpointInvalid" as const
+      ).pipe(
+        Effect.tapError(() => Effect.sync(() => endpoints.secrets.delete(secretId))),
+        Effect.asVoid
+      )
     })
+  }) satisfies Partial<Webhooks["Service"]>
+
+/** The methods that make deliveries or tell of them. */
+const makeDeliveryMethods = (
+  data: DeliveriesMemory,
+  endpoints: EmbeddedEndpoints,
+  asked: Asked,
+  wake: WebhookDispatcher["Service"]["wake"]
+) => {
+  const full = new WebhooksFull({ maximumPending: data.maximumPending })
+  return {
+    test: Effect.fn("Webhooks.test")(function* (id: string) {
+      if (!data.hasRoom(1)) return yield* full
+      const { eventId } = yield* asked(
+        id,
+        { _tag: "RequestTest" },
+        "EndpointNotFound" as const,
+        "EndpointDisabled" as const
+      )
+      return eventId!
+    }),
+    // Without a span of its own, because an embedder may emit thousands a second.
+    emit: Effect.fnUntraced(function* (given: EventOptions) {
+      const now = yield* Clock.currentTimeMillis
+      const event = yield* Effect.fromResult(eventOf(given, now))
+      const body = yield* Effect.fromResult(bodyOf(event))
+      if (!endpoints.emit(event, body, now)) return yield* full
+      return event.eventId
+    }),
+    deliveries: (id: string) => Effect.sync(() => data.deliveries(id)),
+    retry: Effect.fn("Webhooks.retry")(function* (deliveryId: string) {
+      const now = yield* Clock.currentTimeMillis
+      if (!data.hasRoom(1)) return yield* full
+      const endpointId = data.retry(deliveryId, endpoints.partition, now, eventRetentionMillis)
+      if (endpointId === undefined) return yield* new NotRetryable({ deliveryId })
+      yield* wake(endpoints.partition, endpointId)
+    })
+  } satisfies Partial<Webhooks["Service"]>
+}
+
+const makeMemory = Effect.fnUntraced(function* (options: MemoryOptions) {
+  const data = new DeliveriesMemory(options)
+  const endpoints = new EmbeddedEndpoints(options.targets ?? "public", data, yield* DispatchFeed)
+  const asked = makeAsked(endpoints)
+  const { settled, store } = makeSettling(data)
+  const dispatcher = yield* makeEmbedded(options, store, endpoints, asked)
+  const webhooks = Webhooks.of({
+    ...makeEndpointMethods(data, endpoints, asked),
+    ...makeDeliveryMethods(data, endpoints, asked, dispatcher.wake),
+    settled
   })
   for (const endpoint of options.endpoints ?? []) yield* webhooks.set(endpoint)
   return Context.make(Webhooks, webhooks).pipe(Context.add(WebhookDispatcher, dispatcher))

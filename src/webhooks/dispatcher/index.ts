@@ -15,16 +15,15 @@ export { EndpointDisabled, EndpointInvalid, EndpointNotFound, type FoldedEndpoin
 export { WebhookEndpoint, WebhookEndpoints } from "../endpoint/rules.ts"
 export { makeTargetGuard, type TargetPolicy, UrlRefused } from "../target/targets.ts"
 export type { DispatcherSettings } from "./Dispatching.ts"
+export { type EndpointOptions, maximumMemoryEndpoints } from "./EmbeddedEndpoints.ts"
 export * as HttpSender from "./HttpSender.ts"
 export { type DispatcherPorts, defaultSettings, leaseOf, make, WebhookDispatcher } from "./WebhookDispatcher.ts"
 export {
-  type EndpointOptions,
   type EndpointState,
   type EventOptions,
   EventRefused,
   type MemoryOptions,
   maximumEventLength,
-  maximumMemoryEndpoints,
   NotRetryable,
   Webhooks,
   WebhooksFull

@@ -40,9 +40,9 @@ export const newTestId = (): string => `${testIdPrefix}${randomText()}`
 export interface EndpointView {
   readonly id: string
   readonly endpoint: Endpoint
-  /** Milliseconds since the Unix epoch; null before the first attempt. */
+  /** When the last attempt ended, milliseconds since the Unix epoch; null before there was one. */
   readonly lastDeliveryAt: number | null
-  /** HTTP status; 0 without an answer; null before the first attempt. */
+  /** HTTP status of the last attempt; 0 where nothing answered, null before there was one. */
   readonly lastDeliveryStatus: number | null
 }
 
@@ -148,104 +148,122 @@ const given = (changes: EndpointChanges) =>
     readonly [K in keyof EndpointChanges]?: Exclude<EndpointChanges[K], undefined>
   }
 
+/** The ways to ask an endpoint's actor. */
+const makeAsking = (engine: Engine["Service"]) => {
+  const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
+    engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
+
+  /** Asks a command and answers the endpoint after it; fails when there is none. */
+  const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
+    Effect.flatMap(ask(owner, key, command), (reply) =>
+      reply.endpoint === null
+        ? Effect.fail(new EndpointNotFound({ endpointId: key }))
+        : Effect.succeed({ ...reply, endpoint: reply.endpoint })
+    )
+
+  return { ask, endpointAfter }
+}
+
+type Asking = ReturnType<typeof makeAsking>
+
+/** Adds to endpoints what PostgreSQL knows of their deliveries. */
+const makeViews = (sql: SqlClient.SqlClient) => {
+  const lastDeliveries = (ids: ReadonlyArray<string>) =>
+    Effect.map(
+      sql<DeliveryRow>`
+        select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus"
+        from ${sql(endpointsTable)} w join ${unnest(
+          ids.map((id) => ({ id })),
+          { id: "text" }
+        )} on w.id = batch.id`,
+      (rows) => new Map(rows.map((row) => [row.id, row]))
+    )
+
+  const withDeliveries = (endpoints: ReadonlyArray<{ readonly id: string; readonly endpoint: Endpoint }>) =>
+    endpoints.length === 0
+      ? Effect.succeed<ReadonlyArray<EndpointView>>([])
+      : Effect.map(lastDeliveries(endpoints.map(({ id }) => id)), (rows) =>
+          endpoints.map(({ endpoint, id }): EndpointView => {
+            const { lastDeliveryAt = null, lastDeliveryStatus = null } = rows.get(id) ?? {}
+            return { id, endpoint, lastDeliveryAt, lastDeliveryStatus }
+          })
+        )
+
+  const viewOf = (id: string, endpoint: Endpoint) => Effect.map(withDeliveries([{ id, endpoint }]), ([view]) => view!)
+
+  return { viewOf, withDeliveries }
+}
+
+/**
+ * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
+ * good.
+ */
+const makeWithSecret = (secrets: WebhookSecrets["Service"], { endpointAfter }: Asking) =>
+  Effect.fnUntraced(function* (owner: Owner, endpointId: string, secretId: string, command: OwnersCommand) {
+    const { organizationId } = owner
+    const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
+    const { endpoint } = yield* endpointAfter(owner, endpointId, command).pipe(
+      Effect.tapError((error) =>
+        isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
+      )
+    )
+    return { endpoint, signingSecret }
+  })
+
+/** Lists the endpoints of an owner as their actors have them. */
+const makeListed = (engine: Engine["Service"], { ask }: Asking) =>
+  Effect.fnUntraced(function* (owner: Owner) {
+    const { endpointIds } = yield* engine.ask(
+      WebhookEndpoints,
+      { organization: owner.organizationId },
+      { _tag: "List" as const }
+    )
+    const found = yield* Effect.forEach(
+      endpointIds,
+      (id) =>
+        Effect.map(ask(owner, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
+          // Deleted since the list was read, or of the other mode.
+          Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
+        ),
+      { concurrency: "unbounded" }
+    )
+    return found.flatMap(({ endpoint, id }) => (endpoint === null ? [] : [{ id, endpoint }]))
+  })
+
 const make = (targets: TargetPolicy) =>
   Effect.gen(function* () {
     const engine = yield* Engine
-    const secrets = yield* WebhookSecrets
-    const sql = yield* SqlClient.SqlClient
+    const asking = makeAsking(engine)
+    const { ask, endpointAfter } = asking
+    const { viewOf, withDeliveries } = makeViews(yield* SqlClient.SqlClient)
+    const withSecret = makeWithSecret(yield* WebhookSecrets, asking)
+    const listed = makeListed(engine, asking)
 
-    const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
-      engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
-
-    /** Asks a command and answers the endpoint after it; fails when there is none. */
-    const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
-      Effect.flatMap(ask(owner, key, command), (reply) =>
-        reply.endpoint === null
-          ? Effect.fail(new EndpointNotFound({ endpointId: key }))
-          : Effect.succeed({ ...reply, endpoint: reply.endpoint })
-      )
-
-    const lastDeliveries = (ids: ReadonlyArray<string>) =>
-      Effect.map(
-        sql<DeliveryRow>`
-          select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus"
-          from ${sql(endpointsTable)} w join ${unnest(
-            ids.map((id) => ({ id })),
-            { id: "text" }
-          )} on w.id = batch.id`,
-        (rows) => new Map(rows.map((row) => [row.id, row]))
-      )
-
-    const withDeliveries = (endpoints: ReadonlyArray<{ readonly id: string; readonly endpoint: Endpoint }>) =>
-      endpoints.length === 0
-        ? Effect.succeed<ReadonlyArray<EndpointView>>([])
-        : Effect.map(lastDeliveries(endpoints.map(({ id }) => id)), (rows) =>
-            endpoints.map(({ endpoint, id }): EndpointView => {
-              const { lastDeliveryAt = null, lastDeliveryStatus = null } = rows.get(id) ?? {}
-              return { id, endpoint, lastDeliveryAt, lastDeliveryStatus }
-            })
-          )
-
-    const viewOf = (id: string, endpoint: Endpoint) => Effect.map(withDeliveries([{ id, endpoint }]), ([view]) => view!)
-
-    /**
-     * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
-     * good.
-     */
-    const withSecret = Effect.fnUntraced(function* (
-      owner: Owner,
-      endpointId: string,
-      secretId: string,
-      command: OwnersCommand
-    ) {
-      const { organizationId } = owner
-      const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
-      const { endpoint } = yield* endpointAfter(owner, endpointId, command).pipe(
-        Effect.tapError((error) =>
-          isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
-        )
-      )
-      return { endpoint, signingSecret }
-    })
-
-    const find: Endpoints["Service"]["find"] = (owner, endpointId) =>
+    const find: Endpoints["Service"]["find"] = Effect.fn("Endpoints.find")((owner, endpointId) =>
       Effect.map(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) => endpoint)
+    )
 
     const service: Endpoints["Service"] = {
-      check: ({ enabledEvents, url }) =>
+      check: Effect.fn("Endpoints.check")(({ enabledEvents, url }) =>
         Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)).pipe(
           Effect.fromResult,
           Effect.asVoid
-        ),
+        )
+      ),
 
       create: Effect.fn("Endpoints.create")((owner, { endpointId, secretId }, endpoint) =>
         withSecret(owner, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
       ),
 
-      list: Effect.fn("Endpoints.list")(function* (owner) {
-        const { endpointIds } = yield* engine.ask(
-          WebhookEndpoints,
-          { organization: owner.organizationId },
-          { _tag: "List" as const }
-        )
-        const found = yield* Effect.forEach(
-          endpointIds,
-          (id) =>
-            Effect.map(ask(owner, id, { _tag: "Get" }), ({ endpoint }) => ({ id, endpoint })).pipe(
-              // deleted since the list was read, or of the other mode
-              Effect.catchTag("EndpointNotFound", () => Effect.succeed({ id, endpoint: null }))
-            ),
-          { concurrency: "unbounded" }
-        )
-        return yield* withDeliveries(found.flatMap(({ endpoint, id }) => (endpoint === null ? [] : [{ id, endpoint }])))
-      }),
+      list: Effect.fn("Endpoints.list")((owner) => Effect.flatMap(listed(owner), withDeliveries)),
 
       find,
 
-      findActive: (owner, endpointId) =>
+      findActive: Effect.fn("Endpoints.findActive")((owner, endpointId) =>
         Effect.tap(find(owner, endpointId), ({ isActive }) =>
           isActive ? Effect.void : Effect.fail(new EndpointDisabled({ endpointId }))
-        ),
+        )
+      ),
 
       get: Effect.fn("Endpoints.get")((owner, endpointId) =>
         Effect.flatMap(endpointAfter(owner, endpointId, { _tag: "Get" }), ({ endpoint }) =>

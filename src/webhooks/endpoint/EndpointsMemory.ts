@@ -10,17 +10,12 @@ import type {
   Endpoint,
   EndpointCommand,
   EndpointFact,
+  EndpointPlace,
   EndpointRejection,
   EndpointReply,
   FoldedEndpoint
 } from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
-
-/** Which endpoint. */
-export interface EndpointPlace {
-  readonly organizationId: string
-  readonly endpointId: string
-}
 
 /** A decision that was accepted. Its records all have its `sequence`. */
 export interface DecidedEndpoint {
@@ -108,7 +103,7 @@ export class EndpointsMemory {
       now,
       self: { organization: organizationId, kind: WebhookEndpoint.kind, key: endpointId },
       id: (index) => this.idOf(this.sequence + 1, 1_000 + index),
-      // the only other actor that the rule reads
+      // The only other actor that the rule reads.
       read: <State>() => list as State
     })
     if (!decision.accepted) return Result.fail(decision.rejection as EndpointRejection)

@@ -87,6 +87,12 @@ export const Endpoint = Schema.Struct({
 })
 export type Endpoint = typeof Endpoint.Type
 
+/** Which endpoint is meant. */
+export interface EndpointPlace {
+  readonly organizationId: string
+  readonly endpointId: string
+}
+
 /** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
 export interface FoldedEndpoint {
   readonly endpointId: string

@@ -112,7 +112,7 @@ const evolveEndpoint = (endpoint: Endpoint, fact: EndpointFact): Endpoint | null
     case "Paused":
       return { ...endpoint, paused: { reason: fact.reason, at: fact.at } }
     case "Unpaused":
-      // keep the failed deliveries, because one that was in flight may still be reported again
+      // Keep the failed deliveries, because one that was in flight may still be reported again.
       return { ...endpoint, paused: null, consecutiveFailures: 0 }
     case "SecretRotated": {
       const { previousUntil, secretId } = fact
@@ -175,7 +175,7 @@ const create = (state: Endpoint | null, command: Command<"Create">, context: Act
   const { _tag, livemode = true, targets, ...fields } = command
   const problem = problemOf(fields, targets)
   if (problem !== undefined) return Actor.rejected(problem)
-  // the secret's id is random too, so the same one means a repeat of the same command after an unknown outcome
+  // The secret's id is random too, so the same one means a repeat of the same command after an unknown outcome.
   if (state !== null)
     return hasSecret(state, fields.secretId) ? after(state, []) : Actor.rejected(new EndpointExists({ endpointId }))
   if (context.read(WebhookEndpoints).endpointIds.length >= maximumEndpoints)
@@ -242,7 +242,7 @@ const requestReplay = (
   const { replayId, since, types } = command
   const done = rememberedReplay(endpoint, replayId)
   if (done !== undefined) return after(endpoint, [], { replay: done })
-  // events already decided in this millisecond belong to the interval
+  // Events already decided in this millisecond belong to the interval.
   const until = Math.min(command.until ?? now + 1, now + 1)
   const refuse = (field: string, message: string) => Actor.rejected(new EndpointInvalid({ field, message }))
   if (since < now - eventRetentionMillis) return refuse("since", "since is more than 30 days ago")
@@ -250,7 +250,7 @@ const requestReplay = (
   const checked = types === null ? undefined : parsePatterns(types)
   if (checked !== undefined && Result.isFailure(checked)) {
     const { message, reason } = checked.failure
-    // a message about the list itself would name the usual field of patterns
+    // A message about the list itself would name the usual field of patterns.
     return Actor.rejected(new InvalidPattern({ reason, message: message.replace("enabled_events", "types") }))
   }
   if (!endpoint.isActive) return Actor.rejected(new EndpointDisabled({ endpointId: self.key }))
@@ -307,7 +307,7 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
   if (command._tag === "Create") return create(state, command, context)
   if (isOfOtherMode(state, command)) return Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
   if (state === null) {
-    // an outcome may come after the deletion; that is no mistake
+    // An outcome may come after the deletion; that is no mistake.
     return command._tag.startsWith("Record")
       ? after(null, [])
       : Actor.rejected(new EndpointNotFound({ endpointId: context.self.key }))
@@ -375,7 +375,7 @@ export const WebhookEndpoint = Actor.make<
   wakeAt: (state) => state?.previousSecret?.until,
   wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : []),
   version: 2,
-  // before there were modes, every endpoint was live
+  // Before there were modes, every endpoint was live.
   upcastFact: { 1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact) },
   upcastState: { 1: (state) => (state === null ? null : { ...(state as object), livemode: true }) }
 })

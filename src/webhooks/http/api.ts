@@ -1,7 +1,7 @@
 /**
- * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, bodies and errors. An
- * endpoint's own fields have underscores; everything else is written like the rest of the platform. Definitions only;
- * `handlers.ts` implements them and the typed client shares them.
+ * The webhook endpoints' part of the API as an HttpApi group (docs/platform.md, 6): paths, scopes and errors; the
+ * bodies are in `forms.ts`. An endpoint's own fields have underscores; everything else is written like the rest of the
+ * platform. Definitions only: `handlers.ts` implements them and the typed client shares them.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -10,9 +10,24 @@ import { IdempotencyKey } from "../../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { Conflict, IdempotencyKeyReused, InvalidRequest, NotFound, Unavailable } from "../../http/wireErrors.ts"
 import { RequiredScopes, WebhooksAccess } from "../../platform/access.ts"
-import { DeliveryAttempt, DeliveryStatus, deliveryStatuses } from "../delivery/model.ts"
-import { DeliveryOrigin, defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
-import { replayStatuses } from "../replay/status.ts"
+import { deliveryStatuses } from "../delivery/model.ts"
+import { defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
+import {
+  CreatedWebhookEndpoint,
+  description,
+  EndpointForm,
+  enabledEvents,
+  Millis,
+  ReplayProgress,
+  RotatedSecret,
+  SkippedWebhookEvent,
+  Unpaused,
+  UpdatedWebhookEndpoint,
+  url,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookReplay
+} from "./forms.ts"
 import { verifyText } from "./verifyText.ts"
 
 /** The two sentences about a URL (docs/platform.md, 6.3). Their bodies hold nothing else. */
@@ -30,131 +45,6 @@ export class WebhookUrlRequired extends HttpApiMiddleware.Service<WebhookUrlRequ
   "sluice/webhooks/WebhookUrlRequired",
   { error: [WebhookUrlInvalid] }
 ) {}
-
-const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
-
-const url = Schema.String.annotate({
-  description: "Where events are posted; https",
-  examples: ["https://example.com/hook"]
-})
-
-const enabledEvents = Schema.Array(Schema.String).annotate({
-  description: "Patterns: `*`, `<service>.*`, `<service>.<group>.*` or an exact type; 1 to 50",
-  examples: [["telco.*"]]
-})
-
-const description = Schema.NullOr(Schema.String).annotate({ description: "At most 500 characters" })
-
-const signingSecret = Schema.String.annotate({ description: "whsec_…; not to be had again" })
-
-/** The list form of an endpoint. */
-export const WebhookEndpoint = Schema.Struct({
-  id: Schema.String.annotate({ description: "we_…" }),
-  url,
-  enabled_events: enabledEvents,
-  description,
-  is_active: Schema.Boolean,
-  is_paused: Schema.Boolean,
-  consecutive_failures: Schema.Int,
-  last_delivery_at: Schema.NullOr(Millis),
-  last_delivery_status: Schema.NullOr(Schema.Int).annotate({ description: "HTTP status; 0 without an answer" }),
-  created_at: Millis
-}).annotate({ identifier: "WebhookEndpoint" })
-export type WebhookEndpoint = typeof WebhookEndpoint.Type
-
-const warning = Schema.optionalKey(
-  Schema.String.annotate({
-    description: "Where patterns match no type of the catalogue: nothing is delivered for them"
-  })
-)
-
-/** The list form after a change. */
-export const UpdatedWebhookEndpoint = Schema.Struct({ ...WebhookEndpoint.fields, warning }).annotate({
-  identifier: "UpdatedWebhookEndpoint"
-})
-
-/** A new endpoint, with its secret. */
-export const CreatedWebhookEndpoint = Schema.Struct({
-  id: WebhookEndpoint.fields.id,
-  url,
-  enabled_events: enabledEvents,
-  description,
-  signing_secret: signingSecret,
-  is_active: Schema.Boolean,
-  message: Schema.String,
-  warning
-}).annotate({ identifier: "CreatedWebhookEndpoint" })
-
-const Replay = Schema.Struct({
-  replayId: Schema.String.annotate({ description: "rpl_…" }),
-  count: Schema.Int.annotate({ description: "Events that it sends" })
-}).annotate({ identifier: "WebhookReplay" })
-
-const ReplayProgress = Schema.Struct({
-  id: Replay.fields.replayId,
-  since: Millis,
-  until: Millis,
-  types: Schema.NullOr(Schema.Array(Schema.String)),
-  status: Schema.Literals(replayStatuses).annotate({ description: "`done` once all is queued, whatever became of it" }),
-  asked: Schema.Int.annotate({ description: "Events that it sends in all" }),
-  queued: Schema.Int.annotate({ description: "Deliveries made of them so far" }),
-  delivered: Schema.Int.annotate({ description: "Of these, those that have succeeded" }),
-  failed: Schema.Int.annotate({ description: "Of these, those that have failed or expired" }),
-  createdAt: Millis,
-  finishedAt: Schema.NullOr(Millis).annotate({ description: "Null while it is running" })
-}).annotate({ identifier: "WebhookReplayProgress" })
-
-const NothingReplayed = Schema.Struct({
-  replayId: Schema.Null,
-  count: Schema.Literal(0),
-  message: Schema.String.annotate({ description: "Why nothing is sent" })
-}).annotate({ identifier: "NothingReplayed" })
-
-const Unpaused = Schema.Struct({
-  ...WebhookEndpoint.fields,
-  replay: Schema.optionalKey(Schema.Union([Replay, NothingReplayed])).annotate({
-    description: "Where one was asked for; without an id where the endpoint was not paused"
-  })
-}).annotate({ identifier: "UnpausedWebhookEndpoint" })
-
-const RotatedSecret = Schema.Struct({
-  id: WebhookEndpoint.fields.id,
-  signing_secret: signingSecret,
-  previous_secret_expires_at: Schema.NullOr(Millis).annotate({
-    description: "Until then the secret before signs too; null where it no longer does"
-  }),
-  message: Schema.String
-}).annotate({ identifier: "RotatedWebhookSecret" })
-
-/** A delivery as it is listed. */
-export const WebhookDelivery = Schema.Struct({
-  id: Schema.String.annotate({ description: "dlv_…" }),
-  endpointId: Schema.String,
-  eventId: EventId,
-  eventType: Schema.String,
-  eventCreatedAt: Millis,
-  origin: DeliveryOrigin,
-  replayId: Schema.NullOr(Schema.String).annotate({
-    description: "The replay that made it; null where it was the event"
-  }),
-  status: DeliveryStatus,
-  attemptCount: Schema.Int,
-  createdAt: Millis,
-  nextAttemptAt: Schema.NullOr(Millis).annotate({ description: "Null once it is over" }),
-  settledAt: Schema.NullOr(Millis).annotate({ description: "Null while it is pending" })
-}).annotate({ identifier: "WebhookDelivery" })
-
-const WebhookDeliveryDetail = Schema.Struct({
-  ...WebhookDelivery.fields,
-  attempts: Schema.Array(DeliveryAttempt).annotate({ description: "Oldest first; the newest 20 of them" })
-}).annotate({ identifier: "WebhookDeliveryDetail" })
-
-const SkippedEvent = Schema.Struct({
-  eventId: EventId,
-  eventType: Schema.String,
-  eventCreatedAt: Millis,
-  reason: Schema.Literals(["paused", "disabled"])
-}).annotate({ identifier: "SkippedWebhookEvent" })
 
 /** Ids are letters, digits and underscores; anything else cannot be one. */
 const id = Schema.String.check(
@@ -198,7 +88,7 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
   )
 
 const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
-  success: Schema.Struct({ endpoints: Schema.Array(WebhookEndpoint) }),
+  success: Schema.Struct({ endpoints: Schema.Array(EndpointForm) }),
   error: [InvalidRequest, Unavailable]
 })
   .middleware(WebhooksAccess)
@@ -207,7 +97,7 @@ const list = HttpApiEndpoint.get("list", "/v1/webhooks", {
 
 const get = HttpApiEndpoint.get("get", "/v1/webhooks/:id", {
   params: { id },
-  success: WebhookEndpoint,
+  success: EndpointForm,
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
@@ -258,7 +148,7 @@ const test = HttpApiEndpoint.post("test", "/v1/webhooks/:id/test", {
   .annotateMerge(
     OpenApi.annotations({
       summary: "Send a test event",
-      description: "To this endpoint only, whatever its patterns; one attempt, also while it is paused."
+      description: "This endpoint alone gets it, subscribed or not, in one attempt and even while paused."
     })
   )
 
@@ -356,7 +246,7 @@ const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries
 const skipped = HttpApiEndpoint.get("listSkipped", "/v1/webhooks/:id/skipped", {
   params: { id },
   query: cursorPage,
-  success: Schema.Struct({ data: Schema.Array(SkippedEvent), pagination }),
+  success: Schema.Struct({ data: Schema.Array(SkippedWebhookEvent), pagination }),
   error: [InvalidRequest, NotFound, Unavailable]
 })
   .middleware(WebhooksAccess)
@@ -378,7 +268,7 @@ const replay = HttpApiEndpoint.post("replay", "/v1/webhooks/:id/replay", {
       description: "Patterns of which an event must match one besides the endpoint's own"
     })
   }).annotate({ identifier: "ReplayWebhookEvents" }),
-  success: once(Replay, 202),
+  success: once(WebhookReplay, 202),
   error: [InvalidRequest, NotFound, Conflict, IdempotencyKeyReused, Unavailable]
 })
   .middleware(WebhooksAccess)

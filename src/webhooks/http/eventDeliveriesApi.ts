@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../../http/wireErrors.ts"
 import { EventsAccess, RequiredScopes } from "../../platform/access.ts"
-import { WebhookDelivery } from "./api.ts"
+import { WebhookDelivery } from "./forms.ts"
 
 const list = HttpApiEndpoint.get("list", "/v1/events/:id/deliveries", {
   params: { id: Schema.String.annotate({ description: "Id of the event, evt_ followed by a UUID" }) },

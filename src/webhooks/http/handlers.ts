@@ -3,7 +3,7 @@
  * `Deliveries`, `IdempotentRequests` and `Cursors`; the access middleware gives the organization.
  */
 import { Effect, Layer, SchemaIssue, type Types } from "effect"
-import { HttpApiBuilder, HttpApiError, HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
 import { unmatchedPatterns } from "../../events/index.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
@@ -24,13 +24,14 @@ import {
 import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
-import { urlRequired, type WebhookEndpoint, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
+import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
 import { isRejection, refused } from "./errors.ts"
+import type { EndpointForm } from "./forms.ts"
 
 const shownOnce = "Store the signing secret now: it is shown this once."
 
 /** The list form (docs/platform.md, 6.1). */
-const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): WebhookEndpoint => ({
+const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): EndpointForm => ({
   id,
   url: endpoint.url,
   enabled_events: endpoint.enabledEvents,
@@ -67,238 +68,277 @@ const withReplayed = <Answer>({ answer, isReplayed }: { readonly answer: Answer;
 
 type IdempotencyHeaders = { readonly "idempotency-key"?: string | undefined }
 
+const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
+
+/** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
+const once = <Chosen, Answer, E, R>(
+  requests: IdempotentRequests["Service"],
+  owner: Owner,
+  headers: IdempotencyHeaders,
+  /** What the request asks for, to tell a repeat from another request. */
+  asked: object,
+  choose: () => Chosen,
+  act: Once<Chosen, Answer, E, R>["act"]
+) =>
+  requests
+    .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
+    .pipe(Effect.map(withReplayed))
+
+/** Answers a replay with how many events it sends. */
+const countOf = (
+  replays: Replays["Service"],
+  { organizationId }: Owner,
+  endpointId: string,
+  endpoint: Endpoint,
+  { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
+  types: ReadonlyArray<string> | null
+) =>
+  Effect.map(
+    replays.count(replayId, {
+      organizationId,
+      endpointId,
+      since,
+      until,
+      patterns: endpoint.enabledEvents,
+      types,
+      livemode: endpoint.livemode
+    }),
+    (count) => ({ replayId, count })
+  )
+
+interface Services {
+  readonly endpoints: Endpoints["Service"]
+  readonly replays: Replays["Service"]
+  readonly deliveries: Deliveries["Service"]
+  readonly requests: IdempotentRequests["Service"]
+}
+
+/** Handlers of some of the endpoints, each with its endpoint's types. */
+type Handling = {
+  readonly [Id in keyof Described]?: HttpApiEndpoint.Handler<
+    Described[Id],
+    HttpApiEndpoint.MiddlewareError<Described[Id]>,
+    unknown
+  >
+}
+type Described = (typeof WebhooksApi)["endpoints"]
+
+/** What an owner keeps: endpoints and their secrets. */
+const endpointHandlers = ({ endpoints, requests }: Services) =>
+  ({
+    create: effectful(({ headers, payload }) =>
+      asOwner((owner) => {
+        const { description = null, enabled_events, url } = payload
+        const endpoint = { url, enabledEvents: enabled_events, description }
+        return Effect.andThen(
+          endpoints.check(endpoint),
+          once(
+            requests,
+            owner,
+            headers,
+            { operation: "create", ...endpoint },
+            () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
+            (ids) =>
+              Effect.map(endpoints.create(owner, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
+                id: ids.endpointId,
+                url: made.url,
+                enabled_events: made.enabledEvents,
+                description: made.description,
+                signing_secret: signingSecret,
+                is_active: made.isActive,
+                message: shownOnce,
+                ...warningOf(made.enabledEvents)
+              }))
+          )
+        )
+      }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    list: () =>
+      asOwner(endpoints.list).pipe(
+        Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
+        refused<never>()
+      ),
+
+    get: ({ params }) =>
+      asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
+
+    update: ({ params, payload }) =>
+      asOwner((owner) => {
+        const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
+        return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive })
+      }).pipe(
+        Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
+        refused("NotFound", "WebhookUrlInvalid")
+      ),
+
+    delete: ({ params }) =>
+      asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
+        Effect.as({ id: params.id, deleted: true as const }),
+        refused("NotFound")
+      ),
+
+    rotateSecret: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "rotate-secret", id: params.id, overlapSeconds },
+          () => ({ secretId: newSecretId() }),
+          ({ secretId }) =>
+            Effect.map(
+              endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
+              ({ endpoint, signingSecret }) => ({
+                id: params.id,
+                signing_secret: signingSecret,
+                previous_secret_expires_at: endpoint.previousSecret?.until ?? null,
+                message: shownOnce
+              })
+            )
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    )
+  }) satisfies Handling
+
+/** What makes an endpoint be sent something: a test, the end of a pause, a replay. */
+const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
+  ({
+    test: effectful(({ headers, params }) =>
+      asOwner((owner) =>
+        once(
+          requests,
+          owner,
+          headers,
+          { operation: "test", id: params.id },
+          () => ({ testId: newTestId() }),
+          ({ testId }) =>
+            Effect.map(endpoints.test(owner, params.id, testId), (eventId) => ({
+              success: true as const,
+              eventId,
+              message: "The test event is published and will be delivered shortly."
+            }))
+        )
+      ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    unpause: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const wanted = payload?.replay === true
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "unpause", id: params.id, replay: wanted },
+          () => ({ replayId: newReplayId() }),
+          ({ replayId }) =>
+            Effect.gen(function* () {
+              const { replay, view } = yield* endpoints.unpause(owner, params.id, wanted ? replayId : undefined)
+              const answer = wireEndpoint(view)
+              if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
+              return { ...answer, replay: yield* countOf(replays, owner, params.id, view.endpoint, replay, null) }
+            })
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    replay: effectful(({ headers, params, payload }) =>
+      asOwner((owner) => {
+        const { since, types = null, until = null } = payload
+        return once(
+          requests,
+          owner,
+          headers,
+          { operation: "replay", id: params.id, since, until, types },
+          () => ({ replayId: newReplayId() }),
+          ({ replayId }) =>
+            Effect.flatMap(
+              endpoints.requestReplay(owner, params.id, { replayId, since, until, types }),
+              ({ endpoint, replay }) => countOf(replays, owner, params.id, endpoint, replay, types)
+            )
+        )
+      }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    getReplay: ({ params }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          replays.get({ organizationId: owner.organizationId, endpointId: params.id }, params.replayId)
+        )
+      ).pipe(refused("NotFound"))
+  }) satisfies Handling
+
+/** What was sent to an endpoint, and what it missed. */
+const deliveryHandlers = ({ deliveries, endpoints, requests }: Services) =>
+  ({
+    listDeliveries: ({ params, query }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.list(
+            { organizationId: owner.organizationId, endpointId: params.id },
+            { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
+          )
+        )
+      ).pipe(
+        Effect.map((page) => ({ ...page, data: page.data.map(listed) })),
+        refused("NotFound")
+      ),
+
+    getDelivery: ({ params }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
+        )
+      ).pipe(refused("NotFound")),
+
+    retryDelivery: effectful(({ headers, params }) =>
+      asOwner((owner) =>
+        once(
+          requests,
+          owner,
+          headers,
+          { operation: "retry", ...params },
+          () => null,
+          (_: null, keep: Keep<Delivery>) =>
+            Effect.andThen(
+              endpoints.findActive(owner, params.id),
+              deliveries.retry({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId, keep)
+            )
+        )
+      ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
+    ),
+
+    listSkipped: ({ params, query }) =>
+      asOwner((owner) =>
+        Effect.andThen(
+          endpoints.find(owner, params.id),
+          deliveries.skipped(
+            { organizationId: owner.organizationId, endpointId: params.id },
+            { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
+          )
+        )
+      ).pipe(refused("NotFound"))
+  }) satisfies Handling
+
 export const layerWebhooks = HttpApiBuilder.group(
   baseApi.add(WebhooksApi),
   "webhooks",
   Effect.fn(function* (handlers) {
-    const endpoints = yield* Endpoints
-    const replays = yield* Replays
-    const deliveries = yield* Deliveries
-    const requests = yield* IdempotentRequests
-
-    const asOwner = <A, E, R>(use: (owner: Owner) => Effect.Effect<A, E, R>) =>
-      Effect.flatMap(CurrentPrincipal, (principal) => use(ownerOf(principal)))
-
-    /** Carries out a POST once, whatever the outcome of earlier attempts with the same key. */
-    const once = <Chosen, Answer, E, R>(
-      owner: Owner,
-      headers: IdempotencyHeaders,
-      /** What the request asks for, to tell a repeat from another request. */
-      asked: object,
-      choose: () => Chosen,
-      act: Once<Chosen, Answer, E, R>["act"]
-    ) =>
-      requests
-        .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
-        .pipe(Effect.map(withReplayed))
-
-    const countOf = (
-      { organizationId }: Owner,
-      endpointId: string,
-      endpoint: Endpoint,
-      { replayId, since, until }: { readonly replayId: string; readonly since: number; readonly until: number },
-      types: ReadonlyArray<string> | null
-    ) =>
-      Effect.map(
-        replays.count(replayId, {
-          organizationId,
-          endpointId,
-          since,
-          until,
-          patterns: endpoint.enabledEvents,
-          types,
-          livemode: endpoint.livemode
-        }),
-        (count) => ({ replayId, count })
-      )
-
+    const services: Services = {
+      endpoints: yield* Endpoints,
+      replays: yield* Replays,
+      deliveries: yield* Deliveries,
+      requests: yield* IdempotentRequests
+    }
     return handlers.handleAll({
-      create: effectful(({ headers, payload }) =>
-        asOwner((owner) => {
-          const { description = null, enabled_events, url } = payload
-          const endpoint = { url, enabledEvents: enabled_events, description }
-          return Effect.andThen(
-            endpoints.check(endpoint),
-            once(
-              owner,
-              headers,
-              { operation: "create", ...endpoint },
-              () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
-              (ids) =>
-                Effect.map(endpoints.create(owner, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
-                  id: ids.endpointId,
-                  url: made.url,
-                  enabled_events: made.enabledEvents,
-                  description: made.description,
-                  signing_secret: signingSecret,
-                  is_active: made.isActive,
-                  message: shownOnce,
-                  ...warningOf(made.enabledEvents)
-                }))
-            )
-          )
-        }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
-      ),
-
-      list: () =>
-        asOwner(endpoints.list).pipe(
-          Effect.map((views) => ({ endpoints: views.map(wireEndpoint) })),
-          refused<never>()
-        ),
-
-      get: ({ params }) =>
-        asOwner((owner) => endpoints.get(owner, params.id)).pipe(Effect.map(wireEndpoint), refused("NotFound")),
-
-      update: ({ params, payload }) =>
-        asOwner((owner) => {
-          const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
-          return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive })
-        }).pipe(
-          Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
-          refused("NotFound", "WebhookUrlInvalid")
-        ),
-
-      delete: ({ params }) =>
-        asOwner((owner) => endpoints.remove(owner, params.id)).pipe(
-          Effect.as({ id: params.id, deleted: true as const }),
-          refused("NotFound")
-        ),
-
-      test: effectful(({ headers, params }) =>
-        asOwner((owner) =>
-          once(
-            owner,
-            headers,
-            { operation: "test", id: params.id },
-            () => ({ testId: newTestId() }),
-            ({ testId }) =>
-              Effect.map(endpoints.test(owner, params.id, testId), (eventId) => ({
-                success: true as const,
-                eventId,
-                message: "The test event is published and will be delivered shortly."
-              }))
-          )
-        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
-      ),
-
-      unpause: effectful(({ headers, params, payload }) =>
-        asOwner((owner) => {
-          const wanted = payload?.replay === true
-          return once(
-            owner,
-            headers,
-            { operation: "unpause", id: params.id, replay: wanted },
-            () => ({ replayId: newReplayId() }),
-            ({ replayId }) =>
-              Effect.gen(function* () {
-                const { replay, view } = yield* endpoints.unpause(owner, params.id, wanted ? replayId : undefined)
-                const answer = wireEndpoint(view)
-                if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
-                return { ...answer, replay: yield* countOf(owner, params.id, view.endpoint, replay, null) }
-              })
-          )
-        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
-      ),
-
-      rotateSecret: effectful(({ headers, params, payload }) =>
-        asOwner((owner) => {
-          const overlapSeconds = payload?.overlapSeconds ?? defaultOverlapSeconds
-          return once(
-            owner,
-            headers,
-            { operation: "rotate-secret", id: params.id, overlapSeconds },
-            () => ({ secretId: newSecretId() }),
-            ({ secretId }) =>
-              Effect.map(
-                endpoints.rotateSecret(owner, params.id, secretId, overlapSeconds),
-                ({ endpoint, signingSecret }) => ({
-                  id: params.id,
-                  signing_secret: signingSecret,
-                  previous_secret_expires_at: endpoint.previousSecret?.until ?? null,
-                  message: shownOnce
-                })
-              )
-          )
-        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
-      ),
-
-      listDeliveries: ({ params, query }) =>
-        asOwner((owner) =>
-          Effect.andThen(
-            endpoints.find(owner, params.id),
-            deliveries.list(
-              { organizationId: owner.organizationId, endpointId: params.id },
-              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor, status: query.status }
-            )
-          )
-        ).pipe(
-          Effect.map((page) => ({ ...page, data: page.data.map(listed) })),
-          refused("NotFound")
-        ),
-
-      getDelivery: ({ params }) =>
-        asOwner((owner) =>
-          Effect.andThen(
-            endpoints.find(owner, params.id),
-            deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
-          )
-        ).pipe(refused("NotFound")),
-
-      retryDelivery: effectful(({ headers, params }) =>
-        asOwner((owner) =>
-          once(
-            owner,
-            headers,
-            { operation: "retry", ...params },
-            () => null,
-            (_: null, keep: Keep<Delivery>) =>
-              Effect.andThen(
-                endpoints.findActive(owner, params.id),
-                deliveries.retry(
-                  { organizationId: owner.organizationId, endpointId: params.id },
-                  params.deliveryId,
-                  keep
-                )
-              )
-          )
-        ).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
-      ),
-
-      listSkipped: ({ params, query }) =>
-        asOwner((owner) =>
-          Effect.andThen(
-            endpoints.find(owner, params.id),
-            deliveries.skipped(
-              { organizationId: owner.organizationId, endpointId: params.id },
-              { limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor }
-            )
-          )
-        ).pipe(refused("NotFound")),
-
-      getReplay: ({ params }) =>
-        asOwner((owner) =>
-          Effect.andThen(
-            endpoints.find(owner, params.id),
-            replays.get({ organizationId: owner.organizationId, endpointId: params.id }, params.replayId)
-          )
-        ).pipe(refused("NotFound")),
-
-      replay: effectful(({ headers, params, payload }) =>
-        asOwner((owner) => {
-          const { since, types = null, until = null } = payload
-          return once(
-            owner,
-            headers,
-            { operation: "replay", id: params.id, since, until, types },
-            () => ({ replayId: newReplayId() }),
-            ({ replayId }) =>
-              Effect.flatMap(
-                endpoints.requestReplay(owner, params.id, { replayId, since, until, types }),
-                ({ endpoint, replay }) => countOf(owner, params.id, endpoint, replay, types)
-              )
-          )
-        }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
-      )
+      ...endpointHandlers(services),
+      ...sendingHandlers(services),
+      ...deliveryHandlers(services)
     })
   })
 )

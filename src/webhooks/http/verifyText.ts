@@ -116,7 +116,7 @@ nothing fits.
 
 Beside them stand the headers of [Standard Webhooks](https://www.standardwebhooks.com), so its libraries verify a delivery with the same secret:
 \`${standardIdHeader}\`, \`${standardTimestampHeader}\`, and \`${standardSignatureHeader}\` (\`v1,<base64>\`, several with a space between them), the HMAC of
-\`<id>.<timestamp>.<body>\` keyed with the base64-decoded rest of the secret behind \`whsec_\`. Secrets made before these headers existed have none until they
+\`<id>.<timestamp>.<body>\`, whose key is what follows \`whsec_\` in the secret, decoded from base64. Secrets made before these headers existed have none until they
 are rotated.
 
 Try your code on this one (the clock being at the timestamp):
@@ -151,4 +151,4 @@ ${code.join("\n\n")}
 | Repeats | \`Idempotency-Key\` on every POST, 24 h; a repeat is answered with \`Idempotency-Replayed: true\` |`
 }
 
-const maximumRetriesText = "5 s, 30 s, 2 min, 15 min and 1 h after the attempt before"
+const maximumRetriesText = "After the attempt before: 5 s, then 30 s, then 2 min, then 15 min, then 1 h"

@@ -1,8 +1,8 @@
 /** Replays for whoever asks by HTTP: how many events one sends, and how far it has come. Needs `SqlClient`. */
 import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import type { EndpointPlace } from "../delivery/Deliveries.ts"
 import { deliveriesTable, replaysTable } from "../delivery/model.ts"
+import type { EndpointPlace } from "../endpoint/model.ts"
 import { type ReplayRange, sentEventsOf } from "./range.ts"
 import type { ReplayStatus } from "./status.ts"
 
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
       readonly patterns: string
       readonly livemode: boolean
     }
-    // its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued
+    // Its deliveries are counted before it is looked at, so that it never seems to have delivered more than it has queued.
     const outcomes = yield* sql<{ readonly status: string; readonly count: number }>`
       select status, count(*) as count from ${sql(deliveriesTable)} where replay_id = ${replayId} group by status`
     const [row] = yield* sql<Stored>`

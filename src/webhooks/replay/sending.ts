@@ -58,93 +58,105 @@ interface Found {
   readonly idx: number
 }
 
+interface Stores {
+  readonly sql: SqlClient.SqlClient
+  readonly days: DayPartitions["Service"]
+  readonly jobs: WorkQueue.WorkQueue
+}
+
+/** The next events of a replay, in order. */
+const eventsAfter = (sql: SqlClient.SqlClient, row: Row, limit: number) => {
+  const range = {
+    organizationId: row.organization_id,
+    endpointId: row.endpoint_id,
+    // Days before the place are not read.
+    since: row.after_created_at,
+    until: row.until_at,
+    patterns: JSON.parse(row.patterns) as ReadonlyArray<string>,
+    types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>),
+    livemode: row.livemode
+  }
+  return sql<Found>`
+    select e.event_id, e.type, e.created_at, e.sequence, e.idx ${eventsOf(sql, range)}
+      and (e.created_at, e.sequence, e.idx) > (${row.after_created_at}, ${row.after_sequence}, ${row.after_idx}::int4)
+    order by e.created_at, e.sequence, e.idx limit ${limit}`
+}
+
+/**
+ * Keeps the events without a pending delivery to the endpoint. It looks up the ids that such a delivery can have,
+ * because an endpoint may have as many pending deliveries as events.
+ */
+const withoutPending = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, row: Row, events: ReadonlyArray<Found>) {
+  const others = yield* sql<{ readonly id: string }>`
+    select id from ${sql(replaysTable)}
+    where endpoint_id = ${row.endpoint_id} and id <> ${row.id}
+      and since_at < ${row.until_at} and until_at > ${row.since_at}
+    order by created_at desc limit ${regardedReplays}`
+  const origins = ["", ...others.map(({ id }) => id)]
+  const candidates = events.flatMap((event) =>
+    origins.map((origin) => ({
+      id: deliveryIdOf(event.event_id, row.endpoint_id, origin),
+      event_created_at: event.created_at
+    }))
+  )
+  const pending = yield* sql<{ readonly event_id: string }>`
+    select d.event_id from ${unnest(candidates, { id: "text", event_created_at: "int8" })}
+    join ${sql(deliveriesTable)} d on d.id = batch.id and d.event_created_at = batch.event_created_at
+    where d.status = 'pending'`
+  const ids = new Set(pending.map(({ event_id }) => event_id))
+  return events.filter(({ event_id }) => !ids.has(event_id))
+})
+
+/** Makes deliveries of events, and the jobs that send them. */
+const deliver = Effect.fnUntraced(function* (
+  { days, jobs, sql }: Stores,
+  row: Row,
+  events: ReadonlyArray<Found>,
+  now: number
+) {
+  if (events.length === 0) return
+  const made = events.map((event) => ({
+    id: deliveryIdOf(event.event_id, row.endpoint_id, row.id),
+    event_id: event.event_id,
+    event_type: event.type,
+    event_created_at: event.created_at
+  }))
+  yield* days.ensureDays(
+    deliveriesTable,
+    made.map((one) => one.event_created_at)
+  )
+  yield* sql`
+    insert into ${sql(deliveriesTable)} (id, event_id, event_type, event_created_at, organization_id, endpoint_id, origin,
+      created_at, status, attempts, attempt_log, next_attempt_at, replay_id)
+    select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8,
+      ${row.id}
+    from ${unnest(made, { id: "text", event_id: "text", event_type: "text", event_created_at: "int8" })}
+    on conflict do nothing`
+  yield* jobs.put(
+    made.map((one) => ({
+      id: one.id,
+      partition: row.partition,
+      group: row.endpoint_id,
+      // In another lane than first attempts of new events, so that a replay does not delay those.
+      lane: jobLanes.retry,
+      dueAt: now,
+      expiresAt: one.event_created_at + eventRetentionMillis,
+      payload: encodePayload({
+        organizationId: row.organization_id,
+        eventId: one.event_id,
+        eventCreatedAt: one.event_created_at,
+        origin: "event"
+      })
+    }))
+  )
+})
+
 /** Makes the sender of replays. `batch` is how many deliveries one transaction makes. */
 export const make = (batch: number = replayBatch) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const days = yield* DayPartitions
-    const jobs = yield* WorkQueue.make(jobsTable)
+    const stores: Stores = { sql, days: yield* DayPartitions, jobs: yield* WorkQueue.make(jobsTable) }
     const { wake } = yield* DispatcherWakeup
-
-    const eventsAfter = (row: Row) => {
-      const range = {
-        organizationId: row.organization_id,
-        endpointId: row.endpoint_id,
-        // days before the place are not read
-        since: row.after_created_at,
-        until: row.until_at,
-        patterns: JSON.parse(row.patterns) as ReadonlyArray<string>,
-        types: row.types === null ? null : (JSON.parse(row.types) as ReadonlyArray<string>),
-        livemode: row.livemode
-      }
-      return sql<Found>`
-        select e.event_id, e.type, e.created_at, e.sequence, e.idx ${eventsOf(sql, range)}
-          and (e.created_at, e.sequence, e.idx) > (${row.after_created_at}, ${row.after_sequence}, ${row.after_idx}::int4)
-        order by e.created_at, e.sequence, e.idx limit ${batch}`
-    }
-
-    /**
-     * Keeps the events without a pending delivery to the endpoint. It looks up the ids that such a delivery can have,
-     * because an endpoint may have as many pending deliveries as events.
-     */
-    const withoutPending = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>) {
-      const others = yield* sql<{ readonly id: string }>`
-        select id from ${sql(replaysTable)}
-        where endpoint_id = ${row.endpoint_id} and id <> ${row.id}
-          and since_at < ${row.until_at} and until_at > ${row.since_at}
-        order by created_at desc limit ${regardedReplays}`
-      const origins = ["", ...others.map(({ id }) => id)]
-      const candidates = events.flatMap((event) =>
-        origins.map((origin) => ({
-          id: deliveryIdOf(event.event_id, row.endpoint_id, origin),
-          event_created_at: event.created_at
-        }))
-      )
-      const pending = yield* sql<{ readonly event_id: string }>`
-        select d.event_id from ${unnest(candidates, { id: "text", event_created_at: "int8" })}
-        join ${sql(deliveriesTable)} d on d.id = batch.id and d.event_created_at = batch.event_created_at
-        where d.status = 'pending'`
-      const ids = new Set(pending.map(({ event_id }) => event_id))
-      return events.filter(({ event_id }) => !ids.has(event_id))
-    })
-
-    const deliver = Effect.fnUntraced(function* (row: Row, events: ReadonlyArray<Found>, now: number) {
-      if (events.length === 0) return
-      const made = events.map((event) => ({
-        id: deliveryIdOf(event.event_id, row.endpoint_id, row.id),
-        event_id: event.event_id,
-        event_type: event.type,
-        event_created_at: event.created_at
-      }))
-      yield* days.ensureDays(
-        deliveriesTable,
-        made.map((one) => one.event_created_at)
-      )
-      yield* sql`
-        insert into ${sql(deliveriesTable)} (id, event_id, event_type, event_created_at, organization_id, endpoint_id, origin,
-          created_at, status, attempts, attempt_log, next_attempt_at, replay_id)
-        select batch.*, ${row.organization_id}, ${row.endpoint_id}, 'event', ${now}::int8, 'pending', 0, '[]', ${now}::int8,
-          ${row.id}
-        from ${unnest(made, { id: "text", event_id: "text", event_type: "text", event_created_at: "int8" })}
-        on conflict do nothing`
-      yield* jobs.put(
-        made.map((one) => ({
-          id: one.id,
-          partition: row.partition,
-          group: row.endpoint_id,
-          // in another lane than first attempts of new events, so that a replay does not delay those
-          lane: jobLanes.retry,
-          dueAt: now,
-          expiresAt: one.event_created_at + eventRetentionMillis,
-          payload: encodePayload({
-            organizationId: row.organization_id,
-            eventId: one.event_id,
-            eventCreatedAt: one.event_created_at,
-            origin: "event"
-          })
-        }))
-      )
-    })
 
     /** Sends one batch of a replay, or nothing when another node works on it or it is over. */
     const step = Effect.fnUntraced(function* (id: string) {
@@ -152,9 +164,9 @@ export const make = (batch: number = replayBatch) =>
       const [row] = yield* sql<Row>`
         select * from ${sql(replaysTable)} where id = ${id} and finished_at is null for update skip locked`
       if (row === undefined) return Option.none<Row>()
-      const events = yield* eventsAfter(row)
-      const sent = events.length === 0 ? events : yield* withoutPending(row, events)
-      yield* deliver(row, sent, now)
+      const events = yield* eventsAfter(sql, row, batch)
+      const sent = events.length === 0 ? events : yield* withoutPending(sql, row, events)
+      yield* deliver(stores, row, sent, now)
       const last = events.at(-1)
       const over = events.length < batch
       yield* sql`

@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
           ? sql`delete from webhook_idempotency where ${placeOf(owner, request)}`
           : sql`update webhook_idempotency set busy_until = 0 where ${placeOf(owner, request)}`
       )
-      // an interrupted caller does not wait for a silent database
+      // An interrupted caller does not wait for a silent database.
       return Cause.hasInterrupts(cause) ? Effect.forkDetach(freeing) : freeing
     }
     return yield* act(JSON.parse(row!.chosen) as Chosen, keep).pipe(

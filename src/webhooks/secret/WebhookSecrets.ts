@@ -66,7 +66,7 @@ const requireKeys = (keys: SecretsKeys) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const ids = keys.map(({ id }) => id)
-    // kept answers are sealed too
+    // Kept answers are sealed too.
     const [row] = yield* sql<{ readonly keyId: string }>`
       select key_id as "keyId" from webhook_secrets where not key_id = any(${ids}::text[])
       union all
@@ -133,7 +133,7 @@ const make = (keys: SecretsKeys) =>
           values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
           on conflict (id) do update set id = s.id
           returning s.id, s.endpoint_id, s.key_id, s.ciphertext`
-          // not cached, because the transaction may still be rolled back
+          // Not cached, because the transaction may still be rolled back.
           return row!.ciphertext === ciphertext
             ? text
             : (opened(row!) ?? (yield* Effect.die(new SecretsKeyMissing({ keyId: row!.key_id }))))
@@ -154,7 +154,7 @@ const make = (keys: SecretsKeys) =>
         return texts
       }),
 
-      forget: (ids) =>
+      forget: Effect.fn("WebhookSecrets.forget")((ids) =>
         Effect.provideService(forgetSecrets(ids), SqlClient.SqlClient, sql).pipe(
           Effect.mapError(unavailable),
           Effect.tap(() =>
@@ -162,7 +162,8 @@ const make = (keys: SecretsKeys) =>
               for (const id of ids) open.delete(id)
             })
           )
-        ),
+        )
+      ),
 
       seal: (text, about) => seal(keys, text, about),
       unseal: (sealed, about) => unseal(keys, sealed, about)

@@ -33,7 +33,7 @@ const keyOf = (bytes: Buffer): SecretsKey => ({
 
 const bytesOf = (text: string): Buffer | undefined => {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex")
-  // 32 bytes are 43 characters, and one of padding that may be left out
+  // 32 bytes are 43 characters, and one of padding that may be left out.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined
 }
 

@@ -184,7 +184,7 @@ const parseSignature = (header: string): { readonly timestamp: string; readonly 
 
 const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string> => {
   const secrets = typeof secret === "string" ? [secret] : secret
-  // an empty key would let anyone sign; that is a fault of the receiver's configuration, not of the delivery
+  // An empty key would let anyone sign; that is a fault of the receiver's configuration, not of the delivery.
   if (
     secrets.length === 0 ||
     secrets.length > maximumSecrets ||
@@ -240,7 +240,7 @@ export const verifyWebhook = (
   let isSigned = false
   for (const one of secrets) {
     const expected = hmac(one, timestamp, rawBody)
-    // the loop runs to its end, so that its time does not tell which signature fitted
+    // The loop runs to its end, so that its time does not tell which signature fitted.
     for (const signature of signed.signatures) isSigned = timingSafeEqual(expected, signature) || isSigned
   }
   if (!isSigned) refuse("signature_mismatch", "No signature fits the body and the timestamp")

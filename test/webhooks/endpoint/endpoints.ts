@@ -2,12 +2,14 @@
 import { expect } from "@effect/vitest"
 import type { DecideContext, Decision, PublicEvent } from "../../../src/engine/Actor.ts"
 import { deriveId, idKinds } from "../../../src/engine/ids.ts"
-import type {
-  Endpoint,
-  EndpointCommand,
-  EndpointFact,
-  EndpointRejection,
-  EndpointReply
+import { catalogue } from "../../../src/events/catalogue.ts"
+import {
+  dispositionOf,
+  type Endpoint,
+  type EndpointCommand,
+  type EndpointFact,
+  type EndpointRejection,
+  type EndpointReply
 } from "../../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../../src/webhooks/endpoint/rules.ts"
 
@@ -38,6 +40,20 @@ export const requestTest = { _tag: "RequestTest" } as const
 export const remove = { _tag: "Delete" } as const
 export const rotate = (secretId: string, overlapSeconds = 86_400) =>
   ({ _tag: "RotateSecret", secretId, overlapSeconds }) as const
+
+/** What pauses an endpoint: ten failed deliveries in a row. */
+export const paused = [create, ...failures(10)]
+
+/** An event that `create` subscribes to. */
+export const lookup = {
+  type: "telco.lookup.completed",
+  service: "telco",
+  livemode: true,
+  data: catalogue["telco.lookup.completed"].example
+}
+
+/** What becomes of an event at the endpoint. */
+export const disposition = (state: Endpoint, event: typeof lookup = lookup) => dispositionOf(endpointId, state, event)
 
 type Made = Decision<EndpointFact, EndpointReply, EndpointRejection>
 

@@ -1,0 +1,134 @@
+/**
+ * The bodies of the webhook endpoints' part of the API (docs/platform.md, 6 and 7): endpoints, secrets, deliveries and
+ * replays as they are asked for and answered. Schemas only; `api.ts` says which path takes and gives which.
+ */
+import { Schema } from "effect"
+import { EventId } from "../../events/index.ts"
+import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
+import { DeliveryOrigin } from "../endpoint/model.ts"
+import { replayStatuses } from "../replay/status.ts"
+
+export const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
+
+export const url = Schema.String.annotate({
+  description: "Where events are posted; https",
+  examples: ["https://example.com/hook"]
+})
+
+export const enabledEvents = Schema.Array(Schema.String).annotate({
+  description: "Patterns: `*`, `<service>.*`, `<service>.<group>.*` or an exact type; 1 to 50",
+  examples: [["telco.*"]]
+})
+
+export const description = Schema.NullOr(Schema.String).annotate({ description: "At most 500 characters" })
+
+const signingSecret = Schema.String.annotate({ description: "whsec_…; not to be had again" })
+
+/** The list form of an endpoint. */
+export const EndpointForm = Schema.Struct({
+  id: Schema.String.annotate({ description: "we_…" }),
+  url,
+  enabled_events: enabledEvents,
+  description,
+  is_active: Schema.Boolean,
+  is_paused: Schema.Boolean,
+  consecutive_failures: Schema.Int,
+  last_delivery_at: Schema.NullOr(Millis),
+  last_delivery_status: Schema.NullOr(Schema.Int).annotate({ description: "HTTP status; 0 without an answer" }),
+  created_at: Millis
+}).annotate({ identifier: "WebhookEndpoint" })
+export type EndpointForm = typeof EndpointForm.Type
+
+const warning = Schema.optionalKey(
+  Schema.String.annotate({
+    description: "Where patterns match no type of the catalogue: nothing is delivered for them"
+  })
+)
+
+/** The list form after a change. */
+export const UpdatedWebhookEndpoint = Schema.Struct({ ...EndpointForm.fields, warning }).annotate({
+  identifier: "UpdatedWebhookEndpoint"
+})
+
+/** A new endpoint, with its secret. */
+export const CreatedWebhookEndpoint = Schema.Struct({
+  id: EndpointForm.fields.id,
+  url,
+  enabled_events: enabledEvents,
+  description,
+  signing_secret: signingSecret,
+  is_active: Schema.Boolean,
+  message: Schema.String,
+  warning
+}).annotate({ identifier: "CreatedWebhookEndpoint" })
+
+export const WebhookReplay = Schema.Struct({
+  replayId: Schema.String.annotate({ description: "rpl_…" }),
+  count: Schema.Int.annotate({ description: "Events that it sends" })
+}).annotate({ identifier: "WebhookReplay" })
+
+export const ReplayProgress = Schema.Struct({
+  id: WebhookReplay.fields.replayId,
+  since: Millis,
+  until: Millis,
+  types: Schema.NullOr(Schema.Array(Schema.String)),
+  status: Schema.Literals(replayStatuses).annotate({ description: "`done` once all is queued, whatever became of it" }),
+  asked: Schema.Int.annotate({ description: "Events that it sends in all" }),
+  queued: Schema.Int.annotate({ description: "Deliveries made of them so far" }),
+  delivered: Schema.Int.annotate({ description: "Of these, those that have succeeded" }),
+  failed: Schema.Int.annotate({ description: "Of these, those that have failed or expired" }),
+  createdAt: Millis,
+  finishedAt: Schema.NullOr(Millis).annotate({ description: "Null while it is running" })
+}).annotate({ identifier: "WebhookReplayProgress" })
+
+const NothingReplayed = Schema.Struct({
+  replayId: Schema.Null,
+  count: Schema.Literal(0),
+  message: Schema.String.annotate({ description: "Why nothing is sent" })
+}).annotate({ identifier: "NothingReplayed" })
+
+export const Unpaused = Schema.Struct({
+  ...EndpointForm.fields,
+  replay: Schema.optionalKey(Schema.Union([WebhookReplay, NothingReplayed])).annotate({
+    description: "Where one was asked for; without an id where the endpoint was not paused"
+  })
+}).annotate({ identifier: "UnpausedWebhookEndpoint" })
+
+export const RotatedSecret = Schema.Struct({
+  id: EndpointForm.fields.id,
+  signing_secret: signingSecret,
+  previous_secret_expires_at: Schema.NullOr(Millis).annotate({
+    description: "Until then the secret before signs too; null where it no longer does"
+  }),
+  message: Schema.String
+}).annotate({ identifier: "RotatedWebhookSecret" })
+
+/** A delivery as it is listed. */
+export const WebhookDelivery = Schema.Struct({
+  id: Schema.String.annotate({ description: "dlv_…" }),
+  endpointId: Schema.String,
+  eventId: EventId,
+  eventType: Schema.String,
+  eventCreatedAt: Millis,
+  origin: DeliveryOrigin,
+  replayId: Schema.NullOr(Schema.String).annotate({
+    description: "The replay that made it; null where it was the event"
+  }),
+  status: DeliveryStatus,
+  attemptCount: Schema.Int,
+  createdAt: Millis,
+  nextAttemptAt: Schema.NullOr(Millis).annotate({ description: "Null once it is over" }),
+  settledAt: Schema.NullOr(Millis).annotate({ description: "Null while it is pending" })
+}).annotate({ identifier: "WebhookDelivery" })
+
+export const WebhookDeliveryDetail = Schema.Struct({
+  ...WebhookDelivery.fields,
+  attempts: Schema.Array(DeliveryAttempt).annotate({ description: "Oldest first; the newest 20 of them" })
+}).annotate({ identifier: "WebhookDeliveryDetail" })
+
+export const SkippedWebhookEvent = Schema.Struct({
+  eventId: EventId,
+  eventType: Schema.String,
+  eventCreatedAt: Millis,
+  reason: Schema.Literals(["paused", "disabled"])
+}).annotate({ identifier: "SkippedWebhookEvent" })
