@@ -65,7 +65,7 @@ export const makeService = (
         const id = partitionOf(target.organization, partitions)
         const partition = local.get(id)
         if (partition !== undefined) {
-          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume)
+          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume, target.fresh)
         } else {
           resume(
             remote === undefined ? Effect.fail(unplaced(id)) : askRemote(remote, epochs, id, actor, target, command)

@@ -30,6 +30,7 @@ export class ActorMemory implements Evictable {
   private oldest: Cell | undefined = undefined
   private newest: Cell | undefined = undefined
   private readonly emptied = new Set<Organization>()
+  private readonly passing: Array<Cell> = []
 
   constructor(registry: Registry, bounds: ProcessBounds) {
     this.registry = registry
@@ -78,6 +79,23 @@ export class ActorMemory implements Evictable {
     if (!cell.isIdle || cell === this.newest) return
     this.unlist(cell)
     this.list(cell)
+  }
+
+  /** Notes an actor that is here for the running drain alone, unless the drain gives it a state. */
+  passes(cell: Cell): void {
+    this.passing.push(cell)
+  }
+
+  /**
+   * Ends a drain: what it used may leave memory again, since an idle partition may have no next drain for a long time. What has no state goes
+   * at once.
+   */
+  endDrain(): void {
+    this.drain++
+    for (const cell of this.passing.splice(0)) {
+      if (cell.isEmpty) cell.state = undefined
+      if (cell.isEmpty || cell.actor.isStateless) this.remove(cell)
+    }
   }
 
   /** Notes a change: the actor stays until a checkpoint has it. */
@@ -199,6 +217,7 @@ export class ActorMemory implements Evictable {
   /** Forgets all actors and lanes; waiting commands stay (docs/architecture.md, rule 3: drop the memory). */
   dropActors(): void {
     this.dirty.clear()
+    this.passing.length = 0
     this.oldest = undefined
     this.newest = undefined
     this.bounds.actors -= this.cellCount

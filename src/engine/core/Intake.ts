@@ -51,7 +51,14 @@ export class Intake {
   }
 
   /** Takes in a caller's command, or answers at once why it cannot. */
-  offer(organizationName: string, actorIndex: number, key: string, command: unknown, caller: Caller): void {
+  offer(
+    organizationName: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    caller: Caller,
+    isFresh = false
+  ): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
       host.reply(caller, false, this.refusal.error)
@@ -65,6 +72,7 @@ export class Intake {
       return
     }
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
+    entry.isFresh = isFresh
     entry.bytes = estimateBytes(command)
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()

@@ -69,7 +69,7 @@ export class PartitionCore implements Evictable {
     memory.onEvicted = (cell) => this.timers.evicted(cell)
     const laneResumed = (ask: LaneAsk, error: unknown) => this.intake.laneResumed(ask, error)
     const loader = new ActorLoader({ partition, memory, mailbox, host, laneResumed }, this.timers)
-    const load = (cell: Cell) => loader.load(cell)
+    const load = (cell: Cell, isFresh?: boolean) => loader.load(cell, isFresh)
     const waitFor = (cell: Cell, waiter: Entry | LaneAsk) => loader.waitFor(cell, waiter)
     const common = { partition, memory, load, waitFor, poisoned: host.poisoned }
     const lanes = new Lanes({ ...common, told: () => this.tellLane(), isFresh: (at) => time.isFresh(at) })

@@ -6,6 +6,7 @@
 import { type AnyActor, Decision } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
 import { Quarantined } from "../errors.ts"
+import type { Cell } from "./actors.ts"
 
 /** A rule answered what the engine cannot store. */
 export class RuleBroken extends Error {
@@ -15,6 +16,15 @@ export class RuleBroken extends Error {
 /** A key is not valid. */
 export class KeyInvalid extends RangeError {
   override readonly name = "KeyInvalid"
+}
+
+/** A command gives facts to an actor that it claims to be fresh, and that has had some. */
+export class NotFresh extends Error {
+  override readonly name = "NotFresh"
+
+  constructor({ actor, key }: Cell) {
+    super(`it claims that ${actor.kind} "${key}" is fresh, but that actor has had facts`)
+  }
 }
 
 /**
