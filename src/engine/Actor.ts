@@ -140,6 +140,11 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
   /** The other actors that waking reads or gives facts to. */
   readonly wakeTouches?: (state: State, self: ActorAddress) => ReadonlyArray<Touched>
+  /**
+   * When an actor that is not used leaves memory: after a while (`idleMillis`), which is the default, or as soon as a checkpoint has it, for
+   * kinds that are rarely needed again.
+   */
+  readonly leavesMemory?: "when idle" | "after its checkpoint"
   /** Whether the state says no more than `initial` does: the actor's row leaves the checkpoints. It must have no `wakeAt` then. */
   readonly isOver?: (state: State) => boolean
   readonly upcastFact?: Upcasts

@@ -34,7 +34,7 @@ export interface ActorRow extends ActorAddress {
   readonly sequence: Sequence
   /** The version of the actor's definition that encoded `state`. */
   readonly version: number
-  /** JSON, at most `maximumStateBytes` as UTF-8; null when the actor is again as if it had never been used. */
+  /** JSON, at most `maximumStateBytes` and `stateSlackBytes` as UTF-8; null when the actor is again as if it had never been used. */
   readonly state: string | null
   /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
   readonly wakeAt: number | null

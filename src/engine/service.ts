@@ -72,6 +72,16 @@ export const makeService = (
           )
         }
       }),
+    prefetch: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      { fresh, key = "", organization }: Target,
+      command: Command
+    ) =>
+      Effect.sync(() => {
+        const index = registry.actorIndex(actor.kind)
+        if (registry.actors[index] !== actor) return
+        local.get(partitionOf(organization, partitions))?.prefetch(organization, index, key, command, fresh)
+      }),
     askLane: <Command, State, Reply>(lane: Lane<Command, State, Reply>, target: Target, command: Command) =>
       Effect.callback<Reply, AskError>((resume) => {
         const exit = askLaneNow(lane, target, command, resume)

@@ -32,6 +32,7 @@ describe("an actor without a state", () => {
     expect(core.takeRead()?._tag).not.toBe("Actors")
     const stored = core.stored(frame)
     expect(asked.value).toBe(3)
+    expect([...core.core.probe.actors()]).toEqual([])
     expect(core.core.probe.counts).toMatchObject({ actors: 0, changedActors: 0 })
     expect(core.bounds.actors).toBe(0)
     core.next()
@@ -75,6 +76,7 @@ describe("an actor without a state", () => {
     const looked = core.peek(Bell, "org_1")
     core.run()
     expect(looked).toMatchObject({ accepted: true, value: null })
+    expect([...core.core.probe.actors()]).toEqual([])
     expect(core.core.probe.counts).toMatchObject({ actors: 0, timers: 0 })
   })
 

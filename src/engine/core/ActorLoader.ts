@@ -5,7 +5,7 @@
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { PartitionUnavailable } from "../errors.ts"
-import { loadHoldMillis, retryAfterMillis } from "../limits.ts"
+import { loadHoldMillis, maximumTouchedActors, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, Entry, type LaneAsk } from "./actors.ts"
 import { assert } from "./assert.ts"
@@ -173,14 +173,26 @@ export class ActorLoader {
 
   /** Asks for the actors of a signal or command before its turn, so that those of many arrive together. */
   prefetch(entry: Entry): void {
+    this.askFor(entry, false)
+  }
+
+  /** Asks for the actors of a command that may come, as far as its organization's share of that goes. */
+  prefetchAhead(entry: Entry): void {
+    if (this.base !== undefined && !this.isBaseEmpty) this.askFor(entry, true)
+  }
+
+  private askFor(entry: Entry, isAhead: boolean): void {
     if (!this.mayLoad) return
     const { memory } = this.options
+    const { organization } = entry
     const want = (index: number, key: string) => {
       if (memory.registry.actors[index]?.isStateless !== false) return
-      if (entry.organization.cell(index, key) === undefined && !memory.admitsActor()) return
-      const cell = memory.cell(entry.organization, index, key)
+      const known = organization.cell(index, key)
+      if (known === undefined && ((isAhead && !this.loads.admitsAhead(organization)) || !memory.admitsActor())) return
+      const cell = known ?? memory.cell(organization, index, key)
       memory.use(cell, this.monotonic)
-      if (!cell.loaded && cell.unreadable === undefined) this.load(cell)
+      if (cell.loaded || cell.requested || cell.unreadable !== undefined) return
+      if (!this.load(cell) && isAhead) this.loads.ahead(cell)
     }
     try {
       if (!entry.isFresh) want(entry.actorIndex, entry.key)
@@ -189,7 +201,7 @@ export class ActorLoader {
       const self = { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key }
       const names: unknown = touches(entry.command, self)
       checkTouches(entry.actor, names)
-      for (const name of names as ReturnType<typeof touches>)
+      for (const name of names.slice(0, maximumTouchedActors))
         if (name.fresh !== true) want(memory.registry.actorIndex(name.actor.kind), name.key)
     } catch {
       // the error is told when the entry is decided
@@ -219,9 +231,8 @@ export class ActorLoader {
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
-      // the drain may have begun it anew
-      if (cell.usedBy === memory.drain) memory.passes(cell)
-      else memory.remove(cell)
+      // the running drain may have begun it anew
+      if (!memory.isPassing(cell)) memory.remove(cell)
     }
     host.wake()
   }

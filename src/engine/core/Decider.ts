@@ -53,6 +53,8 @@ export interface DeciderHost {
    * fresh is not asked for. Throws when the state cannot be had.
    */
   readonly load: (cell: Cell, isFresh?: boolean) => boolean
+  /** Asks for all actors of a command. */
+  readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
   readonly poisoned: (kind: string, reason: string) => void
@@ -161,7 +163,11 @@ export class Decider {
         if (!this.host.load(cell)) return this.stall(entry, cell)
         return this.answerNow(entry, cell.state)
       }
-      if (!this.bring(cell, entry.isFresh)) return this.stall(entry, cell)
+      if (!this.bring(cell, entry.isFresh)) {
+        // what else the command touches comes with it; what a wake touches is not known before
+        if (!isWake) this.host.prefetch(entry)
+        return this.stall(entry, cell)
+      }
       if (isWake && (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
         return this.moved(entry)
       const touches = isWake ? options.wakeTouches : options.touches
@@ -169,7 +175,7 @@ export class Decider {
       else {
         const names: unknown = touches(isWake ? this.draft.stateOf(cell) : entry.command, cell.address)
         checkTouches(entry.actor, names)
-        const found = this.touch(entry, cell, names as ReturnType<typeof touches>)
+        const found = this.touch(entry, cell, names)
         if (found === undefined) return this.crowded(entry)
         if (!(found instanceof TouchedCells)) return this.stall(entry, found)
         touched = found

@@ -5,7 +5,7 @@
 import type { Decision, PublicEvent } from "../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"
 import { eventId, maximumIdCommands } from "../ids.ts"
-import { maximumDrainCommands, maximumStateBytes } from "../limits.ts"
+import { maximumDrainCommands, maximumStateBytes, stateSlackBytes } from "../limits.ts"
 import type { LogRecord } from "../records.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import type { Cell } from "./actors.ts"
@@ -20,6 +20,9 @@ const recordOverheadBytes = 16
 /** Bytes an actor takes in a frame's table besides its names, and the most bytes of one character of them as JSON. */
 const actorOverheadBytes = 24
 const maximumCharacterBytes = 6
+
+/** The most bytes that a name takes as JSON. Those of plain ASCII are as long as they look. */
+const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : maximumCharacterBytes) * name.length
 
 /**
  * Thrown when a decision has changed a state in place and so cannot be undone alone. The drain is decided again, with
@@ -219,7 +222,8 @@ export class Draft implements DecidingDraft {
         // the estimate is over the bound; only encoding tells the real size
         const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
         this.measured++
-        cell.bytes = Math.min(bytes, maximumStateBytes)
+        // so that the next facts are counted before it is encoded again
+        cell.bytes = Math.min(bytes, maximumStateBytes - stateSlackBytes)
         if (bytes <= maximumStateBytes) continue
         this.undo(undo)
         return { _tag: "Outgrown", bytes }
@@ -304,7 +308,7 @@ export class Draft implements DecidingDraft {
   private tableBytes(cell: Cell): number {
     return cell.frameOf === this.stamp
       ? 0
-      : actorOverheadBytes + maximumCharacterBytes * (cell.organization.name.length + cell.key.length)
+      : actorOverheadBytes + nameBytes(cell.organization.name) + nameBytes(cell.key)
   }
 
   private frameIndexOf(cell: Cell): number {

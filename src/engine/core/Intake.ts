@@ -79,6 +79,18 @@ export class Intake {
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
   }
 
+  /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
+  prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
+    if (this.refusal !== undefined) return
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) return
+    const actor = this.options.registry.actors[actorIndex]!
+    const entry = new Entry(organization, actor, actorIndex, key, command, undefined)
+    entry.isFresh = isFresh
+    this.parts.loader.prefetchAhead(entry)
+    this.parts.memory.noteEmptied(organization)
+  }
+
   /**
    * Answers the durable state of an actor: at once when it is in memory and the ownership is fresh, otherwise through
    * the mailbox.

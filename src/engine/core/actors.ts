@@ -114,6 +114,8 @@ export class Cell {
   loaded = false
   /** Its checkpoint row is being read. */
   requested = false
+  /** It is being read ahead of a command, and counts to its organization's share of that. */
+  isAhead = false
   unreadable: Unreadable | undefined = undefined
   /** It has no row and begins with its initial state. */
   isNew = false
@@ -210,6 +212,8 @@ export class Organization {
   stalled = 0
   /** Bytes of both. */
   bytes = 0
+  /** Actors that are being read ahead of commands. */
+  prefetched = 0
   inRing = false
   nextInRing: Organization | undefined = undefined
   /** Whether one of its facts could not be applied to a state in place. From then on every decision of it works on copies. */

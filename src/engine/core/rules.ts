@@ -3,7 +3,7 @@
  * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
  * an error that names the rule and what is wrong with it.
  */
-import { type AnyActor, Decision } from "../Actor.ts"
+import { type AnyActor, Decision, type Touched } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
 import { Quarantined } from "../errors.ts"
 import type { Cell } from "./actors.ts"
@@ -50,7 +50,10 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
 }
 
 /** Checks a list of touched actors. */
-export const checkTouches = (actor: AnyActor, answer: unknown): void => {
+export const checkTouches: (actor: AnyActor, answer: unknown) => asserts answer is ReadonlyArray<Touched> = (
+  actor,
+  answer
+) => {
   if (!Array.isArray(answer)) throw new RuleBroken(`touches of ${actor.kind} answered ${nameOf(answer)}, not an array`)
 }
 

@@ -168,6 +168,10 @@ export class Partition {
     this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh)
   }
 
+  prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {
+    this.core.intake.prefetch(organization, actorIndex, key, command, isFresh)
+  }
+
   peek(organization: string, actorIndex: number, key: string, resume: Resume): void {
     this.core.intake.peek(organization, actorIndex, key, resume, this.now())
   }
