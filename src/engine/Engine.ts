@@ -58,6 +58,17 @@ export class Engine extends Context.Service<
       command: Command
     ) => Effect.Effect<Reply, Rejection | AskError>
 
+    /**
+     * Begins to load what a command touches, so that the ask for it, made a little later, need not wait. For callers who have other work
+     * to do before. It never fails; where everything is in memory, or too much is being loaded for the organization, it does nothing, nor
+     * for a partition of another process. What was loaded may leave memory again like everything else.
+     */
+    readonly prefetch: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target,
+      command: Command
+    ) => Effect.Effect<void>
+
     /** Asks a lane actor. It makes no fact and appends nothing; normally it answers at once. */
     readonly askLane: <Command, State, Reply>(
       lane: Lane<Command, State, Reply>,

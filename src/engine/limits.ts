@@ -39,8 +39,14 @@ export const minimumLogReserveBytes = 1_024
 /** The largest encoded state of an actor, in bytes of UTF-8. */
 export const maximumStateBytes = 64 * 1024
 
-/** The most actors one command may name. */
-export const maximumTouchedActors = 64
+/**
+ * How many bytes of facts a state near its bound takes before it is measured again. Measuring costs as much as encoding, so a state may pass
+ * the bound by so much before a fact is refused.
+ */
+export const stateSlackBytes = 8 * 1024
+
+/** The most actors one command may name. They are loaded in one batch. */
+export const maximumTouchedActors = 1_024
 
 /** External signals read ahead, and decided in one drain. */
 export const maximumQueuedSignals = 256
@@ -53,8 +59,11 @@ export const maximumTimersPerDrain = 256
 export const maximumTimerPage = 256
 
 /** Actors loaded from the checkpoints in one call, and calls under way at once. */
-export const maximumLoadBatch = 512
+export const maximumLoadBatch = maximumTouchedActors
 export const maximumConcurrentLoads = 4
+
+/** Actors of one organization that are loaded ahead of its commands at once. */
+export const maximumPrefetchedActors = 256
 
 /** Lane asks of a partition that wait for an actor or for a confirmation. */
 export const maximumWaitingLaneAsks = 8_192

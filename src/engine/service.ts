@@ -65,12 +65,22 @@ export const makeService = (
         const id = partitionOf(target.organization, partitions)
         const partition = local.get(id)
         if (partition !== undefined) {
-          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume)
+          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume, target.fresh)
         } else {
           resume(
             remote === undefined ? Effect.fail(unplaced(id)) : askRemote(remote, epochs, id, actor, target, command)
           )
         }
+      }),
+    prefetch: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      { fresh, key = "", organization }: Target,
+      command: Command
+    ) =>
+      Effect.sync(() => {
+        const index = registry.actorIndex(actor.kind)
+        if (registry.actors[index] !== actor) return
+        local.get(partitionOf(organization, partitions))?.prefetch(organization, index, key, command, fresh)
       }),
     askLane: <Command, State, Reply>(lane: Lane<Command, State, Reply>, target: Target, command: Command) =>
       Effect.callback<Reply, AskError>((resume) => {

@@ -52,6 +52,12 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
       ([row]) => row!.count
     )
 
+  /** Deletes the rows of kinds that keep none any more. */
+  const dropKinds = (partition: number, kinds: ReadonlyArray<string>, through: number) =>
+    countOf(sql`
+      delete from engine_actors
+      where partition = ${partition} and ${sql.in("kind", kinds)} and sequence <= ${through} returning 1`)
+
   const newestOf = (partition: number) =>
     Effect.map(
       sql<{ readonly newest: number }>`
@@ -201,7 +207,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
         unavailable
       ),
 
-    prune: (partition) =>
+    prune: (partition, stateless = []) =>
       inTransaction(
         withStatementTimeout(
           sql,
@@ -225,10 +231,11 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
             delete from engine_actors
             where partition = ${partition} and sequence > ${pruned} and sequence <= ${covered} and state is null
             returning 1`)
+            const kept = stateless.length === 0 ? 0 : yield* dropKinds(partition, stateless, covered)
             const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence < ${covered} returning 1`)
             yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
-            return { rows: superseded + ended, checkpoints }
+            return { rows: superseded + ended + kept, checkpoints }
           })
         )
       ),

@@ -15,6 +15,8 @@ export interface Operation {
   readonly attempts: Array<Attempt>
   /** The same command under the same idempotency key, asked before. */
   readonly repeats: Operation | undefined
+  /** Whether it claims that its actor is fresh. */
+  readonly isFresh: boolean
   answer: Answer | undefined
   /** How often it was asked, even when nobody received it. */
   tries: number

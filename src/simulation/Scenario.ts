@@ -69,7 +69,15 @@ export type Which = typeof Which.Type
 export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
 
 export const Step = Schema.Union([
-  Schema.TaggedStruct("Command", { ...Target, command: Schema.Json, to: Which }),
+  Schema.TaggedStruct("Command", {
+    ...Target,
+    command: Schema.Json,
+    to: Which,
+    /** Whether the command claims that its actor is fresh. */
+    fresh: Schema.optionalKey(Schema.Boolean)
+  }),
+  /** Begins to load what a command touches. */
+  Schema.TaggedStruct("Prefetch", { ...Target, command: Schema.Json, to: Which }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
   /** Many commands at once. */

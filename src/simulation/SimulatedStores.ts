@@ -108,7 +108,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
       }),
     load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
-    prune: (partition) => ask("lookup", () => inner.prune(partition)),
+    prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),
     discardAbove: (partition, sequence) => ask(undefined, () => inner.discardAbove(partition, sequence))
   })
 }

@@ -183,7 +183,7 @@ export class Simulation {
   begin(
     target: { organization: string; actor: string; key: string },
     command: unknown,
-    repeats?: Operation
+    { isFresh = false, repeats }: { readonly repeats?: Operation; readonly isFresh?: boolean | undefined } = {}
   ): Operation {
     const operation: Operation = {
       number: this.operations.length,
@@ -194,6 +194,7 @@ export class Simulation {
       startedAt: this.world.now,
       attempts: [],
       repeats,
+      isFresh,
       answer: undefined,
       tries: 0
     }
@@ -221,8 +222,15 @@ export class Simulation {
       isLost: false
     }
     operation.attempts.push(attempt)
-    const target = { organization: operation.organization, key: operation.key }
+    const target = { organization: operation.organization, key: operation.key, fresh: operation.isFresh }
     engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+  }
+
+  /** Asks a process to load what a command touches. Nobody waits for it. */
+  prefetch(target: { organization: string; actor: string; key: string }, command: unknown, engine: SimulatedEngine) {
+    const actor = engine.actors.get(target.actor)
+    if (actor === undefined || engine.engine === undefined) return
+    engine.fork(engine.engine.prefetch(actor, target, decodeCommand(actor, command)), () => {})
   }
 
   look(target: { organization: string; actor: string; key: string }, engine: SimulatedEngine): void {

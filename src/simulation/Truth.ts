@@ -4,7 +4,7 @@
  */
 import type { AnyActor } from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
-import { decodeFrame, type Frame, hashOf } from "../engine/frame.ts"
+import { decodeFrame, type Frame, type FrameActor, hashOf } from "../engine/frame.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedProcess } from "./World.ts"
@@ -190,6 +190,7 @@ export class Truth {
       commit.problem === undefined && commit.decisions.length > 0
         ? commit.decisions.map((decision) => ({ size: decision.records.length, decision }))
         : frame.records.map(() => ({ size: 1, decision: undefined }))
+    const begun = new Set<FrameActor>()
     let from = 0
     for (const { decision, size } of groups) {
       const changed = new Map<ActorHistory, unknown>()
@@ -197,8 +198,11 @@ export class Truth {
         if (event !== undefined) continue
         const history = this.history(name)
         const { options } = history.actor
+        const isAnew = name.isFresh && !begun.has(name)
+        begun.add(name)
         const known = changed.get(history)
-        const state = known ?? history.moments[history.moments.length - 1]!.state
+        const last = history.moments[history.moments.length - 1]!.state
+        const state = known ?? (isAnew ? options.initial(name.key) : last)
         const own = known === undefined && options.copy !== undefined ? options.copy(state) : state
         changed.set(history, options.evolve(own, history.actor.decodeFact(fact, name.version)))
       }

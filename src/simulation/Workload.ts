@@ -35,6 +35,8 @@ export interface CommandSource {
   readonly arbitrary: Arbitrary.Arbitrary<unknown>
   /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
   readonly finish?: (command: unknown, number: number) => unknown
+  /** Whether the command claims that its actor is fresh; whoever draws it may be wrong. */
+  readonly isFresh?: boolean
 }
 
 export interface Workload {

@@ -32,6 +32,7 @@ const usual: Partial<Record<StepTag, number>> = {
   Repeat: 3,
   Burst: 4,
   Look: 8,
+  Prefetch: 4,
   AskLane: 8,
   Signal: 8,
   Advance: 12
@@ -152,6 +153,12 @@ const drawStep = (
   const tag = draw.weighted(weights)
   switch (tag) {
     case "Command": {
+      const source = commands.source()
+      const target = commands.target(source)
+      const command = commands.next(source) as Schema.Json
+      return { _tag: tag, ...target, command, to: which(draw), ...(source.isFresh === true ? { fresh: true } : {}) }
+    }
+    case "Prefetch": {
       const source = commands.source()
       return { _tag: tag, ...commands.target(source), command: commands.next(source) as Schema.Json, to: which(draw) }
     }

@@ -18,12 +18,17 @@ const maximumProcesses = 3
 export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
     case "Command":
-      return simulation.ask(simulation.begin(step, step.command), pick(simulation, step.to))
+      return simulation.ask(simulation.begin(step, step.command, { isFresh: step.fresh }), pick(simulation, step.to))
+    case "Prefetch": {
+      const engine = pick(simulation, step.to)
+      return engine === undefined ? undefined : simulation.prefetch(step, step.command, engine)
+    }
     case "Repeat": {
       const before = simulation.operations[simulation.operations.length - 1 - step.back]
       if (before === undefined) return
       const target = { organization: before.organization, actor: before.kind, key: before.key }
-      return simulation.ask(simulation.begin(target, before.command, before.repeats ?? before))
+      const { isFresh } = before
+      return simulation.ask(simulation.begin(target, before.command, { repeats: before.repeats ?? before, isFresh }))
     }
     case "Burst":
       for (const command of step.commands) simulation.ask(simulation.begin(step, command))

@@ -51,7 +51,14 @@ export class Intake {
   }
 
   /** Takes in a caller's command, or answers at once why it cannot. */
-  offer(organizationName: string, actorIndex: number, key: string, command: unknown, caller: Caller): void {
+  offer(
+    organizationName: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    caller: Caller,
+    isFresh = false
+  ): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
       host.reply(caller, false, this.refusal.error)
@@ -65,10 +72,23 @@ export class Intake {
       return
     }
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
+    entry.isFresh = isFresh
     entry.bytes = estimateBytes(command)
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
+  }
+
+  /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
+  prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
+    if (this.refusal !== undefined) return
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) return
+    const actor = this.options.registry.actors[actorIndex]!
+    const entry = new Entry(organization, actor, actorIndex, key, command, undefined)
+    entry.isFresh = isFresh
+    this.parts.loader.prefetchAhead(entry)
+    this.parts.memory.noteEmptied(organization)
   }
 
   /**

@@ -69,7 +69,7 @@ export class PartitionCore implements Evictable {
     memory.onEvicted = (cell) => this.timers.evicted(cell)
     const laneResumed = (ask: LaneAsk, error: unknown) => this.intake.laneResumed(ask, error)
     const loader = new ActorLoader({ partition, memory, mailbox, host, laneResumed }, this.timers)
-    const load = (cell: Cell) => loader.load(cell)
+    const load = (cell: Cell, isFresh?: boolean) => loader.load(cell, isFresh)
     const waitFor = (cell: Cell, waiter: Entry | LaneAsk) => loader.waitFor(cell, waiter)
     const common = { partition, memory, load, waitFor, poisoned: host.poisoned }
     const lanes = new Lanes({ ...common, told: () => this.tellLane(), isFresh: (at) => time.isFresh(at) })
@@ -77,7 +77,8 @@ export class PartitionCore implements Evictable {
     const waitsForPage = (timer: Parameters<TimerPages["holds"]>[0]) => pages.holds(timer, this.timers, now.monotonic)
     const crowded = () => this.crowded()
     const defer = (timer: TimerRow) => loader.defer(timer)
-    const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
+    const prefetch = (entry: Entry) => loader.prefetch(entry)
+    const drainHost = { ...common, prefetch, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
     const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })

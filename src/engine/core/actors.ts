@@ -33,6 +33,11 @@ export class Registry {
     return this.actorIndexes.get(kind) ?? -1
   }
 
+  /** The kinds whose actors have no state. */
+  get statelessKinds(): ReadonlyArray<string> {
+    return this.actors.filter(({ isStateless }) => isStateless).map(({ kind }) => kind)
+  }
+
   laneIndex(kind: string): number {
     return this.laneIndexes.get(kind) ?? -1
   }
@@ -50,6 +55,8 @@ export class Entry {
   readonly command: unknown
   /** Undefined for signals and timers. */
   readonly caller: Caller | undefined
+  /** Whether the caller claims that the actor has had no fact yet. */
+  isFresh = false
   /** Estimated size of the command, counted while it waits. */
   bytes = 0
   /** Position of a signal, 0 for others. */
@@ -107,6 +114,8 @@ export class Cell {
   loaded = false
   /** Its checkpoint row is being read. */
   requested = false
+  /** It is being read ahead of a command, and counts to its organization's share of that. */
+  isAhead = false
   unreadable: Unreadable | undefined = undefined
   /** It has no row and begins with its initial state. */
   isNew = false
@@ -120,6 +129,10 @@ export class Cell {
   /** Index in the table of the frame being built, while `frameOf` is that frame's number. */
   frameIndex = -1
   frameOf = -1
+  /** The drain in which it begins anew. Its draft is all there is of it then, and what a checkpoint has of it does not count. */
+  freshOf = -1
+  /** The last decision that was applied to its draft. */
+  appliedOf = -1
   /** The drain that used it last. It stays in memory until that drain is over. */
   usedBy = -1
   /** Sequence of the frame that changed it last, 0 for never. */
@@ -150,6 +163,11 @@ export class Cell {
 
   get address(): ActorAddress {
     return { organization: this.organization.name, kind: this.actor.kind, key: this.key }
+  }
+
+  /** Whether nothing but this object would be lost if it left memory: it has no state that counts, and nobody brings it one. */
+  get isEmpty(): boolean {
+    return !this.loaded && !this.requested && this.unreadable === undefined
   }
 }
 
@@ -194,6 +212,8 @@ export class Organization {
   stalled = 0
   /** Bytes of both. */
   bytes = 0
+  /** Actors that are being read ahead of commands. */
+  prefetched = 0
   inRing = false
   nextInRing: Organization | undefined = undefined
   /** Whether one of its facts could not be applied to a state in place. From then on every decision of it works on copies. */

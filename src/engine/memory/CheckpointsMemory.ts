@@ -110,7 +110,7 @@ export const make = (store: CheckpointsStore): Checkpoints["Service"] =>
         }
         return found.sort(compareTimers).slice(0, options.limit)
       }),
-    prune: (partition) =>
+    prune: (partition, stateless = []) =>
       Effect.sync((): Removed => {
         const held = store.of(partition)
         const records = [...held.records].sort((a, b) => b.sequence - a.sequence)
@@ -120,7 +120,8 @@ export const make = (store: CheckpointsStore): Checkpoints["Service"] =>
         for (const [name, rows] of held.rows) {
           const newest = newestAt(rows, covered)
           if (newest === undefined) continue
-          const kept = rows.filter((row) => row.sequence > newest.sequence || (row === newest && newest.state !== null))
+          const keepsNewest = newest.state !== null && !stateless.includes(newest.kind)
+          const kept = rows.filter((row) => row.sequence > newest.sequence || (row === newest && keepsNewest))
           removedRows += rows.length - kept.length
           if (kept.length === 0) held.rows.delete(name)
           else held.rows.set(name, kept)

@@ -49,6 +49,8 @@ export class Partition {
   witness: LogPosition | undefined = undefined
   /** Whether reactors should store their position although they found nothing to do, because the log needs room. */
   wantsPositions = false
+  /** Up to which frame an earlier program may have written rows of kinds that keep none now; 0 when these are gone. */
+  earlierRows: number | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
@@ -119,6 +121,7 @@ export class Partition {
     this.currentFeed = this.makeFeed()
     this.restartWanted = undefined
     this.wantsPositions = false
+    this.earlierRows = undefined
     this.quarantine.clear()
     this.metrics.quarantined(0)
   }
@@ -154,8 +157,19 @@ export class Partition {
     return () => void this.listeners.delete(listener)
   }
 
-  offer(organization: string, actorIndex: number, key: string, command: unknown, resume: Resume): void {
-    this.core.intake.offer(organization, actorIndex, key, command, resume)
+  offer(
+    organization: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    resume: Resume,
+    isFresh = false
+  ): void {
+    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh)
+  }
+
+  prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {
+    this.core.intake.prefetch(organization, actorIndex, key, command, isFresh)
   }
 
   peek(organization: string, actorIndex: number, key: string, resume: Resume): void {

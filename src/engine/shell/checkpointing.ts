@@ -99,18 +99,21 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const { checkpoints, cursors, reactors } = partition.parts
   const { id } = partition
   const log = partition.log!
-  yield* deadline(checkpoints.prune(id), saveDeadlineMillis, late)
+  partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
+  const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
+  yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set(reactors.map(({ name }) => name))
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))
   const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
+  if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
   // a reactor that has not moved yet needs the log from its beginning
   const isTooFull = isStuck && (yield* hasNoRoom(log))
   const below = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
   if (below !== undefined && (yield* purge(log, below))) {
-    const gone = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
-    yield* Effect.forEach(gone, (cursor) => forget(partition, cursor), { discard: true })
+    const forgotten = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
+    yield* Effect.forEach(forgotten, (cursor) => forget(partition, cursor), { discard: true })
   }
   const state = yield* log.state
   partition.core.noteFill(state)

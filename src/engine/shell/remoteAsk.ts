@@ -5,6 +5,7 @@
  */
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"
+import type { Target } from "../address.ts"
 import { describe } from "../describe.ts"
 import { AskError, CommandInvalid, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import type { Remote } from "../Remote.ts"
@@ -21,6 +22,7 @@ interface Payload {
   readonly kind: string
   readonly key: string
   readonly command: unknown
+  readonly fresh?: boolean
 }
 
 /** Exactly one of the last three. */
@@ -60,7 +62,7 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
   epochs: Map<number, number>,
   partition: number,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
-  target: { readonly organization: string; readonly key?: string },
+  target: Target,
   command: Command
 ): Effect.Effect<Reply, Rejection | AskError> =>
   Effect.gen(function* () {
@@ -70,7 +72,8 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
           organization: target.organization,
           kind: actor.kind,
           key: target.key ?? "",
-          command: encodeWith(actor, "command", command)
+          command: encodeWith(actor, "command", command),
+          ...(target.fresh === true ? { fresh: true } : {})
         }
         return Buffer.from(JSON.stringify(encoded))
       },
@@ -137,7 +140,7 @@ const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Arr
     }
     const index = partition.parts.registry.actorIndex(actor.kind)
     const ask = Effect.callback<unknown, unknown>((resume) =>
-      partition.offer(payload.organization, index, payload.key, command, resume)
+      partition.offer(payload.organization, index, payload.key, command, resume, payload.fresh === true)
     )
     return Effect.map(Effect.exit(ask), (exit) => write(answerOf(partition, actor, exit)))
   })

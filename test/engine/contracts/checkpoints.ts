@@ -383,6 +383,27 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("pruning takes the rows of kinds that keep none, up to the second-newest checkpoint", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const of = (kind: string, sequence: number): ActorRow => ({ ...row(kind, sequence, 1, 7), kind })
+      const timers = Effect.map(
+        checkpoints.timers(partition, { through: 30, after: undefined, limit: maximumTimerPage }),
+        names
+      )
+      yield* save(checkpoints, partition, 0, 10, [of("bell", 10), of("gong", 10), of("account", 10)])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 0, checkpoints: 0 })
+      yield* save(checkpoints, partition, 10, 20, [of("bell", 20)])
+      yield* save(checkpoints, partition, 20, 30, [of("gong", 30)])
+      // both at 10 and bell at 20; gong at 30 only when that is covered
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 3, checkpoints: 1 })
+      assert.deepStrictEqual(yield* timers, ["account", "gong"])
+      yield* save(checkpoints, partition, 30, 40, [])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 1, checkpoints: 1 })
+      assert.deepStrictEqual(yield* timers, ["account"])
+    })
+  )
+
   it.effect("pruning tells actors apart by organization, kind and key", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh

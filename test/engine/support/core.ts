@@ -137,9 +137,9 @@ export class CoreDriver {
     this.log.push({ sequence: this.log.length + 1, identity: identityOf(0, epoch, number), bytes })
   }
 
-  ask(actor: AnyActor, organization: string, command: unknown, key = ""): Asked {
+  ask(actor: AnyActor, organization: string, command: unknown, key = "", isFresh = false): Asked {
     const asked = new Asked()
-    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), key, command, asked)
+    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), key, command, asked, isFresh)
     return asked
   }
 
