@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
-import { addDeploymentId, countParked, createEngineTables } from "../postgres/engineTables.ts"
+import { addDeploymentId, addExpiryOfActors, countParked, createEngineTables } from "../postgres/engineTables.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
@@ -25,5 +25,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 10, name: "id of the deployment", run: addDeploymentId },
   { number: 11, name: "counts of parked records", run: countParked },
   { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) },
-  { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries }
+  { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries },
+  { number: 14, name: "expiry of actors", run: addExpiryOfActors }
 ]

@@ -5,6 +5,7 @@
  */
 import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"
+import type { InternalTraits } from "./internalActor.ts"
 
 /** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. */
 export interface PublicEvent {
@@ -185,6 +186,8 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   readonly decodeState: (encoded: unknown, version: number) => State
   /** Why a state cannot be written and read again; undefined when it can. */
   readonly stateProblem: (state: unknown) => string | undefined
+  /** Set for the engine's own actors; undefined for a user's. */
+  readonly internal?: InternalTraits
 }
 
 /** What `DecideContext.read` needs to know of an actor. */

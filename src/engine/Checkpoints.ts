@@ -38,6 +38,8 @@ export interface ActorRow extends ActorAddress {
   readonly state: string | null
   /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
   readonly wakeAt: number | null
+  /** From when on the row means nothing any more and may go, milliseconds since the Unix epoch, or null. An indexed column. */
+  readonly expiresAt: number | null
 }
 
 /** A timer of an actor, as `Checkpoints.timers` lists them. */
@@ -134,6 +136,12 @@ export class Checkpoints extends Context.Service<
       partition: number,
       stateless?: ReadonlyArray<string>
     ) => Effect.Effect<Removed, CheckpointsUnavailable>
+
+    /**
+     * Removes rows whose `expiresAt` is at or before `now`, the earliest first and at most `limit`; answers how many. Whatever is removed, no
+     * reader misses it: who reads at `now` or later takes such a row for none.
+     */
+    readonly expire: (partition: number, now: number, limit: number) => Effect.Effect<number, CheckpointsUnavailable>
 
     /** Removes checkpoints and rows above `sequence`, in one transaction. Only for an operator's `recover --accept-loss`. */
     readonly discardAbove: (partition: number, sequence: Sequence) => Effect.Effect<Removed, CheckpointsUnavailable>

@@ -48,6 +48,20 @@ export const stateSlackBytes = 8 * 1024
 /** The most actors one command may name. They are loaded in one batch. */
 export const maximumTouchedActors = 1_024
 
+/** How long an answer is remembered under its idempotency key, milliseconds. */
+export const defaultOnceWindowMillis = 24 * 3_600_000
+export const minimumOnceWindowMillis = 1_000
+export const maximumOnceWindowMillis = 30 * 24 * 3_600_000
+
+/** The longest idempotency key and digest, in UTF-16 units; the largest reply that is remembered, in bytes of its JSON. */
+export const maximumOnceKeyLength = 256
+export const maximumDigestLength = 256
+export const maximumReplyBytes = 16 * 1024
+
+/** Rows whose time is over that one statement removes, and statements behind one checkpoint. */
+export const maximumExpiredRows = 10_000
+export const maximumExpiryRuns = 10
+
 /** External signals read ahead, and decided in one drain. */
 export const maximumQueuedSignals = 256
 export const maximumSignalsPerDrain = 128

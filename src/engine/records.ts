@@ -9,6 +9,7 @@ import type { Registry } from "./core/actors.ts"
 import { describe } from "./describe.ts"
 import { type Frame, FrameInvalid } from "./frame.ts"
 import { eventId } from "./ids.ts"
+import { isInternalKind } from "./internalActor.ts"
 
 interface RecordPlace {
   readonly partition: number
@@ -59,14 +60,15 @@ export interface CommittedFrame {
   readonly records: ReadonlyArray<LogRecord | UnreadableRecord>
 }
 
-/** The records of a stored frame. */
+/** The records of a stored frame, without the facts of the engine's own actors. */
 export const recordsOf = (
   registry: Registry,
   partition: number,
   sequence: number,
   frame: Frame
 ): ReadonlyArray<LogRecord | UnreadableRecord> =>
-  frame.records.map(({ actor, event, fact }, index): LogRecord | UnreadableRecord => {
+  frame.records.flatMap(({ actor, event, fact }, index): LogRecord | UnreadableRecord | ReadonlyArray<never> => {
+    if (isInternalKind(actor.kind)) return []
     const place = {
       partition,
       sequence,

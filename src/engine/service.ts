@@ -5,14 +5,15 @@
 import { Effect, Exit } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
-import { type AskError, CommandInvalid, EngineRefused, PartitionUnavailable } from "./errors.ts"
+import { type AskError, CommandInvalid, EngineRefused, type OnceError, PartitionUnavailable } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
+import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import { inspectActor, inspectPartition } from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
 import type { Remote } from "./Remote.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
-import { askRemote } from "./shell/remoteAsk.ts"
+import { askOnceRemote, askRemote } from "./shell/remoteAsk.ts"
 
 const unplacedRetryMillis = 250
 
@@ -81,6 +82,28 @@ export const makeService = (
         const index = registry.actorIndex(actor.kind)
         if (registry.actors[index] !== actor) return
         local.get(partitionOf(organization, partitions))?.prefetch(organization, index, key, command, fresh)
+      }),
+    askOnce: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target,
+      command: Command,
+      once: OnceOptions
+    ) =>
+      Effect.callback<OnceReply<Reply>, Rejection | OnceError>((resume) => {
+        const index = registry.actorIndex(actor.kind)
+        if (registry.actors[index] !== actor) return resume(Effect.fail(unknownKind(actor.kind)))
+        const { fresh, key = "", organization } = target
+        const guard = onceGuard(actor, key, once)
+        if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
+        const id = partitionOf(organization, partitions)
+        const partition = local.get(id)
+        if (partition !== undefined)
+          return partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
+        resume(
+          remote === undefined
+            ? Effect.fail(unplaced(id))
+            : askOnceRemote(remote, epochs, id, actor, target, command, once)
+        )
       }),
     askLane: <Command, State, Reply>(lane: Lane<Command, State, Reply>, target: Target, command: Command) =>
       Effect.callback<Reply, AskError>((resume) => {

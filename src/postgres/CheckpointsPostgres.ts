@@ -30,7 +30,8 @@ const actorColumns = {
   sequence: "int8",
   version: "int4",
   state: "text",
-  wake_at: "float8"
+  wake_at: "float8",
+  expires_at: "float8"
 } as const
 
 /** The timeout of a statement that removes superseded rows, of which there may be many. */
@@ -83,10 +84,10 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
 
   const insertActors = (partition: number, rows: ReadonlyArray<ActorRow>) =>
     sql`
-      insert into engine_actors (partition, organization, kind, key, sequence, version, state, wake_at)
-      select partition, organization, kind, key, sequence, version, state, wake_at
+      insert into engine_actors (partition, organization, kind, key, sequence, version, state, wake_at, expires_at)
+      select partition, organization, kind, key, sequence, version, state, wake_at, expires_at
       from ${unnest(
-        rows.map((row) => ({ ...row, partition, wake_at: row.wakeAt })),
+        rows.map((row) => ({ ...row, partition, wake_at: row.wakeAt, expires_at: row.expiresAt })),
         actorColumns
       )}`
 
@@ -177,7 +178,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
         : mapSqlError(
             sql<ActorRow>`
               select found.organization, found.kind, found.key, found.sequence, found.version, found.state,
-                found.wake_at as "wakeAt"
+                found.wake_at as "wakeAt", found.expires_at as "expiresAt"
               from ${unnest(addresses, { organization: "text", kind: "text", key: "text" })}
               cross join lateral (
                 select * from engine_actors a
@@ -237,6 +238,19 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
             yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
             return { rows: superseded + ended + kept, checkpoints }
           })
+        )
+      ),
+
+    expire: (partition, now, limit) =>
+      inTransaction(
+        withStatementTimeout(
+          sql,
+          pruneTimeoutMillis,
+          countOf(sql`
+            delete from engine_actors where ctid = any(array(
+              select ctid from engine_actors where partition = ${partition} and expires_at <= ${now}::float8
+              order by expires_at limit ${limit}
+            )) returning 1`)
         )
       ),
 

@@ -42,6 +42,14 @@ export const countParked = Effect.gen(function* () {
     select partition, reactor, sum(count) from engine_parked_counts group by partition, reactor`
 })
 
+/** Rows that mean nothing after some time are found by it and go, without a fact or a wake of their actors. */
+export const addExpiryOfActors = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_actors add column expires_at float8`
+  yield* sql`
+    create index engine_actors_by_expiry on engine_actors (partition, expires_at) where expires_at is not null`
+})
+
 /** Names sort by bytes, which the index must agree with; the engine sorts a page again when its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -109,7 +117,8 @@ export const createEngineTables = Effect.gen(function* () {
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
   { number: 2, name: "id of the deployment", run: addDeploymentId },
-  { number: 3, name: "counts of parked records", run: countParked }
+  { number: 3, name: "counts of parked records", run: countParked },
+  { number: 4, name: "expiry of actors", run: addExpiryOfActors }
 ]
 
 /** All tables at once, for tests. */

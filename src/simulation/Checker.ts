@@ -15,6 +15,8 @@ export interface Observer {
   readonly committed?: (commit: Commit) => void
   /** A process decided something that is not stored yet. */
   readonly decided?: (decided: Decided, engine: SimulatedEngine) => void
+  /** A command was asked of a process. */
+  readonly asked?: (attempt: Attempt) => void
   /** An ask was answered. */
   readonly answered?: (attempt: Attempt) => void
   /** A command has its final answer. */

@@ -48,6 +48,7 @@ export const operations = {
     "crash after the commit"
   ],
   lookup: ["unavailable", "hangs"],
+  expire: ["unavailable", "hangs"],
   work: ["killed after the effect"],
   subscribe: ["cut off"]
 } as const
@@ -75,6 +76,14 @@ export const Step = Schema.Union([
     to: Which,
     /** Whether the command claims that its actor is fresh. */
     fresh: Schema.optionalKey(Schema.Boolean)
+  }),
+  /** A command under an idempotency key of the engine's. What it asks for is its digest. */
+  Schema.TaggedStruct("Once", {
+    ...Target,
+    command: Schema.Json,
+    to: Which,
+    once: Schema.String,
+    windowMillis: Schema.optionalKey(Count)
   }),
   /** Begins to load what a command touches. */
   Schema.TaggedStruct("Prefetch", { ...Target, command: Schema.Json, to: Which }),

@@ -2,14 +2,16 @@
  * One scenario as it is played: the machine room, the stores, the processes, the clients, and the checkers that are told everything. Steps
  * come from `play.ts`. Needs no service.
  */
-import type { Exit } from "effect"
+import { Exit } from "effect"
 import { partitionOf } from "../engine/address.ts"
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
+import { internalActors } from "../engine/internalActors.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
 import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../engine/memory/JournalMemory.ts"
 import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
+import type { OnceOptions } from "../engine/once.ts"
 import type { LogRecord } from "../engine/records.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
 import { JobWorker, makeBooksStore } from "./Books.ts"
@@ -40,6 +42,13 @@ export interface SimulationOptions {
   readonly checkers: ReadonlyArray<Checker>
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean
+}
+
+/** What more there is to say of a command. */
+interface BeginOptions {
+  readonly repeats?: Operation
+  readonly isFresh?: boolean | undefined
+  readonly once?: OnceOptions | undefined
 }
 
 /** How long a client waits before it asks again, milliseconds. */
@@ -100,7 +109,7 @@ export class Simulation {
     this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
     this.truth = new Truth(
       topology.partitions,
-      workload.actors,
+      [...workload.actors, ...internalActors],
       (actor, key) => workload.oracles[actor.kind]?.initial(key),
       (organization) => partitionOf(organization, topology.partitions)
     )
@@ -183,7 +192,7 @@ export class Simulation {
   begin(
     target: { organization: string; actor: string; key: string },
     command: unknown,
-    { isFresh = false, repeats }: { readonly repeats?: Operation; readonly isFresh?: boolean | undefined } = {}
+    { isFresh = false, once, repeats }: BeginOptions = {}
   ): Operation {
     const operation: Operation = {
       number: this.operations.length,
@@ -191,6 +200,7 @@ export class Simulation {
       kind: target.actor,
       key: target.key,
       command,
+      once,
       startedAt: this.world.now,
       attempts: [],
       repeats,
@@ -216,14 +226,26 @@ export class Simulation {
       command,
       startedAt: this.world.now,
       answer: undefined,
+      isReplay: false,
       answeredAt: 0,
       epoch: 0,
       decided: undefined,
       isLost: false
     }
     operation.attempts.push(attempt)
+    for (const observer of this.observers) observer.asked?.(attempt)
     const target = { organization: operation.organization, key: operation.key, fresh: operation.isFresh }
-    engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+    if (operation.once === undefined) {
+      engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+      return
+    }
+    engine.fork(engine.engine.askOnce(actor, target, command, operation.once), (exit) => {
+      attempt.isReplay = exit._tag === "Success" && exit.value.isReplay
+      this.answered(
+        attempt,
+        Exit.map(exit, ({ reply }) => reply)
+      )
+    })
   }
 
   /** Asks a process to load what a command touches. Nobody waits for it. */

@@ -47,6 +47,8 @@ export interface Workload {
   readonly organizations: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
   readonly commands: ReadonlyArray<CommandSource>
+  /** Commands that are asked under idempotency keys of the engine; none when left out. */
+  readonly onceCommands?: ReadonlyArray<CommandSource>
   /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
   readonly isRepeatable: boolean
   /** By kind. */

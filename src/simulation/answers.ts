@@ -1,10 +1,10 @@
 /** How clients send commands and read answers. Needs no service. */
 import { Cause, type Exit, Schema } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
-import { AskError, isRetryable } from "../engine/errors.ts"
+import { isRetryable, OnceError } from "../engine/errors.ts"
 import type { Answer } from "./Operations.ts"
 
-const isAskError = Schema.is(AskError)
+const isAskError = Schema.is(OnceError)
 
 const decoders = new WeakMap<object, (encoded: unknown) => unknown>()
 

@@ -1,6 +1,7 @@
 /**
  * The workload with which the engine itself is simulated: accounts between which money moves (two actors in one decision, rejections,
- * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, and a lane that limits.
+ * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, a till that relies on the engine's idempotency
+ * keys, and a lane that limits.
  */
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -262,6 +263,35 @@ export const Limiter = Lane.make<
   keepUntil: (state) => (state.window + 1) * windowMillis
 })
 
+const TillCommand = Schema.Union([
+  /** Too large a price is rejected. */
+  Schema.TaggedStruct("Sell", { price: Schema.Literals([1, 2, 3, 500]) }),
+  Schema.TaggedStruct("Total", {})
+])
+
+/** Adds up what was sold. Its rule recognizes no repeat: the engine's idempotency keys have to. */
+export const Till = Actor.make<
+  typeof TillCommand.Type,
+  number,
+  { readonly sales: number; readonly total: number },
+  ReadonlyArray<number>,
+  string
+>({
+  kind: "till",
+  command: TillCommand,
+  fact: Schema.Number,
+  state: Schema.Struct({ sales: Schema.Number, total: Schema.Number }),
+  reply: Schema.Array(Schema.Number),
+  rejection: Schema.String,
+  initial: () => ({ sales: 0, total: 0 }),
+  decide: ({ sales, total }, command) => {
+    if (command._tag === "Total") return Actor.decided({ reply: [sales, total] })
+    if (command.price > 100 && sales % 2 === 0) return Actor.rejected(`sale ${sales} is too dear`)
+    return Actor.decided({ facts: [command.price], reply: [sales + 1, total + command.price] })
+  },
+  evolve: ({ sales, total }, price) => ({ sales: sales + 1, total: total + price })
+})
+
 const withId = (command: unknown, number: number): unknown =>
   typeof command === "object" && command !== null && "id" in command ? { ...command, id: `k${number}` } : command
 
@@ -271,7 +301,7 @@ const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema
 
 export const bank: Workload = {
   name: "bank",
-  actors: [Account, Alarm, Meter, Letter, Bell],
+  actors: [Account, Alarm, Meter, Letter, Bell, Till],
   lanes: [Limiter],
   signals: { [usageKind]: usage },
   organizations: ["org_1", "org_2", "org_3"],
@@ -287,6 +317,11 @@ export const bank: Workload = {
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
     { actor: Bell, weight: 3, arbitrary: draw(BellCommand) }
+  ],
+  onceCommands: [
+    { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },
+    { actor: Till, weight: 1, arbitrary: draw(TillCommand.members[1]) },
+    { actor: Account, weight: 2, arbitrary: draw(AccountCommand.members[0]), finish: withId }
   ],
   isRepeatable: true,
   oracles: {},

@@ -19,6 +19,11 @@ export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
     case "Command":
       return simulation.ask(simulation.begin(step, step.command, { isFresh: step.fresh }), pick(simulation, step.to))
+    case "Once": {
+      const { command, once: key, windowMillis } = step
+      const once = { key, digest: JSON.stringify(command), ...(windowMillis === undefined ? {} : { windowMillis }) }
+      return simulation.ask(simulation.begin(step, command, { once }), pick(simulation, step.to))
+    }
     case "Prefetch": {
       const engine = pick(simulation, step.to)
       return engine === undefined ? undefined : simulation.prefetch(step, step.command, engine)
@@ -27,8 +32,9 @@ export const perform = (simulation: Simulation, step: Step) => {
       const before = simulation.operations[simulation.operations.length - 1 - step.back]
       if (before === undefined) return
       const target = { organization: before.organization, actor: before.kind, key: before.key }
-      const { isFresh } = before
-      return simulation.ask(simulation.begin(target, before.command, { repeats: before.repeats ?? before, isFresh }))
+      const { isFresh, once } = before
+      const repeats = before.repeats ?? before
+      return simulation.ask(simulation.begin(target, before.command, { repeats, isFresh, once }))
     }
     case "Burst":
       for (const command of step.commands) simulation.ask(simulation.begin(step, command))

@@ -196,6 +196,7 @@ export class ActorLoader {
     }
     try {
       if (!entry.isFresh) want(entry.actorIndex, entry.key)
+      if (entry.guard !== undefined) want(memory.registry.actorIndex(entry.guard.actor.kind), entry.guard.key)
       const { touches } = entry.actor.options
       if (touches === undefined) return
       const self = { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key }

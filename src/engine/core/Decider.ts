@@ -11,6 +11,7 @@ import {
   DecisionTooLarge,
   Overloaded,
   PartitionUnavailable,
+  ReplyTooLarge,
   StateTooLarge
 } from "../errors.ts"
 import type { Head } from "../frame.ts"
@@ -29,6 +30,7 @@ import type { Cell, Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision } from "./Draft.ts"
+import { type Guard, guarded } from "./guard.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import { checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined } from "./rules.ts"
 
@@ -170,6 +172,14 @@ export class Decider {
       }
       if (isWake && (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
         return this.moved(entry)
+      const beside = entry.guard === undefined ? undefined : this.besideOf(entry, entry.guard)
+      if (beside === "no room") return this.crowded(entry)
+      if (beside !== undefined && !this.bring(beside)) {
+        this.host.prefetch(entry)
+        return this.stall(entry, beside)
+      }
+      const known = beside && entry.guard?.recall(this.draft.stateOf(beside), this.draft.now)
+      if (known !== undefined) return this.settle(entry, known.accepted, known.value)
       const touches = isWake ? options.wakeTouches : options.touches
       if (touches === undefined) touched = new TouchedCells(cell, noCells, entry.isFresh ? [cell] : noCells)
       else {
@@ -180,11 +190,13 @@ export class Decider {
         if (!(found instanceof TouchedCells)) return this.stall(entry, found)
         touched = found
       }
+      if (beside !== undefined) touched = touched.and(beside)
       const context = new DrainContext(this.draft, touched)
       const state = this.draft.stateOf(cell)
       const answer: unknown = isWake ? options.wake!(state, context) : options.decide(state, entry.command, context)
       checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
       decision = answer as Decision<unknown, unknown, unknown>
+      if (entry.guard !== undefined && decision.accepted) decision = guarded(entry.guard, decision, this.draft.now)
     } catch (cause) {
       return this.poison(entry, cause)
     }
@@ -210,6 +222,16 @@ export class Decider {
     // an actor without a state needs no place of its own, because it leaves with the drain
     if (known === undefined && !entry.actor.isStateless && !memory.admitsActor()) return undefined
     const cell = known ?? memory.cell(entry.organization, entry.actorIndex, entry.key)
+    memory.use(cell, this.monotonic)
+    return cell
+  }
+
+  /** The actor of an entry's guard. */
+  private besideOf({ organization }: Entry, { actor, key }: Guard): Cell | "no room" {
+    const { memory } = this.host
+    const index = memory.registry.actorIndex(actor.kind)
+    if (organization.cell(index, key) === undefined && !memory.admitsActor()) return "no room"
+    const cell = memory.cell(organization, index, key)
     memory.use(cell, this.monotonic)
     return cell
   }
@@ -338,6 +360,7 @@ export class Decider {
     if (cell?.isEmpty === true && !this.draft.hasChanged(cell)) this.host.memory.remove(cell)
     if (cause instanceof KeyInvalid || (cause instanceof NotFresh && entry.caller !== undefined))
       return this.settle(entry, false, new CommandInvalid({ kind, reason: cause.message }))
+    if (cause instanceof ReplyTooLarge) return this.settle(entry, false, cause)
     this.host.poisoned(kind, reason)
     return this.settle(entry, false, new CommandFailed({ kind, reason }))
   }

@@ -268,7 +268,8 @@ export class Draft implements DecidingDraft {
     for (let index = 0; index < facts.length; index++) {
       const of = cells[index]!
       const actor = this.frameIndexOf(of)
-      if (this.wantsRecords) this.records.push({ _tag: "Fact", ...this.place(of), fact: facts[index] })
+      if (this.wantsRecords && of.actor.internal === undefined)
+        this.records.push({ _tag: "Fact", ...this.place(of), fact: facts[index] })
       this.builder.addFact(actor, texts[index]!, sizes[index]!)
     }
     for (let index = 0; index < events.length; index++) {

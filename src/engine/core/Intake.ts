@@ -11,12 +11,16 @@ import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
 import { peekCommand } from "./Decider.ts"
+import type { Guard } from "./guard.ts"
 import type { LaneAnswer, Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { CoreOptions } from "./protocol.ts"
 import { estimateBytes } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Instant, Moment, PartitionTime } from "./time.ts"
+
+/** What a guard counts of the bytes that commands hold while they wait. */
+const guardBytes = 256
 
 export interface IntakeParts {
   readonly options: CoreOptions
@@ -57,7 +61,8 @@ export class Intake {
     key: string,
     command: unknown,
     caller: Caller,
-    isFresh = false
+    isFresh = false,
+    guard?: Guard
   ): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
@@ -73,7 +78,8 @@ export class Intake {
     }
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
     entry.isFresh = isFresh
-    entry.bytes = estimateBytes(command)
+    entry.bytes = estimateBytes(command) + (guard === undefined ? 0 : guardBytes)
+    entry.guard = guard
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))

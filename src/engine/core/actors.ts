@@ -4,11 +4,14 @@
  */
 import type { AnyActor } from "../Actor.ts"
 import type { ActorAddress } from "../address.ts"
+import { internalActors } from "../internalActors.ts"
 import type { AnyLane } from "../Lane.ts"
+import type { Guard } from "./guard.ts"
 import type { Timer } from "./timers.ts"
 
 /** The actors and lanes an engine knows, by kind. */
 export class Registry {
+  /** The users' actors, then the engine's own. */
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes: ReadonlyArray<AnyLane>
   private readonly actorIndexes = new Map<string, number>()
@@ -16,9 +19,9 @@ export class Registry {
 
   /** Throws when a kind is defined twice. */
   constructor(actors: ReadonlyArray<AnyActor>, lanes: ReadonlyArray<AnyLane>) {
-    this.actors = actors
+    this.actors = [...actors, ...internalActors]
     this.lanes = lanes
-    for (const [index, actor] of actors.entries()) {
+    for (const [index, actor] of this.actors.entries()) {
       if (this.actorIndexes.has(actor.kind)) throw new Error(`two actors are of kind ${actor.kind}`)
       this.actorIndexes.set(actor.kind, index)
     }
@@ -61,6 +64,8 @@ export class Entry {
   bytes = 0
   /** Position of a signal, 0 for others. */
   signalSequence = 0
+  /** What is looked at before it is decided, and noted with the decision; undefined for most. */
+  guard: Guard | undefined = undefined
   /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
   /** The error to answer with, set when the entry must not be decided again. */

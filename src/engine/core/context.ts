@@ -32,6 +32,11 @@ export class TouchedCells {
     this.fresh = fresh
   }
 
+  /** These and one more. */
+  and(cell: Cell): TouchedCells {
+    return new TouchedCells(this.self, [...this.cells, cell], this.fresh)
+  }
+
   /** The actor of that kind and key. Throws when it is not touched. */
   find(kind: string, key: string): Cell {
     const { self } = this

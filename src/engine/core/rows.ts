@@ -128,9 +128,11 @@ export interface SnapshotActor {
  */
 export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number): ActorRow => {
   const { actor } = cell
-  if (kept !== undefined) return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null }
+  if (kept !== undefined)
+    return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null, expiresAt: null }
   const never = wakeAt === Number.POSITIVE_INFINITY
   const text = never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state))
   if (text !== null) cell.bytes = Math.max(cell.bytes, Buffer.byteLength(text))
-  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt }
+  const expiresAt = actor.internal?.expiresAt?.(state) ?? null
+  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
 }

@@ -129,6 +129,23 @@ export const make = (store: CheckpointsStore): Checkpoints["Service"] =>
         held.records = records.slice(0, 2)
         return { rows: removedRows, checkpoints: records.length - held.records.length }
       }),
+    expire: (partition, now, limit) =>
+      Effect.sync(() => {
+        const held = store.of(partition)
+        const over = (row: ActorRow) => row.expiresAt !== null && row.expiresAt <= now
+        const gone = new Set(
+          [...held.rows.values()]
+            .flatMap((rows) => rows.filter(over))
+            .sort((left, right) => left.expiresAt! - right.expiresAt!)
+            .slice(0, limit)
+        )
+        for (const name of new Set([...gone].map(nameOf))) {
+          const kept = held.rows.get(name)!.filter((row) => !gone.has(row))
+          if (kept.length === 0) held.rows.delete(name)
+          else held.rows.set(name, kept)
+        }
+        return gone.size
+      }),
     discardAbove: (partition, sequence) =>
       Effect.sync((): Removed => {
         const held = store.of(partition)

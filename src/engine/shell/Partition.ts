@@ -6,6 +6,7 @@
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
 import type { Caller, LaneAsk } from "../core/actors.ts"
+import type { Guard } from "../core/guard.ts"
 import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
@@ -163,9 +164,10 @@ export class Partition {
     key: string,
     command: unknown,
     resume: Resume,
-    isFresh = false
+    isFresh = false,
+    guard?: Guard
   ): void {
-    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh)
+    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh, guard)
   }
 
   prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {

@@ -4,13 +4,19 @@
  * deadline.
  */
 import { Duration, Effect } from "effect"
-import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
+import { CheckpointConflict, type CheckpointRecord, type Checkpoints, CheckpointsUnavailable } from "../Checkpoints.ts"
 import { type Cursor, CursorsUnavailable } from "../Cursors.ts"
 import type { Snapshot } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
 import { hashOf } from "../frame.ts"
 import type { Log } from "../Journal.ts"
-import { lookupDeadlineMillis, minimumLogReserveBytes, saveDeadlineMillis } from "../limits.ts"
+import {
+  lookupDeadlineMillis,
+  maximumExpiredRows,
+  maximumExpiryRuns,
+  minimumLogReserveBytes,
+  saveDeadlineMillis
+} from "../limits.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 import { purge, purgeableBelow } from "./purge.ts"
@@ -102,6 +108,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
   const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
+  yield* expire(partition, checkpoints)
   const known = new Set(reactors.map(({ name }) => name))
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
@@ -126,6 +133,15 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   yield* Effect.logWarning(
     `the log of partition ${id} is ${percent} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
   )
+})
+
+/** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
+const expire = Effect.fnUntraced(function* ({ core, id }: Partition, checkpoints: Checkpoints["Service"]) {
+  const now = core.newestCheckpoint?.now ?? 0
+  for (let run = 0; run < maximumExpiryRuns; run++) {
+    const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)
+    if (gone < maximumExpiredRows) return
+  }
 })
 
 /** Whether not even a claim may fit. */

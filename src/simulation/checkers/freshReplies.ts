@@ -42,8 +42,8 @@ export const freshReplies: Checker = {
         const list = begun[partition]!
         if ((list[list.length - 1]?.epoch ?? 0) < frame.epoch) list.push({ epoch: frame.epoch, at })
       },
-      answered: ({ answer, decided, engine, epoch, operation, startedAt }) => {
-        if (answer === undefined || answer._tag === "Failed" || decided === undefined) return
+      answered: ({ answer, decided, engine, epoch, isReplay, operation, startedAt }) => {
+        if (answer === undefined || answer._tag === "Failed" || decided === undefined || isReplay) return
         if (decided.records.length > 0) return
         checkEpoch(
           simulation.partitionOf(operation.organization),

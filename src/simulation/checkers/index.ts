@@ -9,6 +9,7 @@ import { invariantsHold } from "./invariantsHold.ts"
 import { lossesRefused } from "./lossesRefused.ts"
 import { modelOracle } from "./modelOracle.ts"
 import { nothingPurgedTooFar } from "./nothingPurgedTooFar.ts"
+import { onceKept } from "./onceKept.ts"
 import { oneWriterPerEpoch } from "./oneWriterPerEpoch.ts"
 import { repliesAreDurable } from "./repliesAreDurable.ts"
 import { sameKeySameReply } from "./sameKeySameReply.ts"
@@ -23,6 +24,7 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   modelOracle,
   invariantsHold,
   sameKeySameReply,
+  onceKept,
   effectsOnce,
   nothingPurgedTooFar,
   lossesRefused,

@@ -26,7 +26,14 @@ const row = (key: string, sequence: number, state: unknown, wakeAt: number | nul
   sequence,
   version: 1,
   state: state === null ? null : JSON.stringify(state),
-  wakeAt
+  wakeAt,
+  expiresAt: null
+})
+
+/** A row that means nothing from `expiresAt` on. */
+const passing = (key: string, sequence: number, expiresAt: number): ActorRow => ({
+  ...row(key, sequence, sequence),
+  expiresAt
 })
 
 const save = (
@@ -132,7 +139,14 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         partition,
         0,
         3,
-        addresses.map((one) => ({ ...one, sequence: 3, version: 1, state: JSON.stringify(one), wakeAt: null }))
+        addresses.map((one) => ({
+          ...one,
+          sequence: 3,
+          version: 1,
+          state: JSON.stringify(one),
+          wakeAt: null,
+          expiresAt: null
+        }))
       )
       const found = yield* checkpoints.load(partition, addresses, 3)
       assert.strictEqual(found.length, addresses.length)
@@ -409,7 +423,7 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       const { checkpoints, partition } = yield* fresh
       const others = [address("a"), address("a", "org_2"), address("a", "org_1", "counter"), address("b")]
       const at = (sequence: number, of: ReadonlyArray<ActorAddress>): ReadonlyArray<ActorRow> =>
-        of.map((one) => ({ ...one, sequence, version: 1, state: "1", wakeAt: null }))
+        of.map((one) => ({ ...one, sequence, version: 1, state: "1", wakeAt: null, expiresAt: null }))
       yield* save(checkpoints, partition, 0, 10, at(10, others))
       yield* save(checkpoints, partition, 10, 20, at(20, others.slice(0, 1)))
       yield* save(checkpoints, partition, 20, 30, [])
@@ -419,6 +433,43 @@ const cases = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         left.map((found) => [found.organization, found.kind, found.key, found.sequence].join(" ")).toSorted(),
         ["org_1 account a 20", "org_1 account b 10", "org_1 counter a 10", "org_2 account a 10"]
       )
+    })
+  )
+
+  it.effect("rows whose time is over go, the earliest first, and no others", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const other = (yield* fresh).partition
+      yield* save(checkpoints, partition, 0, 10, [
+        passing("a", 10, 300),
+        passing("b", 10, 100),
+        passing("c", 10, 200),
+        passing("d", 10, 301),
+        row("e", 10, 1)
+      ])
+      yield* save(checkpoints, other, 0, 10, [passing("a", 10, 100)])
+      const all = ["a", "b", "c", "d", "e"].map((key) => address(key))
+      const left = Effect.map(checkpoints.load(partition, all, 10), (rows) => names(byKey(rows)))
+      assert.strictEqual(yield* checkpoints.expire(partition, 99, 10), 0)
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 2)
+      assert.deepStrictEqual(yield* left, ["a", "d", "e"])
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 1)
+      assert.deepStrictEqual(yield* left, ["d", "e"])
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 0)
+      assert.deepStrictEqual(byKey(yield* checkpoints.load(partition, all, 10))[0], passing("d", 10, 301))
+      assert.strictEqual((yield* checkpoints.load(other, [address("a")], 10)).length, 1)
+    })
+  )
+
+  it.effect("a row that was used again outlasts the time of the row before it", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      yield* save(checkpoints, partition, 0, 10, [passing("a", 10, 100)])
+      yield* save(checkpoints, partition, 10, 20, [passing("a", 20, 500)])
+      assert.strictEqual(yield* checkpoints.expire(partition, 200, 10), 1)
+      assert.deepStrictEqual(yield* checkpoints.load(partition, [address("a")], 20), [passing("a", 20, 500)])
+      assert.strictEqual(yield* checkpoints.expire(partition, 500, 10), 1)
+      assert.deepStrictEqual(yield* checkpoints.load(partition, [address("a")], 20), [])
     })
   )
 
