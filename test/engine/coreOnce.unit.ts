@@ -56,8 +56,8 @@ describe("an ask under a key", () => {
     core.next()
     const read = core.takeRead()
     expect(read?._tag === "Actors" && read.batch.cells.map(({ actor }) => actor.kind)).toEqual([
-      "sluice.once",
       "counter",
+      "sluice.once",
       "counter"
     ])
     const later = core.ask(Counter, "org_2", add(1))

@@ -1,8 +1,10 @@
 /** Idempotency keys as an embedder sees them (docs/architecture.md, "Idempotency keys"): replays, conflicts, what is not remembered, bounds, windows. */
+import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
+import { layerMemory } from "../../src/engine/Engine.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import { maximumReplyBytes } from "../../src/engine/limits.ts"
 import { lastSequenceOf } from "../../src/engine/memory/JournalMemory.ts"
@@ -10,6 +12,7 @@ import { Once } from "../../src/engine/once.ts"
 import { Placement } from "../../src/engine/Placement.ts"
 import { Remote } from "../../src/engine/Remote.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
+import { payTwice, Wallet } from "./example/payments.ts"
 import { Account, Counter, Reminder } from "./support/actors.ts"
 import { elapse, makeDeployment, partitionIn, serving, start } from "./support/deployment.ts"
 
@@ -287,6 +290,23 @@ describe("an ask under a key from another process", () => {
       })
     })
   )
+})
+
+describe("the example of the document", () => {
+  it.effect("does what it says", () =>
+    Effect.gen(function* () {
+      expect(yield* payTwice).toEqual([
+        { reply: 30, isReplay: false },
+        { reply: 30, isReplay: true }
+      ])
+    }).pipe(Effect.provide(layerMemory({ actors: [Wallet] })))
+  )
+
+  it("is the program that runs here", () => {
+    const read = (file: string) => readFileSync(new URL(file, import.meta.url), "utf8")
+    const [, shown] = /```ts\n\/\/ payments\.ts\n([\s\S]*?)```/.exec(read("../../docs/architecture.md"))!
+    expect(shown).toBe(read("example/payments.ts").replace('"../../../src/index.ts"', '"sluice"'))
+  })
 })
 
 describe("the kinds of the engine's own actors", () => {

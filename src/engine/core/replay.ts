@@ -31,6 +31,9 @@ interface Doubt {
   readonly reason: string
 }
 
+/** Whether a record changes an actor; events and messages do not. */
+const isFact = ({ event, message }: FrameRecord): boolean => event === undefined && message === undefined
+
 export interface ReplayOptions {
   readonly memory: ActorMemory
   readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
@@ -84,7 +87,7 @@ export class Replay {
   apply(): string | undefined {
     for (const { frame, sequence } of this.linked.splice(0)) {
       for (const record of frame.records) {
-        const problem = record.event === undefined ? this.applyFact(sequence, record) : undefined
+        const problem = isFact(record) ? this.applyFact(sequence, record) : undefined
         if (problem !== undefined) return `frame ${sequence} has a fact of ${formatAddress(record.actor)}${problem}`
       }
     }
@@ -115,8 +118,9 @@ export class Replay {
     const missing: Array<Cell> = []
     for (const frame of frames) {
       let last: unknown
-      for (const { actor, event } of frame.records) {
-        if (actor === last || event !== undefined) continue
+      for (const record of frame.records) {
+        const { actor } = record
+        if (actor === last || !isFact(record)) continue
         last = actor
         const index = memory.registry.actorIndex(actor.kind)
         const organization = memory.organization(actor.organization)

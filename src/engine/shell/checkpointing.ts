@@ -4,7 +4,7 @@
  * deadline.
  */
 import { Duration, Effect } from "effect"
-import { CheckpointConflict, type CheckpointRecord, type Checkpoints, CheckpointsUnavailable } from "../Checkpoints.ts"
+import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
 import { type Cursor, CursorsUnavailable } from "../Cursors.ts"
 import type { Snapshot } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
@@ -61,7 +61,7 @@ const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck:
       return false
     }
   }
-  const cleaned = yield* Effect.exit(cleanUp(partition, isStuck))
+  const cleaned = yield* Effect.exit(Effect.andThen(cleanUp(partition, isStuck), expire(partition)))
   if (cleaned._tag === "Success") return true
   yield* Effect.logWarning(`partition ${partition.id}: cleaning up behind a checkpoint failed`, cleaned.cause)
   return false
@@ -108,7 +108,6 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
   const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
-  yield* expire(partition, checkpoints)
   const known = new Set(reactors.map(({ name }) => name))
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
@@ -136,7 +135,8 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
 })
 
 /** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
-const expire = Effect.fnUntraced(function* ({ core, id }: Partition, checkpoints: Checkpoints["Service"]) {
+const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
+  const { checkpoints } = parts
   const now = core.newestCheckpoint?.now ?? 0
   for (let run = 0; run < maximumExpiryRuns; run++) {
     const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)

@@ -25,9 +25,11 @@ export const statesAgree: Checker = {
             seen.set(actor.token, actor.state)
             const json = jsonOf(definition, actor.state)
             const wanted = truth.at(actor, head.sequence)
-            // the row of a state that is over may have gone, and the actor begins anew then
+            // the row of a state that is over by the log's time may have gone, and the actor begins anew then
             const overAt = definition.internal?.expiresAt?.(wanted.state) ?? Number.POSITIVE_INFINITY
-            const isNew = overAt <= head.now && json === jsonOf(definition, definition.options.initial(actor.key))
+            const isNew =
+              overAt <= (truth.last(partition.id)?.frame.now ?? 0) &&
+              json === jsonOf(definition, definition.options.initial(actor.key))
             if (json !== wanted.json && !isNew) {
               return violate(
                 `${engine.name} holds ${nameOf(actor)} as ${json} at frame ${head.sequence}, the log says ${wanted.json}`
