@@ -6,8 +6,8 @@ export const engineOnce: ReadonlyArray<Variant> = [
   {
     name: "engine: a key is looked up among what is stored alone",
     file: src("core/Decider"),
-    find: "entry.guard?.recall(this.draft.stateOf(beside[0]!), this.draft.now)",
-    replace: "entry.guard?.recall(beside[0]!.state, this.draft.now)",
+    find: "entry.guard?.recall(this.draft.stateOf(beside), this.draft.now)",
+    replace: "entry.guard?.recall(beside.state, this.draft.now)",
     sentence: "two requests under one idempotency key that come at once are both decided",
     finders: [unit("coreOnce", "once"), simulation]
   },
@@ -34,13 +34,5 @@ export const engineOnce: ReadonlyArray<Variant> = [
     replace: "const now = (core.newestCheckpoint?.now ?? 0) * 2\n  for",
     sentence: "an idempotency key is forgotten with the next checkpoint, and its request is decided again",
     finders: [unit("once"), simulation]
-  },
-  {
-    name: "engine: a key leaves memory while a drain under way rests on it",
-    file: src("core/ActorMemory"),
-    find: "leavesMemory === true && cell.usedBy !== this.drain",
-    replace: "leavesMemory === true",
-    sentence: "an answer under an idempotency key is noted in an actor that nobody finds any more",
-    finders: [unit("coreOnce"), simulation]
   }
 ]

@@ -78,7 +78,8 @@ export class Intake {
     }
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
     entry.isFresh = isFresh
-    entry.bytes = estimateBytes(command) + (guard === undefined ? 0 : guardBytes)
+    entry.bytes = estimateBytes(command)
+    if (guard !== undefined) entry.bytes += guardBytes
     entry.guard = guard
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()
