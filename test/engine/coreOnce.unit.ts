@@ -96,6 +96,6 @@ describe("an ask under a key", () => {
     core.askOnce(Counter, "org", add(1), { ...first, key: "k2" })
     core.run()
     core.save()
-    expect(inMemory()).toBe(1)
+    expect(inMemory()).toBe(0)
   })
 })

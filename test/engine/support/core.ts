@@ -150,7 +150,7 @@ export class CoreDriver {
     const asked = new Asked()
     const guard = onceGuard(actor, "", once)
     if (guard instanceof CommandInvalid) throw guard
-    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), "", command, asked, guard)
+    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), "", command, asked, false, guard)
     return asked
   }
 
