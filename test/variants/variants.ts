@@ -1,5 +1,6 @@
 /** All broken variants, by area. */
 import { core } from "./core.ts"
+import { coreActors } from "./coreActors.ts"
 import { coreIntake } from "./coreIntake.ts"
 import { engine } from "./engine.ts"
 import { journal } from "./journal.ts"
@@ -10,6 +11,7 @@ import { webhooks } from "./webhooks.ts"
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
   ...core,
+  ...coreActors,
   ...coreIntake,
   ...journal,
   ...postgres,

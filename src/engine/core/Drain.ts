@@ -12,6 +12,7 @@ import { type Caller, type Cell, Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { Decider, type DeciderHost, type Fate } from "./Decider.ts"
 import { DecideAgain } from "./Draft.ts"
+import type { DraftedFrame } from "./protocol.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Timer, Timers } from "./timers.ts"
 
@@ -97,6 +98,22 @@ export class Drain {
   /** Drafts a frame without any decision. */
   mark(head: Head, now: number): void {
     this.decider.begin(head, now, this.turn.monotonic, 0)
+  }
+
+  /** The frame of what was decided, to be appended after `head`. */
+  frameAfter(head: Head): DraftedFrame {
+    const { decidedCount, draft, signalSequence } = this.decider
+    const { epoch, hash, number, sequence } = head
+    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
+    const fenceHeader = { ...header, signalSequence: head.signalSequence }
+    return {
+      header,
+      bytes: draft.builder.encode(header),
+      fence: () => draft.fence(fenceHeader),
+      expectedLast: sequence,
+      decided: decidedCount,
+      records: draft.builder.count
+    }
   }
 
   /** Ends a drain of which nothing has to be stored. */

@@ -5,7 +5,6 @@
  * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
  * belief ends the life, and the next one starts from the log.
  */
-
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
@@ -261,18 +260,7 @@ export class PartitionCore implements Evictable {
   }
 
   private send(): DraftedFrame {
-    const { decidedCount, draft, signalSequence } = this.drain.decider
-    const { epoch, hash, number, sequence } = this.headNow
-    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
-    const fenceHeader = { ...header, signalSequence: this.headNow.signalSequence }
-    this.underWay = {
-      header,
-      bytes: draft.builder.encode(header),
-      fence: () => draft.fence(fenceHeader),
-      expectedLast: sequence,
-      decided: decidedCount,
-      records: draft.builder.count
-    }
+    this.underWay = this.drain.frameAfter(this.headNow)
     // these answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership
     if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
     return this.underWay
