@@ -92,84 +92,55 @@ const makeColumns = (length: number) => ({
 /** Rows for which room is made at first. */
 const initialRows = 1024
 
-export const make = (): IndexBuilder => {
-  const strings: Array<string> = [""]
-  const numbers = new Map<string, number>()
+/** Texts as numbers, each text once; 0 is none. */
+class Strings {
+  readonly texts: Array<string> = [""]
+  private readonly numbers = new Map<string, number>()
 
-  const intern = (text: string | null): number => {
+  intern(text: string | null): number {
     if (text === null) return 0
-    const known = numbers.get(text)
+    const known = this.numbers.get(text)
     if (known !== undefined) return known
     // Copy, because a slice would keep the larger string (a line, a file, a database answer) alive.
     const copy = JSON.parse(JSON.stringify(text)) as string
-    strings.push(copy)
-    numbers.set(copy, strings.length - 1)
-    return strings.length - 1
+    this.texts.push(copy)
+    this.numbers.set(copy, this.texts.length - 1)
+    return this.texts.length - 1
   }
 
-  let count = 0
-  let added = makeColumns(initialRows)
+  /** The number of a text, 0 when it has none. */
+  numberOf = (text: string): number => this.numbers.get(text) ?? 0
+}
+
+/** The codes in the order in which they were added, one row for each key. */
+class CodeRows {
+  columns = makeColumns(initialRows)
+  private count = 0
   /** Row of each key plus 1, 0 where no code was added. */
-  const rowOfKey = new Uint32Array(keyCount)
-  const listed = new Map<number, ListedCarrier>()
-  const locations = new Map<number, number>()
+  private readonly rowOfKey = new Uint32Array(keyCount)
 
-  const rowFor = (key: number): number => {
-    const known = rowOfKey[key]!
-    if (known !== 0) return known - 1
-    if (count === added.nxx.length) {
-      const larger = makeColumns(count * 2)
-      for (const name of Object.keys(added) as Array<keyof typeof added>) larger[name].set(added[name])
-      added = larger
+  /** The row of a code; -1 when it was not added. */
+  rowOf(key: number): number {
+    return this.rowOfKey[key]! - 1
+  }
+
+  /** The row of a code, which is added where it is missing. */
+  rowFor(key: number): number {
+    const known = this.rowOf(key)
+    if (known >= 0) return known
+    if (this.count === this.columns.nxx.length) {
+      const larger = makeColumns(this.count * 2)
+      for (const name of Object.keys(this.columns) as Array<keyof typeof larger>) larger[name].set(this.columns[name])
+      this.columns = larger
     }
-    rowOfKey[key] = count + 1
-    added.nxx[count] = key % 1000
-    return count++
+    this.rowOfKey[key] = this.count + 1
+    this.columns.nxx[this.count] = key % 1000
+    return this.count++
   }
 
-  const addCode = (record: CodeRecord) => {
-    const row = rowFor(codeNumber(record.npa, "npa") * 1000 + codeNumber(record.nxx, "nxx"))
-    added.status[row] = exchangeStatuses.indexOf(record.status)
-    added.country[row] = countries.indexOf(record.country)
-    added.state[row] = intern(record.state)
-    added.ocn[row] = intern(record.ocn)
-    added.company[row] = intern(record.company)
-    added.rateCenter[row] = intern(record.rateCenter)
-  }
-
-  const addCodes = (country: Country, status: ExchangeStatus, codes: string) => {
-    const countryNumber = countries.indexOf(country)
-    const statusNumber = exchangeStatuses.indexOf(status)
-    for (let at = 0; at < codes.length; at += keyLength) {
-      const row = rowFor(keyAt(codes, at))
-      added.status[row] = statusNumber
-      added.country[row] = countryNumber
-    }
-  }
-
-  const assign = (column: ValueColumn, value: string, codes: string) => {
-    const number = intern(value)
-    for (let at = 0; at < codes.length; at += keyLength) {
-      const row = rowOfKey[keyAt(codes, at)]!
-      if (row === 0) throw new InvalidRecord({ message: `Code ${codes.slice(at, at + keyLength)} was not added` })
-      added[column][row - 1] = number
-    }
-  }
-
-  const addCarrierType = (record: CarrierTypeRecord) => {
-    listed.set(intern(record.ocn), {
-      company: intern(record.companyName),
-      commonName: intern(record.commonName),
-      type: record.type === null ? 0 : carrierTypes.indexOf(record.type) + 1
-    })
-  }
-
-  const addAreaCode = (record: AreaCodeRecord) => {
-    const location = record.locations[0]
-    if (location !== undefined) locations.set(codeNumber(record.npa, "npa"), intern(location))
-  }
-
-  function* sorted(): Generator<void, { readonly codes: CodeColumns; readonly npas: Uint16Array }> {
+  /** The rows by key, in steps of some milliseconds. */
+  *sorted(): Generator<void, { readonly codes: CodeColumns; readonly npas: Uint16Array }> {
+    const { columns, count, rowOfKey } = this
     const codes = makeColumns(count)
     const npas = new Uint16Array(count)
     let to = 0
@@ -178,27 +149,77 @@ export const make = (): IndexBuilder => {
         if (rowOfKey[key] === 0) continue
         const from = rowOfKey[key]! - 1
         npas[to] = Math.floor(key / 1000)
-        codes.nxx[to] = added.nxx[from]!
-        codes.status[to] = added.status[from]!
-        codes.country[to] = added.country[from]!
-        codes.state[to] = added.state[from]!
-        codes.ocn[to] = added.ocn[from]!
-        codes.company[to] = added.company[from]!
-        codes.rateCenter[to] = added.rateCenter[from]!
+        codes.nxx[to] = columns.nxx[from]!
+        codes.status[to] = columns.status[from]!
+        codes.country[to] = columns.country[from]!
+        codes.state[to] = columns.state[from]!
+        codes.ocn[to] = columns.ocn[from]!
+        codes.company[to] = columns.company[from]!
+        codes.rateCenter[to] = columns.rateCenter[from]!
         to++
       }
       yield
     }
     return { codes, npas }
   }
+}
+
+export const make = (): IndexBuilder => {
+  const strings = new Strings()
+  const rows = new CodeRows()
+  const listed = new Map<number, ListedCarrier>()
+  const locations = new Map<number, number>()
+
+  const addCode = (record: CodeRecord) => {
+    const row = rows.rowFor(codeNumber(record.npa, "npa") * 1000 + codeNumber(record.nxx, "nxx"))
+    const { columns } = rows
+    columns.status[row] = exchangeStatuses.indexOf(record.status)
+    columns.country[row] = countries.indexOf(record.country)
+    columns.state[row] = strings.intern(record.state)
+    columns.ocn[row] = strings.intern(record.ocn)
+    columns.company[row] = strings.intern(record.company)
+    columns.rateCenter[row] = strings.intern(record.rateCenter)
+  }
+
+  const addCodes = (country: Country, status: ExchangeStatus, codes: string) => {
+    const countryNumber = countries.indexOf(country)
+    const statusNumber = exchangeStatuses.indexOf(status)
+    for (let at = 0; at < codes.length; at += keyLength) {
+      const row = rows.rowFor(keyAt(codes, at))
+      rows.columns.status[row] = statusNumber
+      rows.columns.country[row] = countryNumber
+    }
+  }
+
+  const assign = (column: ValueColumn, value: string, codes: string) => {
+    const number = strings.intern(value)
+    for (let at = 0; at < codes.length; at += keyLength) {
+      const row = rows.rowOf(keyAt(codes, at))
+      if (row < 0) throw new InvalidRecord({ message: `Code ${codes.slice(at, at + keyLength)} was not added` })
+      rows.columns[column][row] = number
+    }
+  }
+
+  const addCarrierType = (record: CarrierTypeRecord) => {
+    listed.set(strings.intern(record.ocn), {
+      company: strings.intern(record.companyName),
+      commonName: strings.intern(record.commonName),
+      type: record.type === null ? 0 : carrierTypes.indexOf(record.type) + 1
+    })
+  }
+
+  const addAreaCode = (record: AreaCodeRecord) => {
+    const location = record.locations[0]
+    if (location !== undefined) locations.set(codeNumber(record.npa, "npa"), strings.intern(location))
+  }
 
   function* steps(): Generator<void, DirectoryIndex> {
-    const { codes, npas } = yield* sorted()
-    const given = { strings, codes, npas, listed, locations, numberOf: (text: string) => numbers.get(text) ?? 0 }
+    const { codes, npas } = yield* rows.sorted()
+    const given = { strings: strings.texts, codes, npas, listed, locations, numberOf: strings.numberOf }
     const areaCodes = deriveAreaCodes(given)
     yield
     const carriers = yield* deriveCarriers(given)
-    return { strings, codes, areaCodes, carriers, counts: deriveCounts(given, areaCodes) }
+    return { strings: strings.texts, codes, areaCodes, carriers, counts: deriveCounts(given, areaCodes) }
   }
 
   const build = (): DirectoryIndex => {

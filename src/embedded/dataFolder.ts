@@ -84,17 +84,27 @@ const decodeFolder = Schema.decodeUnknownEffect(Schema.fromJsonString(FolderFile
 const decodeHolder = Schema.decodeUnknownOption(Schema.fromJsonString(HolderFile))
 const runJson = Schema.fromJsonString(RunningPlatform)
 
+/** A folder's path, and a way to reach its files that says what went wrong with which folder. */
+interface Place {
+  readonly folder: string
+  readonly file: DataFolder["file"]
+  readonly attempt: <A>(promise: () => Promise<A>) => Effect.Effect<A, DataFolderUnusable>
+}
+
+const attemptIn =
+  (folder: string): Place["attempt"] =>
+  (promise) =>
+    Effect.tryPromise({
+      try: promise,
+      catch: (cause) => new DataFolderUnusable({ folder, reason: describe(cause) })
+    })
+
 /** Opens the data folder at `path`, making it where it is missing; takes no lock. */
 export const openDataFolder = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<DataFolder, DataFolderUnusable | DataFolderTooNew> {
   const wanted = resolve(path)
-  const attempt = <A>(promise: () => Promise<A>): Effect.Effect<A, DataFolderUnusable> =>
-    Effect.tryPromise({
-      try: promise,
-      catch: (cause) => new DataFolderUnusable({ folder: wanted, reason: describe(cause) })
-    })
-
+  const attempt = attemptIn(wanted)
   yield* attempt(() => mkdir(wanted, { recursive: true, mode: 0o700 }))
   const folder = yield* attempt(() => realpath(wanted))
   const file = (...segments: ReadonlyArray<string>) => join(folder, ...segments)
@@ -111,44 +121,65 @@ export const openDataFolder = Effect.fnUntraced(function* (
     Effect.mapError(() => new DataFolderUnusable({ folder, reason: "its folder.json is damaged" }))
   )
   if (format > folderFormat) return yield* new DataFolderTooNew({ folder, format, supported: folderFormat })
-  const place = createHash("sha256").update(`${id}/${stats.dev}/${stats.ino}`).digest("hex").slice(0, 16)
+  const token = createHash("sha256").update(`${id}/${stats.dev}/${stats.ino}`).digest("hex").slice(0, 16)
 
-  const readHolder = Effect.promise(() => readFile(file("holder.json"), "utf8").catch(() => "")).pipe(
-    Effect.map(decodeHolder)
+  const place: Place = { folder, file, attempt }
+  return {
+    path: folder,
+    token: `sluice-${token}`,
+    file,
+    hold: holding(place),
+    running: runningIn(place),
+    publish: publishing(place),
+    secret: (name, bytes = secretBytes) =>
+      attempt(() =>
+        // Secrets come from the system's own source and never from the Random service, which a seed can replay.
+        writeOnce(file("secrets", name), `${randomBytes(bytes).toString("base64url")}\n`)
+      ).pipe(Effect.map((text) => Redacted.make(text.trim(), { label: name })))
+  }
+})
+
+/** Who holds the folder, as far as its holder has introduced itself. */
+const holderOf = ({ file }: Place) =>
+  Effect.map(
+    Effect.promise(() => readFile(file("holder.json"), "utf8").catch(() => "")),
+    decodeHolder
   )
 
-  const hold: DataFolder["hold"] = ({ purpose, waitMillis = 0 }) =>
-    Effect.gen(function* () {
-      const deadline = (yield* Clock.currentTimeMillis) + waitMillis
-      const take = holdFile(file("lock")).pipe(
-        Effect.catchTag("FileHeld", () =>
-          Effect.flatMap(readHolder, (holder) =>
-            Effect.fail(
-              new DataFolderInUse({
-                folder,
-                pid: Option.getOrUndefined(Option.map(holder, (of) => of.pid)),
-                purpose: Option.getOrUndefined(Option.map(holder, (of) => of.purpose))
-              })
-            )
+const holding = (place: Place): DataFolder["hold"] =>
+  Effect.fnUntraced(function* ({ purpose, waitMillis = 0 }) {
+    const { attempt, file, folder } = place
+    const deadline = (yield* Clock.currentTimeMillis) + waitMillis
+    const take = holdFile(file("lock")).pipe(
+      Effect.catchTag("FileHeld", () =>
+        Effect.flatMap(holderOf(place), (holder) =>
+          Effect.fail(
+            new DataFolderInUse({
+              folder,
+              pid: Option.getOrUndefined(Option.map(holder, (of) => of.pid)),
+              purpose: Option.getOrUndefined(Option.map(holder, (of) => of.purpose))
+            })
           )
-        ),
-        Effect.catchTag("FileNotLockable", (error) => new DataFolderUnusable({ folder, reason: error.reason }))
-      )
-      yield* take.pipe(
-        Effect.retry({
-          schedule: Schedule.spaced("50 millis"),
-          while: (error) =>
-            error._tag === "DataFolderInUse"
-              ? Effect.map(Clock.currentTimeMillis, (now) => now < deadline)
-              : Effect.succeed(false)
-        })
-      )
-      yield* attempt(() => writeWhole(file("holder.json"), `${JSON.stringify({ pid: process.pid, purpose })}\n`))
-      // Registered after the lock's release, so it runs before it and never removes a later holder's introduction.
-      yield* Effect.addFinalizer(() => Effect.promise(() => rm(file("holder.json"), { force: true })))
-    })
+        )
+      ),
+      Effect.catchTag("FileNotLockable", (error) => new DataFolderUnusable({ folder, reason: error.reason }))
+    )
+    yield* take.pipe(
+      Effect.retry({
+        schedule: Schedule.spaced("50 millis"),
+        while: (error) =>
+          error._tag === "DataFolderInUse"
+            ? Effect.map(Clock.currentTimeMillis, (now) => now < deadline)
+            : Effect.succeed(false)
+      })
+    )
+    yield* attempt(() => writeWhole(file("holder.json"), `${JSON.stringify({ pid: process.pid, purpose })}\n`))
+    // Registered after the lock's release, so it runs before it and never removes a later holder's introduction.
+    yield* Effect.addFinalizer(() => Effect.promise(() => rm(file("holder.json"), { force: true })))
+  })
 
-  const running: DataFolder["running"] = Effect.gen(function* () {
+const runningIn = ({ attempt, file }: Place): DataFolder["running"] =>
+  Effect.gen(function* () {
     const text = yield* attempt(() =>
       readFile(file("run.json"), "utf8").catch((cause) => (codeOf(cause) === "ENOENT" ? "" : Promise.reject(cause)))
     )
@@ -158,32 +189,17 @@ export const openDataFolder = Effect.fnUntraced(function* (
     return alive ? run : Option.none()
   })
 
-  const publish: DataFolder["publish"] = (run) =>
-    Effect.gen(function* () {
-      const self = yield* lookAt(process.pid)
-      const startedAtMillis = yield* Clock.currentTimeMillis
-      const whole = { ...run, pid: process.pid, processStartedAt: self?.startedAt ?? "", startedAtMillis }
-      const text = yield* Schema.encodeEffect(runJson)(whole).pipe(Effect.orDie)
-      yield* Effect.acquireRelease(
-        attempt(() => writeWhole(file("run.json"), `${text}\n`)),
-        () => Effect.promise(() => rm(file("run.json"), { force: true }))
-      )
-    })
-
-  return {
-    path: folder,
-    token: `sluice-${place}`,
-    file,
-    hold,
-    running,
-    publish,
-    secret: (name, bytes = secretBytes) =>
-      attempt(() =>
-        // Secrets come from the system's own source and never from the Random service, which a seed can replay.
-        writeOnce(file("secrets", name), `${randomBytes(bytes).toString("base64url")}\n`)
-      ).pipe(Effect.map((text) => Redacted.make(text.trim(), { label: name })))
-  }
-})
+const publishing = ({ attempt, file }: Place): DataFolder["publish"] =>
+  Effect.fnUntraced(function* (run) {
+    const self = yield* lookAt(process.pid)
+    const startedAtMillis = yield* Clock.currentTimeMillis
+    const whole = { ...run, pid: process.pid, processStartedAt: self?.startedAt ?? "", startedAtMillis }
+    const text = yield* Schema.encodeEffect(runJson)(whole).pipe(Effect.orDie)
+    yield* Effect.acquireRelease(
+      attempt(() => writeWhole(file("run.json"), `${text}\n`)),
+      () => Effect.promise(() => rm(file("run.json"), { force: true }))
+    )
+  })
 
 /** The platform that runs on the folder at `path`, which is not made if it is missing. */
 export const findRunning = (

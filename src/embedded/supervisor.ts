@@ -3,6 +3,7 @@
  * pauses, and stops it with its scope. The state can be read and watched, for /readyz and for people. Needs no service.
  */
 import { Clock, Deferred, Effect, Schedule, type Scope, SubscriptionRef } from "effect"
+import { Pauses } from "../common/backoff.ts"
 import { keepBounded, logSince, logSize } from "./boundedLog.ts"
 import { type ServerCommand, startChild } from "./childProcess.ts"
 import { type ServerName, ServerStartFailed } from "./errors.ts"
@@ -83,11 +84,11 @@ export const supervise = Effect.fnUntraced(function* (
     )
 
   const keepRunning = Effect.gen(function* () {
-    let pauseMillis = restartFirstPauseMillis
+    const pauses = new Pauses(restartFirstPauseMillis, restartLongestPauseMillis)
     for (let restarts = 0; ; restarts++) {
       const reason = yield* live(restarts).pipe(
         Effect.map(({ how, lastedMillis }) => {
-          if (lastedMillis >= restartForgivenMillis) pauseMillis = restartFirstPauseMillis
+          if (lastedMillis >= restartForgivenMillis) pauses.reset()
           return `it ended unexpectedly with ${how}`
         }),
         // The caller judges a failed first start; a later one is tried again.
@@ -99,9 +100,9 @@ export const supervise = Effect.fnUntraced(function* (
       )
       const sinceMillis = yield* Clock.currentTimeMillis
       yield* SubscriptionRef.set(state, { _tag: "Restarting", restarts: restarts + 1, reason, sinceMillis })
+      const pauseMillis = pauses.afterFailure()
       yield* Effect.logWarning(`${server}: ${reason}; starting it again in ${pauseMillis} ms`)
       yield* Effect.sleep(pauseMillis)
-      pauseMillis = Math.min(pauseMillis * 2, restartLongestPauseMillis)
     }
   }).pipe(
     Effect.catchTag("ServerStartFailed", (error) => Deferred.fail(started, error)),

@@ -13,7 +13,6 @@ import {
   type Log,
   type LogState,
   type PublishAnswer,
-  type PublishRequest,
   type StoredFrame
 } from "../engine/Journal.ts"
 import { maximumFrameBytes } from "../engine/limits.ts"
@@ -96,20 +95,21 @@ export const layer = (options: JournalOptions = {}): Layer.Layer<Journal, Journa
     Effect.flatMap(NatsConnection, ({ client }) => make(client, options))
   )
 
-const makeLog = (
-  requests: Requests.Requests,
-  api: Api.JetStreamApi,
-  partition: number,
-  options: JournalOptions,
-  deployment: string | undefined
-): Log => {
-  const stream = streamNameOf(partition, options.namespace)
-  const subject = subjectOf(partition, options.namespace)
+/** A partition's stream on the server. */
+interface LogPlace {
+  readonly requests: Requests.Requests
+  readonly api: Api.JetStreamApi
+  readonly partition: number
+  readonly stream: string
+}
 
-  const unavailable = (cause: { readonly message: string }) =>
-    new JournalUnavailable({ partition, message: `the log of partition ${partition}: ${cause.message}`, cause })
+const unavailableOf = (partition: number, cause: { readonly message: string }): JournalUnavailable =>
+  new JournalUnavailable({ partition, message: `the log of partition ${partition}: ${cause.message}`, cause })
 
-  const publish = (request: PublishRequest): Effect.Effect<PublishAnswer> => {
+/** Sends a frame, fenced, and tells what the server answered. */
+const publishing =
+  (requests: Requests.Requests, subject: string): Log["publish"] =>
+  (request) => {
     const frameHeaders = headers()
     frameHeaders.set(expectedHeader, String(request.expectedLast))
     frameHeaders.set(frameHeader, request.identity)
@@ -130,6 +130,17 @@ const makeLog = (
       }
     )
   }
+
+/** What the stream's leader says. */
+interface Leader {
+  readonly frameAt: Log["frameAt"]
+  readonly state: Log["state"]
+  /** Fails when the leader itself has no frame there. If it has one, the reader only lags behind. */
+  readonly assertNoGap: (sequence: number) => Effect.Effect<void, JournalUnavailable | JournalGap>
+}
+
+const askingLeader = ({ api, partition, stream }: LogPlace): Leader => {
+  const unavailable = (cause: { readonly message: string }) => unavailableOf(partition, cause)
 
   const frameAt = (sequence: number) =>
     Effect.mapBoth(api.message(stream, sequence), {
@@ -154,8 +165,7 @@ const makeLog = (
     })
   })
 
-  /** Fails when the leader itself has no frame there. If it has one, the reader only lags behind. */
-  const assertNoGap = (sequence: number): Effect.Effect<void, JournalUnavailable | JournalGap> =>
+  const assertNoGap: Leader["assertNoGap"] = (sequence) =>
     Effect.gen(function* () {
       const { lastSequence } = yield* state
       if (lastSequence < sequence) return
@@ -167,81 +177,104 @@ const makeLog = (
       })
     })
 
-  const fetchAll = Effect.fnUntraced(function* (from: number, through: number) {
-    const frames: Array<StoredFrame> = []
-    for (let sequence = from; sequence <= through; sequence++) {
-      const frame = yield* frameAt(sequence)
-      if (frame === undefined) break
-      frames.push(frame)
-    }
-    return frames
-  })
+  return { frameAt, state, assertNoGap }
+}
 
-  const readAll = (
-    from: number,
-    through: number
-  ): Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> =>
-    Stream.suspend(() => {
-      let next = from
-      let progressAt: number | undefined
-      const noteProgress = Effect.map(Clock.currentTimeMillis, (now) => {
-        progressAt = now
+const fetchAll = Effect.fnUntraced(function* ({ frameAt }: Leader, from: number, through: number) {
+  const frames: Array<StoredFrame> = []
+  for (let sequence = from; sequence <= through; sequence++) {
+    const frame = yield* frameAt(sequence)
+    if (frame === undefined) break
+    frames.push(frame)
+  }
+  return frames
+})
+
+/** The frames from one sequence to another, in order: few are asked of the leader, many come through readers. */
+const framesOf = (
+  { api, partition, requests, stream }: LogPlace,
+  leader: Leader,
+  from: number,
+  through: number
+): Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> =>
+  Stream.suspend(() => {
+    let next = from
+    let progressAt: number | undefined
+    const noteProgress = Effect.map(Clock.currentTimeMillis, (now) => {
+      progressAt = now
+    })
+
+    /** The delivered frames that continue where we are. Fewer than were delivered when one is missing. */
+    const accept = (delivered: ReadonlyArray<OrderedReader.Delivered>): ReadonlyArray<StoredFrame> => {
+      const frames: Array<StoredFrame> = []
+      for (const { sequence, message } of delivered) {
+        if (sequence !== next || next > through) break
+        frames.push(frameOf(sequence, message))
+        next++
+      }
+      return frames
+    }
+
+    const takeMore = (reader: OrderedReader.OrderedReader) =>
+      Effect.gen(function* () {
+        if (next > through) return undefined
+        const delivered = yield* Effect.timeoutOrElse(reader.take, {
+          duration: Duration.millis(readStallMillis),
+          orElse: () => Effect.fail(new OrderedReader.ReaderStopped({ message: "no frame came" }))
+        })
+        const frames = accept(delivered)
+        if (frames.length === 0) {
+          return yield* new OrderedReader.ReaderStopped({ message: `frame ${next} did not come in its turn` })
+        }
+        yield* noteProgress
+        return [frames, reader] as const
       })
 
-      /** The delivered frames that continue where we are. Fewer than were delivered when one is missing. */
-      const accept = (delivered: ReadonlyArray<OrderedReader.Delivered>): ReadonlyArray<StoredFrame> => {
-        const frames: Array<StoredFrame> = []
-        for (const { sequence, message } of delivered) {
-          if (sequence !== next || next > through) break
-          frames.push(frameOf(sequence, message))
-          next++
-        }
-        return frames
-      }
-
-      const takeMore = (reader: OrderedReader.OrderedReader) =>
-        Effect.gen(function* () {
-          if (next > through) return undefined
-          const delivered = yield* Effect.timeoutOrElse(reader.take, {
-            duration: Duration.millis(readStallMillis),
-            orElse: () => Effect.fail(new OrderedReader.ReaderStopped({ message: "no frame came" }))
-          })
-          const frames = accept(delivered)
-          if (frames.length === 0) {
-            return yield* new OrderedReader.ReaderStopped({ message: `frame ${next} did not come in its turn` })
-          }
-          yield* noteProgress
-          return [frames, reader] as const
+    const session: Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> = Stream.unwrap(
+      Effect.gen(function* () {
+        if (progressAt === undefined) yield* noteProgress
+        return yield* OrderedReader.open(requests, api, {
+          stream,
+          from: next,
+          batch: Math.min(pullFrames, through - next + 1),
+          maximumBytes: pullBytes
         })
+      }).pipe(Effect.map((reader) => Stream.unfold(reader, takeMore)))
+    ).pipe(Stream.catchTag("ReaderStopped", (stopped) => Stream.unwrap(Effect.as(recover(stopped), session))))
 
-      const session: Stream.Stream<ReadonlyArray<StoredFrame>, JournalUnavailable | JournalGap> = Stream.unwrap(
-        Effect.gen(function* () {
-          if (progressAt === undefined) yield* noteProgress
-          return yield* OrderedReader.open(requests, api, {
-            stream,
-            from: next,
-            batch: Math.min(pullFrames, through - next + 1),
-            maximumBytes: pullBytes
-          })
-        }).pipe(Effect.map((reader) => Stream.unfold(reader, takeMore)))
-      ).pipe(Stream.catchTag("ReaderStopped", (stopped) => Stream.unwrap(Effect.as(recover(stopped), session))))
+    const recover = (stopped: OrderedReader.ReaderStopped) =>
+      Effect.gen(function* () {
+        const waited = (yield* Clock.currentTimeMillis) - (progressAt ?? 0)
+        if (waited >= readPatienceMillis) return yield* unavailableOf(partition, stopped)
+        // an unreachable leader is no reason to give up early
+        yield* Effect.catchTag(leader.assertNoGap(next), "JournalUnavailable", () => Effect.void)
+        yield* Effect.sleep(Duration.millis(readRetryMillis))
+      })
 
-      const recover = (stopped: OrderedReader.ReaderStopped) =>
-        Effect.gen(function* () {
-          const waited = (yield* Clock.currentTimeMillis) - (progressAt ?? 0)
-          if (waited >= readPatienceMillis) return yield* unavailable(stopped)
-          // an unreachable leader is no reason to give up early
-          yield* Effect.catchTag(assertNoGap(next), "JournalUnavailable", () => Effect.void)
-          yield* Effect.sleep(Duration.millis(readRetryMillis))
-        })
+    const afterFetched = (frames: ReadonlyArray<StoredFrame>) => {
+      next += frames.length
+      const fetched = frames.length === 0 ? Stream.empty : Stream.succeed<ReadonlyArray<StoredFrame>>(frames)
+      return next > through
+        ? fetched
+        : Stream.concat(fetched, Stream.unwrap(Effect.as(leader.assertNoGap(next), session)))
+    }
+    return through - from < fetchedFrames
+      ? Stream.unwrap(Effect.map(fetchAll(leader, from, through), afterFetched))
+      : session
+  })
 
-      const afterFetched = (frames: ReadonlyArray<StoredFrame>) => {
-        next += frames.length
-        const fetched = frames.length === 0 ? Stream.empty : Stream.succeed<ReadonlyArray<StoredFrame>>(frames)
-        return next > through ? fetched : Stream.concat(fetched, Stream.unwrap(Effect.as(assertNoGap(next), session)))
-      }
-      return through - from < fetchedFrames ? Stream.unwrap(Effect.map(fetchAll(from, through), afterFetched)) : session
-    })
+const makeLog = (
+  requests: Requests.Requests,
+  api: Api.JetStreamApi,
+  partition: number,
+  options: JournalOptions,
+  deployment: string | undefined
+): Log => {
+  const stream = streamNameOf(partition, options.namespace)
+  const place: LogPlace = { requests, api, partition, stream }
+  const leader = askingLeader(place)
+  const { frameAt, state } = leader
+  const unavailable = (cause: { readonly message: string }) => unavailableOf(partition, cause)
 
   return {
     partition,
@@ -249,9 +282,9 @@ const makeLog = (
     home: `the stream ${stream}`,
     deployment,
     adopt: (id) => adoptLogStream(api, partition, options, id),
-    publish,
+    publish: publishing(requests, subjectOf(partition, options.namespace)),
     frameAt,
-    read: (from, through) => (from > through ? Stream.empty : readAll(from, through)),
+    read: (from, through) => (from > through ? Stream.empty : framesOf(place, leader, from, through)),
     state,
     purgeBelow: (sequence) =>
       Effect.flatMap(state, ({ lastSequence }) =>

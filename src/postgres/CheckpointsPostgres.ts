@@ -1,10 +1,11 @@
 /**
  * Checkpoints in PostgreSQL: actor rows are only ever inserted, at the sequence of their checkpoint, and go when a
  * newer row of the same actor is covered by the second-newest checkpoint (docs/architecture.md, rule 9). Needs
- * `SqlClient` and the tables of `engineTables.ts`.
+ * `SqlClient` and the tables of `migrations.ts`.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import type { ActorAddress } from "../engine/address.ts"
 import {
   type ActorRow,
   CheckpointConflict,
@@ -42,30 +43,60 @@ const beforeAllTimers: TimerRow = { wakeAt: Number.NEGATIVE_INFINITY, organizati
 const unavailable = (cause: SqlError.SqlError): CheckpointsUnavailable =>
   new CheckpointsUnavailable({ message: `the checkpoints in PostgreSQL are not available: ${cause.message}`, cause })
 
-export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"] => {
-  const inTransaction = <A, E>(body: Effect.Effect<A, E>) =>
-    mapSqlError(transaction(sql, body, unavailable), unavailable)
+type Service = Checkpoints["Service"]
 
-  /** Runs a statement that deletes and returns rows, and counts them on the server. */
-  const countOf = (deletion: Statement.Statement<unknown>) =>
-    Effect.map(
-      sql<{ readonly count: number }>`with gone as (${deletion}) select count(*) as count from gone`,
-      ([row]) => row!.count
+const inTransaction = <A, E>(sql: SqlClient.SqlClient, body: Effect.Effect<A, E>) =>
+  mapSqlError(transaction(sql, body, unavailable), unavailable)
+
+const newestOf = (sql: SqlClient.SqlClient, partition: number) =>
+  Effect.map(
+    sql<{ readonly newest: number }>`
+      select coalesce(max(sequence), 0) as newest from engine_checkpoints where partition = ${partition}`,
+    ([row]) => row!.newest
+  )
+
+/** What belongs to the deployment rather than to a partition. */
+const deploymentOf = (sql: SqlClient.SqlClient): Pick<Service, "fixPartitions" | "deployment"> => ({
+  fixPartitions: Effect.fn("Checkpoints.fixPartitions")((count) =>
+    inTransaction(
+      sql,
+      Effect.gen(function* () {
+        yield* sql`insert into engine_deployment (partitions) values (${count}) on conflict (one) do nothing`
+        const [row] = yield* sql<{ readonly partitions: number }>`select partitions from engine_deployment`
+        return row!.partitions
+      })
     )
+  ),
 
-  /** Deletes the rows of kinds that keep none any more. */
-  const dropKinds = (partition: number, kinds: ReadonlyArray<string>, through: number) =>
-    countOf(sql`
-      delete from engine_actors
-      where partition = ${partition} and ${sql.in("kind", kinds)} and sequence <= ${through} returning 1`)
-
-  const newestOf = (partition: number) =>
+  deployment: mapSqlError(
     Effect.map(
-      sql<{ readonly newest: number }>`
-        select coalesce(max(sequence), 0) as newest from engine_checkpoints where partition = ${partition}`,
-      ([row]) => row!.newest
-    )
+      sql<Deployment>`
+        select id::text as id, 'the database ' || current_database()
+          || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '') as home
+        from engine_deployment`,
+      ([row]) => row
+    ),
+    unavailable
+  )
+})
 
+/** Rows in pieces that are each one insert. */
+const pieces = function* (rows: Iterable<ActorRow>): Generator<ReadonlyArray<ActorRow>> {
+  let piece: Array<ActorRow> = []
+  let characters = 0
+  for (const row of rows) {
+    piece.push(row)
+    characters += row.state?.length ?? 0
+    if (piece.length >= insertRows || characters >= insertCharacters) {
+      yield piece
+      piece = []
+      characters = 0
+    }
+  }
+  if (piece.length > 0) yield piece
+}
+
+const saving = (sql: SqlClient.SqlClient): Service["save"] => {
   /** Locks the partition's row until the transaction ends, and moves it if it is where we expect it. */
   const advance = (record: CheckpointRecord, previous: number) => {
     const { partition, sequence } = record
@@ -91,21 +122,31 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
         actorColumns
       )}`
 
-  const pieces = function* (rows: Iterable<ActorRow>): Generator<ReadonlyArray<ActorRow>> {
-    let piece: Array<ActorRow> = []
-    let characters = 0
-    for (const row of rows) {
-      piece.push(row)
-      characters += row.state?.length ?? 0
-      if (piece.length >= insertRows || characters >= insertCharacters) {
-        yield piece
-        piece = []
-        characters = 0
-      }
-    }
-    if (piece.length > 0) yield piece
-  }
+  return Effect.fn("Checkpoints.save")(({ previous, record, rows }) =>
+    inTransaction(
+      sql,
+      Effect.gen(function* () {
+        const { epoch, hash, now, number, partition, sequence, signalSequence } = record
+        if ((yield* advance(record, previous)).length === 0) {
+          const found = yield* newestOf(sql, partition)
+          return yield* new CheckpointConflict({ partition, expected: previous, found })
+        }
+        for (const piece of pieces(rows)) yield* insertActors(partition, piece)
+        yield* sql`
+          insert into engine_checkpoints
+            (partition, sequence, hash, epoch, number, now_millis, signal_sequence)
+          values (${partition}, ${sequence}, ${hash}, ${epoch}, ${number}, ${now}, ${signalSequence})`
+      })
+    )
+  )
+}
 
+/**
+ * Each of these statements is planned anew, for the table as large as it is now. A plan that a session has kept from
+ * when there were a few actors reads all of them for every one that is looked up, until PostgreSQL next analyzes the
+ * table.
+ */
+const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "timers"> => {
   /**
    * Rows with a timer in the order of the index, superseded and later ones among them. Done in two steps, because a
    * planner that may join first reads and sorts all of them.
@@ -126,154 +167,143 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Checkpoints["Service"
           and a.key = page.key and a.sequence <= ${through}
         order by a.sequence desc limit 1
       ) newest on true
-      order by page.wake_at, page.organization, page.kind, page.key`
+      order by page.wake_at, page.organization, page.kind, page.key`.unprepared
 
-  return Checkpoints.of({
-    fixPartitions: (count) =>
-      inTransaction(
-        Effect.gen(function* () {
-          yield* sql`insert into engine_deployment (partitions) values (${count}) on conflict (one) do nothing`
-          const [row] = yield* sql<{ readonly partitions: number }>`select partitions from engine_deployment`
-          return row!.partitions
-        })
-      ),
+  const newestRows = (partition: number, addresses: ReadonlyArray<ActorAddress>, through: number) =>
+    sql<ActorRow>`
+      select found.organization, found.kind, found.key, found.sequence, found.version, found.state,
+        found.wake_at as "wakeAt", found.expires_at as "expiresAt"
+      from ${unnest(addresses, { organization: "text", kind: "text", key: "text" })}
+      cross join lateral (
+        select * from engine_actors a
+        where a.partition = ${partition} and a.organization = batch.organization and a.kind = batch.kind
+          and a.key = batch.key and a.sequence <= ${through}
+        order by a.sequence desc limit 1
+      ) found
+      where found.state is not null`.unprepared
 
-    deployment: mapSqlError(
-      Effect.map(
-        sql<Deployment>`
-          select id::text as id, 'the database ' || current_database()
-            || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '') as home
-          from engine_deployment`,
-        ([row]) => row
-      ),
-      unavailable
-    ),
-
-    list: (partition) =>
+  return {
+    list: Effect.fn("Checkpoints.list")((partition) =>
       mapSqlError(
         sql<CheckpointRecord>`
           select partition, sequence, hash, epoch, number, now_millis as now, signal_sequence as "signalSequence"
           from engine_checkpoints where partition = ${partition} order by sequence desc limit 3`,
         unavailable
-      ),
+      )
+    ),
 
-    save: ({ previous, record, rows }) =>
-      inTransaction(
+    load: Effect.fn("Checkpoints.load")((partition, addresses, through) =>
+      addresses.length === 0 ? Effect.succeed([]) : mapSqlError(newestRows(partition, addresses, through), unavailable)
+    ),
+
+    timers: Effect.fn("Checkpoints.timers")(function* (partition, { after, limit, through }) {
+      const found: Array<TimerRow> = []
+      let place = after ?? beforeAllTimers
+      while (found.length < limit) {
+        const page = yield* mapSqlError(timerPage(partition, through, place, limit), unavailable)
+        for (const { current, ...timer } of page) {
+          if (current && found.length < limit) found.push(timer)
+        }
+        if (page.length < limit) break
+        place = page[page.length - 1]!
+      }
+      return found
+    })
+  }
+}
+
+/**
+ * The removals. Those that look for actors' rows by sequence say that it is above 0, as every sequence is: the index that
+ * they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`).
+ */
+const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | "discardAbove"> => {
+  const patiently = <A, E>(body: Effect.Effect<A, E>) =>
+    inTransaction(sql, withStatementTimeout(sql, pruneTimeoutMillis, body))
+
+  /** Runs a statement that deletes and returns rows, and counts them on the server. */
+  const countOf = (deletion: Statement.Statement<unknown>) =>
+    Effect.map(
+      sql<{ readonly count: number }>`with gone as (${deletion}) select count(*) as count from gone`.unprepared,
+      ([row]) => row!.count
+    )
+
+  /** Only rows that came since the last prune can have superseded others. */
+  const superseded = (partition: number, pruned: number, covered: number) => sql`
+    delete from engine_actors older using engine_actors newer
+    where newer.partition = ${partition} and newer.sequence > 0
+      and newer.sequence > ${pruned} and newer.sequence <= ${covered}
+      and older.partition = newer.partition and older.organization = newer.organization
+      and older.kind = newer.kind and older.key = newer.key and older.sequence < newer.sequence
+    returning 1`
+
+  const ended = (partition: number, pruned: number, covered: number) => sql`
+    delete from engine_actors
+    where partition = ${partition} and sequence > 0 and sequence > ${pruned} and sequence <= ${covered}
+      and state is null
+    returning 1`
+
+  /** The rows of kinds that keep none any more. */
+  const ofKinds = (partition: number, kinds: ReadonlyArray<string>, covered: number) => sql`
+    delete from engine_actors
+    where partition = ${partition} and ${sql.in("kind", kinds)} and sequence > 0 and sequence <= ${covered}
+    returning 1`
+
+  const expired = (partition: number, now: number, limit: number) => sql`
+    delete from engine_actors where ctid = any(array(
+      select ctid from engine_actors where partition = ${partition} and expires_at <= ${now}::float8
+      order by expires_at limit ${limit}
+    )) returning 1`
+
+  return {
+    prune: Effect.fn("Checkpoints.prune")((partition, stateless = []) =>
+      patiently(
         Effect.gen(function* () {
-          const { epoch, hash, now, number, partition, sequence, signalSequence } = record
-          if ((yield* advance(record, previous)).length === 0) {
-            return yield* new CheckpointConflict({ partition, expected: previous, found: yield* newestOf(partition) })
-          }
-          for (const piece of pieces(rows)) yield* insertActors(partition, piece)
-          yield* sql`
-            insert into engine_checkpoints
-              (partition, sequence, hash, epoch, number, now_millis, signal_sequence)
-            values (${partition}, ${sequence}, ${hash}, ${epoch}, ${number}, ${now}, ${signalSequence})`
-        })
-      ),
-
-    load: (partition, addresses, through) =>
-      addresses.length === 0
-        ? Effect.succeed([])
-        : mapSqlError(
-            sql<ActorRow>`
-              select found.organization, found.kind, found.key, found.sequence, found.version, found.state,
-                found.wake_at as "wakeAt", found.expires_at as "expiresAt"
-              from ${unnest(addresses, { organization: "text", kind: "text", key: "text" })}
-              cross join lateral (
-                select * from engine_actors a
-                where a.partition = ${partition} and a.organization = batch.organization and a.kind = batch.kind
-                  and a.key = batch.key and a.sequence <= ${through}
-                order by a.sequence desc limit 1
-              ) found
-              where found.state is not null`,
-            unavailable
-          ),
-
-    timers: (partition, { after, limit, through }) =>
-      mapSqlError(
-        Effect.gen(function* () {
-          const found: Array<TimerRow> = []
-          let place = after ?? beforeAllTimers
-          while (found.length < limit) {
-            const page = yield* timerPage(partition, through, place, limit)
-            for (const { current, ...timer } of page) {
-              if (current && found.length < limit) found.push(timer)
-            }
-            if (page.length < limit) break
-            place = page[page.length - 1]!
-          }
-          return found
-        }),
-        unavailable
-      ),
-
-    prune: (partition, stateless = []) =>
-      inTransaction(
-        withStatementTimeout(
-          sql,
-          pruneTimeoutMillis,
-          Effect.gen(function* () {
-            const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
+          const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
             select p.pruned_through as pruned,
               (select sequence from engine_checkpoints c where c.partition = p.partition
                order by sequence desc offset 1 limit 1) as covered
             from engine_partitions p where partition = ${partition} for update`
-            if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
-            const { covered, pruned } = place
-            // only rows that came since the last prune can have superseded others
-            const superseded = yield* countOf(sql`
-            delete from engine_actors older using engine_actors newer
-            where newer.partition = ${partition} and newer.sequence > ${pruned} and newer.sequence <= ${covered}
-              and older.partition = newer.partition and older.organization = newer.organization
-              and older.kind = newer.kind and older.key = newer.key and older.sequence < newer.sequence
-            returning 1`)
-            const ended = yield* countOf(sql`
-            delete from engine_actors
-            where partition = ${partition} and sequence > ${pruned} and sequence <= ${covered} and state is null
-            returning 1`)
-            const kept = stateless.length === 0 ? 0 : yield* dropKinds(partition, stateless, covered)
-            const checkpoints = yield* countOf(sql`
+          if (place === undefined || place.covered === null) return { rows: 0, checkpoints: 0 }
+          const { covered, pruned } = place
+          const rows =
+            (yield* countOf(superseded(partition, pruned, covered))) +
+            (yield* countOf(ended(partition, pruned, covered))) +
+            (stateless.length === 0 ? 0 : yield* countOf(ofKinds(partition, stateless, covered)))
+          const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence < ${covered} returning 1`)
-            yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
-            return { rows: superseded + ended + kept, checkpoints }
-          })
-        )
-      ),
-
-    expire: (partition, now, limit) =>
-      inTransaction(
-        withStatementTimeout(
-          sql,
-          pruneTimeoutMillis,
-          countOf(sql`
-            delete from engine_actors where ctid = any(array(
-              select ctid from engine_actors where partition = ${partition} and expires_at <= ${now}::float8
-              order by expires_at limit ${limit}
-            )) returning 1`)
-        )
-      ),
-
-    discardAbove: (partition, sequence) =>
-      inTransaction(
-        withStatementTimeout(
-          sql,
-          pruneTimeoutMillis,
-          Effect.gen(function* () {
-            yield* sql`select from engine_partitions where partition = ${partition} for update`
-            const rows = yield* countOf(sql`
-            delete from engine_actors where partition = ${partition} and sequence > ${sequence} returning 1`)
-            const checkpoints = yield* countOf(sql`
-            delete from engine_checkpoints where partition = ${partition} and sequence > ${sequence} returning 1`)
-            yield* sql`
-            update engine_partitions
-            set newest_checkpoint = ${yield* newestOf(partition)}, pruned_through = least(pruned_through, ${sequence})
-            where partition = ${partition}`
-            return { rows, checkpoints }
-          })
-        )
+          yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
+          return { rows, checkpoints }
+        })
       )
-  })
-})
+    ),
+
+    expire: Effect.fn("Checkpoints.expire")((partition, now, limit) =>
+      patiently(countOf(expired(partition, now, limit)))
+    ),
+
+    discardAbove: Effect.fn("Checkpoints.discardAbove")((partition, sequence) =>
+      patiently(
+        Effect.gen(function* () {
+          yield* sql`select from engine_partitions where partition = ${partition} for update`
+          const rows = yield* countOf(sql`
+            delete from engine_actors where partition = ${partition} and sequence > 0 and sequence > ${sequence}
+            returning 1`)
+          const checkpoints = yield* countOf(sql`
+            delete from engine_checkpoints where partition = ${partition} and sequence > ${sequence} returning 1`)
+          yield* sql`
+            update engine_partitions
+            set newest_checkpoint = ${yield* newestOf(sql, partition)}, pruned_through = least(pruned_through, ${sequence})
+            where partition = ${partition}`
+          return { rows, checkpoints }
+        })
+      )
+    )
+  }
+}
+
+export const make = Effect.map(
+  SqlClient.SqlClient,
+  (sql): Service => Checkpoints.of({ ...deploymentOf(sql), ...reading(sql), save: saving(sql), ...removing(sql) })
+)
 
 export const layer: Layer.Layer<Checkpoints, never, SqlClient.SqlClient> = Layer.effect(Checkpoints, make)

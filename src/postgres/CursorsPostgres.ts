@@ -1,10 +1,10 @@
 /**
  * Reactors' cursors in PostgreSQL: a cursor moves in the transaction of its batch's effects, and only from where its
  * owner believes it to be, so that a replaced owner rolls back (docs/architecture.md, rule 11). Needs `SqlClient`, the one
- * that the effects use, and the tables of `engineTables.ts`.
+ * that the effects use, and the tables of `migrations.ts`.
  */
 import { Cause, Effect, Layer } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { SqlClient, SqlError, Statement } from "effect/sql"
 import { emptyLogHash } from "../engine/Checkpoints.ts"
 import {
   type Cursor,
@@ -38,54 +38,83 @@ const staging = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
     )
   })
 
-export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] => {
-  /** Runs effects together with their deferred statements, so that a failure of those counts as theirs. */
-  const completely = <A, E, R>(effects: Effect.Effect<A, E, R>) =>
-    Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>)
+type Service = Cursors["Service"]
 
-  /** A transaction whose staged actions run after the commit, even if the fiber is interrupted at that moment. */
-  const inTransaction = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
-    transaction(
-      sql,
-      Effect.flatMap(staging(effects, move), ({ staged, value }) =>
-        Effect.as(
-          sql.afterCommit(
-            Effect.sync(() => {
-              for (const action of staged) action()
-            })
-          ),
-          value
-        )
-      ),
-      unavailable
-    )
+/** Failures of this adapter's own statements inside a transaction. */
+const own = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
 
-  const read = (partition: number, reactor: string) =>
-    Effect.map(
-      sql<Cursor>`
-        select partition, reactor, sequence, hash from engine_cursors
-        where partition = ${partition} and reactor = ${reactor}`,
-      ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
-    )
+/** Runs effects together with their deferred statements, so that a failure of those counts as theirs. */
+const completely = <A, E, R>(sql: SqlClient.SqlClient, effects: Effect.Effect<A, E, R>) =>
+  Effect.tap(effects, flushDeferred(sql) as Effect.Effect<void, E>)
 
-  /** Failures of this adapter's own statements inside a transaction. */
-  const own = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
-
-  /** Fails when no row was moved. It is a text, so that the server's log tells why. */
-  const oneMoved = sql.literal(
-    "(select case count(*) when 1 then '1' else 'the cursor has moved' end from moved)::int4"
+/** A transaction whose staged actions run after the commit, even if the fiber is interrupted at that moment. */
+const inTransaction = <A, E, R>(sql: SqlClient.SqlClient, effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
+  transaction(
+    sql,
+    Effect.flatMap(staging(effects, move), ({ staged, value }) =>
+      Effect.as(
+        sql.afterCommit(
+          Effect.sync(() => {
+            for (const action of staged) action()
+          })
+        ),
+        value
+      )
+    ),
+    unavailable
   )
 
-  /**
-   * Locks the cursor's row until the transaction ends: a replaced owner waits here and then finds the cursor moved. It
-   * is sent with the first statement of the effects and fails by itself when the cursor is elsewhere, so nothing behind
-   * it runs.
-   */
-  const advance = ({ from, partition, reactor, to }: CursorMove) =>
-    deferred(
-      sql,
-      from.sequence === 0 && from.hash === emptyLogHash
-        ? sql`
+const cursorOf = (sql: SqlClient.SqlClient, partition: number, reactor: string) =>
+  Effect.map(
+    sql<Cursor>`
+      select partition, reactor, sequence, hash from engine_cursors
+      where partition = ${partition} and reactor = ${reactor}`,
+    ([row]): Cursor => row ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
+  )
+
+/** Where the cursors are, and moves that no batch makes. */
+const positions = (sql: SqlClient.SqlClient): Pick<Service, "list" | "read" | "forget" | "reset"> => ({
+  list: Effect.fn("Cursors.list")((partition) =>
+    own(
+      sql<Cursor>`
+        select partition, reactor, sequence, hash from engine_cursors
+        where partition = ${partition} order by reactor`
+    )
+  ),
+
+  read: Effect.fn("Cursors.read")((partition, reactor) => own(cursorOf(sql, partition, reactor))),
+
+  forget: Effect.fn("Cursors.forget")((partition, reactor) =>
+    Effect.asVoid(own(sql`delete from engine_cursors where partition = ${partition} and reactor = ${reactor}`))
+  ),
+
+  reset: Effect.fn("Cursors.reset")(({ hash, partition, reactor, sequence }) =>
+    Effect.asVoid(
+      own(
+        sql`
+          insert into engine_cursors (partition, reactor, sequence, hash)
+          values (${partition}, ${reactor}, ${sequence}, ${hash})
+          on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash`
+      )
+    )
+  )
+})
+
+/** Fails when no row was moved. It is a text, so that the server's log tells why. */
+const oneMoved = Statement.fragment([
+  Statement.literal("(select case count(*) when 1 then '1' else 'the cursor has moved' end from moved)::int4")
+])
+
+/**
+ * Locks the cursor's row until the transaction ends: a replaced owner waits here and then finds the cursor moved. It
+ * is sent with the first statement of the effects and fails by itself when the cursor is elsewhere, so nothing behind
+ * it runs.
+ */
+const advance = (sql: SqlClient.SqlClient, { from, partition, reactor, to }: CursorMove) => {
+  return deferred(
+    sql,
+    from.sequence === 0 && from.hash === emptyLogHash
+      ? sql`
           with moved as (
             insert into engine_cursors (partition, reactor, sequence, hash)
             values (${partition}, ${reactor}, ${to.sequence}, ${to.hash})
@@ -94,7 +123,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
             returning 1
           )
           select ${oneMoved}`
-        : sql`
+      : sql`
           with moved as (
             update engine_cursors set sequence = ${to.sequence}, hash = ${to.hash}
             where partition = ${partition} and reactor = ${reactor}
@@ -102,8 +131,11 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
             returning 1
           )
           select ${oneMoved}`
-    )
+  )
+}
 
+/** A batch's transaction, and attempts inside it. */
+const batches = (sql: SqlClient.SqlClient): Pick<Service, "transact" | "attempt"> => {
   /**
    * After a failed transaction, whatever the effects failed with, checks whether the cursor had moved. A failure at
    * COMMIT that is not the store's comes from a statement that the effects deferred, so it counts as theirs.
@@ -116,7 +148,7 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
     if (Cause.hasInterrupts(cause) || (error instanceof CursorsUnavailable && isStoreFailure(error.cause)))
       return Effect.failCause(cause)
     return Effect.flatMap(
-      own(read(partition, reactor)),
+      own(cursorOf(sql, partition, reactor)),
       ({ hash, sequence }): Effect.Effect<never, E | CursorMoved> =>
         sequence === from.sequence && hash === from.hash
           ? error instanceof CursorsUnavailable && SqlError.isSqlError(error.cause)
@@ -126,113 +158,64 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
     )
   }
 
-  const keysOf = (records: ReadonlyArray<ParkedRecord>) =>
-    unnest(
-      records.map((record) => ({ ...record, record_index: record.index })),
-      { partition: "int4", reactor: "text", organization: "text", sequence: "int8", record_index: "int4" }
-    )
-
-  return Cursors.of({
-    list: (partition) =>
-      mapSqlError(
-        sql<Cursor>`
-          select partition, reactor, sequence, hash from engine_cursors
-          where partition = ${partition} order by reactor`,
-        unavailable
-      ),
-
-    read: (partition, reactor) => mapSqlError(read(partition, reactor), unavailable),
-
+  return {
     transact: (request, effects) =>
-      Effect.catchCause(inTransaction(Effect.andThen(own(advance(request)), effects), request), (cause) =>
+      Effect.catchCause(inTransaction(sql, Effect.andThen(own(advance(sql, request)), effects), request), (cause) =>
         unlessMoved(request, cause)
       ),
 
     attempt: (effects) =>
       Effect.flatMap(ReactorTransaction, (outer) =>
-        Effect.map(transaction(sql, staging(completely(effects)), unavailable), ({ staged, value }) => {
+        Effect.map(transaction(sql, staging(completely(sql, effects)), unavailable), ({ staged, value }) => {
           for (const action of staged) outer.onCommit(action)
           return value
         })
-      ),
+      )
+  }
+}
 
+/** Columns of a parked record, in the order of the table. */
+const parkedColumns = {
+  partition: "int4",
+  reactor: "text",
+  organization: "text",
+  sequence: "int8",
+  record_index: "int4",
+  record: "text",
+  error: "text"
+} as const
+
+/** Parks records and counts them, as part of the batch's transaction. */
+const parking = (sql: SqlClient.SqlClient): Pick<Service, "park" | "parkedAmong"> => {
+  const insertParked = (records: ReadonlyArray<ParkedRecord>) => sql`
+    with parked as (
+      insert into engine_parked (partition, reactor, organization, sequence, record_index, record, error)
+      select * from ${unnest(
+        records.map((record) => ({ ...record, record_index: record.index, error: storableText(record.error) })),
+        parkedColumns
+      )}
+      on conflict (partition, reactor, organization, sequence, record_index) do nothing
+      returning partition, reactor, organization
+    ), counted as (
+      insert into engine_parked_counts as counts (partition, reactor, organization, count)
+      select partition, reactor, organization, count(*) from parked group by 1, 2, 3
+      on conflict (partition, reactor, organization) do update set count = counts.count + excluded.count
+    )
+    insert into engine_parked_totals as totals (partition, reactor, count)
+    select partition, reactor, count(*) from parked group by 1, 2
+    on conflict (partition, reactor) do update set count = totals.count + excluded.count`
+
+  return {
     park: (records) =>
       Effect.andThen(
         ReactorTransaction,
-        records.length === 0
-          ? Effect.void
-          : Effect.asVoid(
-              mapSqlError(
-                sql`
-                  with parked as (
-                  insert into engine_parked (partition, reactor, organization, sequence, record_index, record, error)
-                  select * from ${unnest(
-                    records.map((record) => ({
-                      ...record,
-                      record_index: record.index,
-                      error: storableText(record.error)
-                    })),
-                    {
-                      partition: "int4",
-                      reactor: "text",
-                      organization: "text",
-                      sequence: "int8",
-                      record_index: "int4",
-                      record: "text",
-                      error: "text"
-                    }
-                  )}
-                  on conflict (partition, reactor, organization, sequence, record_index) do nothing
-                  returning partition, reactor, organization
-                  ), counted as (
-                    insert into engine_parked_counts as counts (partition, reactor, organization, count)
-                    select partition, reactor, organization, count(*) from parked group by 1, 2, 3
-                    on conflict (partition, reactor, organization) do update set count = counts.count + excluded.count
-                  )
-                  insert into engine_parked_totals as totals (partition, reactor, count)
-                  select partition, reactor, count(*) from parked group by 1, 2
-                  on conflict (partition, reactor) do update set count = totals.count + excluded.count`,
-                unavailable
-              )
-            )
-      ),
-
-    parkedOrganizations: (partition, reactor, page) =>
-      mapSqlError(
-        sql<ParkedOrganization>`
-          select organization, count from engine_parked_counts
-          where partition = ${partition} and reactor = ${reactor} and organization > ${page?.after ?? ""}
-          order by organization limit ${page?.limit ?? null}::int8`,
-        unavailable
-      ),
-
-    parkedCount: (partition, reactor, organization) =>
-      mapSqlError(
-        Effect.map(
-          organization === undefined
-            ? sql<{ readonly count: number }>`
-                select count from engine_parked_totals where partition = ${partition} and reactor = ${reactor}`
-            : sql<{ readonly count: number }>`
-                select count from engine_parked_counts
-                where partition = ${partition} and reactor = ${reactor} and organization = ${organization}`,
-          ([row]) => row?.count ?? 0
-        ),
-        unavailable
-      ),
-
-    parked: (partition, reactor, organization, limit) =>
-      mapSqlError(
-        sql<ParkedRecord>`
-          select partition, reactor, organization, sequence, record_index as index, record, error from engine_parked
-          where partition = ${partition} and reactor = ${reactor} and organization = ${organization}
-          order by sequence, record_index limit ${limit}`,
-        unavailable
+        records.length === 0 ? Effect.void : Effect.asVoid(own(insertParked(records)))
       ),
 
     parkedAmong: (partition, reactor, organizations) =>
       Effect.andThen(
         ReactorTransaction,
-        mapSqlError(
+        own(
           Effect.map(
             sql<{ readonly organization: string }>`
               select organization from ${unnest(
@@ -244,69 +227,110 @@ export const make = Effect.map(SqlClient.SqlClient, (sql): Cursors["Service"] =>
                   and p.organization = batch.organization
               )`,
             (rows) => new Set(rows.map(({ organization }) => organization))
-          ),
-          unavailable
-        )
-      ),
-
-    forget: (partition, reactor) =>
-      Effect.asVoid(
-        mapSqlError(
-          sql`delete from engine_cursors where partition = ${partition} and reactor = ${reactor}`,
-          unavailable
-        )
-      ),
-
-    unpark: (records, effects) =>
-      inTransaction(
-        Effect.gen(function* () {
-          // the reactor's transaction takes the same lock, so that it parks no record behind those that are taken off
-          // here
-          for (const { partition, reactor } of records.slice(0, 1)) {
-            yield* own(sql`
-              select 1 from engine_cursors where partition = ${partition} and reactor = ${reactor} for update`)
-          }
-          // delete first: of two callers that take the same records, one waits here and then finds them gone
-          const taken = yield* own(sql`
-            with taken as (
-              delete from engine_parked p using ${keysOf(records)}
-              where p.partition = batch.partition and p.reactor = batch.reactor and p.organization = batch.organization
-                and p.sequence = batch.sequence and p.record_index = batch.record_index
-              returning p.partition, p.reactor, p.organization
-            ), counted as (
-              update engine_parked_counts c set count = c.count - gone.count
-              from (select partition, reactor, organization, count(*) as count from taken group by 1, 2, 3) gone
-              where c.partition = gone.partition and c.reactor = gone.reactor and c.organization = gone.organization
-            ), totalled as (
-              update engine_parked_totals t set count = t.count - gone.count
-              from (select partition, reactor, count(*) as count from taken group by 1, 2) gone
-              where t.partition = gone.partition and t.reactor = gone.reactor
-            )
-            select 1 from taken`)
-          yield* own(sql`
-            delete from engine_parked_counts c using ${keysOf(records)}
-            where c.partition = batch.partition and c.reactor = batch.reactor and c.organization = batch.organization
-              and c.count <= 0`)
-          if (taken.length !== records.length) {
-            return yield* new CursorsUnavailable({
-              message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`
-            })
-          }
-          return yield* completely(effects)
-        })
-      ),
-
-    reset: ({ hash, partition, reactor, sequence }) =>
-      Effect.asVoid(
-        mapSqlError(
-          sql`
-            insert into engine_cursors (partition, reactor, sequence, hash)
-            values (${partition}, ${reactor}, ${sequence}, ${hash})
-            on conflict (partition, reactor) do update set sequence = excluded.sequence, hash = excluded.hash`,
-          unavailable
+          )
         )
       )
-  })
+  }
+}
+
+/** What is parked, for the reactor's start and for people. */
+const parkedRecords = (sql: SqlClient.SqlClient): Pick<Service, "parkedOrganizations" | "parkedCount" | "parked"> => ({
+  parkedOrganizations: Effect.fn("Cursors.parkedOrganizations")((partition, reactor, page) =>
+    own(
+      sql<ParkedOrganization>`
+        select organization, count from engine_parked_counts
+        where partition = ${partition} and reactor = ${reactor} and organization > ${page?.after ?? ""}
+        order by organization limit ${page?.limit ?? null}::int8`
+    )
+  ),
+
+  parkedCount: Effect.fn("Cursors.parkedCount")((partition, reactor, organization) =>
+    own(
+      Effect.map(
+        organization === undefined
+          ? sql<{ readonly count: number }>`
+              select count from engine_parked_totals where partition = ${partition} and reactor = ${reactor}`
+          : sql<{ readonly count: number }>`
+              select count from engine_parked_counts
+              where partition = ${partition} and reactor = ${reactor} and organization = ${organization}`,
+        ([row]) => row?.count ?? 0
+      )
+    )
+  ),
+
+  parked: Effect.fn("Cursors.parked")((partition, reactor, organization, limit) =>
+    own(
+      sql<ParkedRecord>`
+        select partition, reactor, organization, sequence, record_index as index, record, error from engine_parked
+        where partition = ${partition} and reactor = ${reactor} and organization = ${organization}
+        order by sequence, record_index limit ${limit}`
+    )
+  )
 })
+
+/** Takes parked records off together with the effects that have worked on them. */
+const unparking = (sql: SqlClient.SqlClient): Service["unpark"] => {
+  const keysOf = (records: ReadonlyArray<ParkedRecord>) =>
+    unnest(
+      records.map((record) => ({ ...record, record_index: record.index })),
+      { partition: "int4", reactor: "text", organization: "text", sequence: "int8", record_index: "int4" }
+    )
+
+  const takeOff = (records: ReadonlyArray<ParkedRecord>) => sql`
+    with taken as (
+      delete from engine_parked p using ${keysOf(records)}
+      where p.partition = batch.partition and p.reactor = batch.reactor and p.organization = batch.organization
+        and p.sequence = batch.sequence and p.record_index = batch.record_index
+      returning p.partition, p.reactor, p.organization
+    ), counted as (
+      update engine_parked_counts c set count = c.count - gone.count
+      from (select partition, reactor, organization, count(*) as count from taken group by 1, 2, 3) gone
+      where c.partition = gone.partition and c.reactor = gone.reactor and c.organization = gone.organization
+    ), totalled as (
+      update engine_parked_totals t set count = t.count - gone.count
+      from (select partition, reactor, count(*) as count from taken group by 1, 2) gone
+      where t.partition = gone.partition and t.reactor = gone.reactor
+    )
+    select 1 from taken`
+
+  const dropEmptyCounts = (records: ReadonlyArray<ParkedRecord>) => sql`
+    delete from engine_parked_counts c using ${keysOf(records)}
+    where c.partition = batch.partition and c.reactor = batch.reactor and c.organization = batch.organization
+      and c.count <= 0`
+
+  return (records, effects) =>
+    inTransaction(
+      sql,
+      Effect.gen(function* () {
+        // the reactor's transaction takes the same lock, so that it parks no record behind those that are taken off
+        // here
+        for (const { partition, reactor } of records.slice(0, 1)) {
+          yield* own(sql`
+            select 1 from engine_cursors where partition = ${partition} and reactor = ${reactor} for update`)
+        }
+        // delete first: of two callers that take the same records, one waits here and then finds them gone
+        const taken = yield* own(takeOff(records))
+        yield* own(dropEmptyCounts(records))
+        if (taken.length !== records.length) {
+          return yield* new CursorsUnavailable({
+            message: `${records.length - taken.length} of ${records.length} records are no longer parked: look again`
+          })
+        }
+        return yield* completely(sql, effects)
+      })
+    )
+}
+
+export const make = Effect.map(
+  SqlClient.SqlClient,
+  (sql): Service =>
+    Cursors.of({
+      ...positions(sql),
+      ...batches(sql),
+      ...parking(sql),
+      ...parkedRecords(sql),
+      unpark: unparking(sql)
+    })
+)
 
 export const layer: Layer.Layer<Cursors, never, SqlClient.SqlClient> = Layer.effect(Cursors, make)

@@ -22,6 +22,7 @@ import {
   SubscriptionRef
 } from "effect"
 import type { SqlError } from "effect/sql"
+import { Pauses } from "../common/backoff.ts"
 import { PgClient } from "./PgClient.ts"
 import { type PgSession, type Watch, watch } from "./session.ts"
 
@@ -90,107 +91,124 @@ interface Live {
   readonly channels: Map<string, Scope.Closeable>
 }
 
+/** Who listens to what, and the session on which it is in force. */
+interface Switchboard {
+  readonly listeners: Map<string, Set<Listener>>
+  readonly connected: SubscriptionRef.SubscriptionRef<boolean>
+  /** Held while channels are put in force or given up, so that the two never cross. */
+  readonly turn: Semaphore.Semaphore
+  /** The session on which every channel of `listeners` is in force. */
+  current: Live | undefined
+}
+
+const everyListener = ({ listeners }: Switchboard) =>
+  Array.from(listeners.values()).flatMap((channel) => Array.from(channel))
+
+/** Puts a channel in force, and hands over what comes on it. */
+const begin = Effect.fnUntraced(function* ({ listeners }: Switchboard, live: Live, channel: string) {
+  const scope = yield* Scope.fork(live.scope)
+  live.channels.set(channel, scope)
+  const queue = yield* Scope.provide(live.session.listen(channel), scope)
+  const handOver = Effect.flatMap(Queue.takeAll(queue), (notifications) =>
+    Effect.sync(() => {
+      for (const { payload } of notifications) {
+        for (const listener of listeners.get(channel) ?? []) deliver(listener, Notification.Message({ payload }))
+      }
+    })
+  )
+  yield* handOver.pipe(Effect.forever, Effect.ignore, Effect.forkIn(scope))
+})
+
+interface SessionOptions {
+  readonly open: ReturnType<PgClient["session"]>
+  readonly watch: Watch
+  readonly established: Effect.Effect<void>
+}
+
+/** One life of the session; ends by failing. */
+const runSession = Effect.fnUntraced(function* (board: Switchboard, options: SessionOptions) {
+  const session = yield* options.open
+  const live: Live = { session, scope: yield* Effect.scope, channels: new Map() }
+  // Started first: it also ends a LISTEN that gets no answer.
+  const watching = yield* Effect.forkScoped(watch(session, options.watch))
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      board.current = undefined
+      return SubscriptionRef.set(board.connected, false)
+    })
+  )
+  yield* board.turn.withPermit(
+    Effect.gen(function* () {
+      for (const channel of board.listeners.keys()) yield* begin(board, live, channel)
+      board.current = live
+      for (const listener of everyListener(board)) deliver(listener, Notification.Gap())
+      yield* SubscriptionRef.set(board.connected, true)
+    })
+  )
+  yield* options.established
+  return yield* Effect.flatMap(Fiber.join(watching), Effect.fail)
+}, Effect.scoped)
+
+/** Replaces the session whenever it is lost. */
+const keepConnected = Effect.fnUntraced(function* (board: Switchboard, options: Omit<SessionOptions, "established">) {
+  const pauses = new Pauses(firstReconnectMillis, lastReconnectMillis)
+  let outage = false
+  const established = Effect.suspend(() => {
+    pauses.reset()
+    if (!outage) return Effect.void
+    outage = false
+    return Effect.logInfo("The connection for notifications is back")
+  })
+  for (;;) {
+    const exit = yield* Effect.exit(runSession(board, { ...options, established }))
+    const reason = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+    // Warn once per outage; log every attempt for debugging.
+    const log = outage ? Effect.logDebug : Effect.logWarning
+    yield* log("The connection for notifications is lost", reason instanceof Error ? reason.message : reason)
+    outage = true
+    yield* Effect.sleep(pauses.afterFailure() * (0.5 + (yield* Random.next)))
+  }
+})
+
+/** Puts the channel in force for one more listener, at once or with the next connection. */
+const join = (board: Switchboard, channel: string, listener: Listener) =>
+  board.turn.withPermit(
+    Effect.gen(function* () {
+      const { current, listeners } = board
+      if (current !== undefined && !current.channels.has(channel)) {
+        const inForce = yield* Effect.isSuccess(begin(board, current, channel))
+        // Whatever the reason, a channel that is not in force must not count as one.
+        if (!inForce) current.session.destroy(`The channel ${channel} could not be listened to`)
+      }
+      const channelListeners = listeners.get(channel) ?? new Set()
+      listeners.set(channel, channelListeners.add(listener))
+      if (current !== undefined && current === board.current) deliver(listener, Notification.Gap())
+    })
+  )
+
+const leave = (board: Switchboard, channel: string, listener: Listener) =>
+  board.turn.withPermit(
+    Effect.suspend(() => {
+      const { current, listeners } = board
+      const channelListeners = listeners.get(channel)
+      if (channelListeners?.delete(listener) !== true || channelListeners.size > 0) return Effect.void
+      listeners.delete(channel)
+      const inForce = current?.channels.get(channel)
+      current?.channels.delete(channel)
+      return inForce === undefined ? Effect.void : Scope.close(inForce, Exit.void)
+    })
+  )
+
 export const make = Effect.fnUntraced(function* (
   options: NotificationsOptions = {}
 ): Effect.fn.Return<Notifications["Service"], never, PgClient | Scope.Scope> {
   const client = yield* PgClient
-  const connected = yield* SubscriptionRef.make(false)
-  const listeners = new Map<string, Set<Listener>>()
-  // Held while channels are put in force or given up, so that the two never cross.
-  const turn = Semaphore.makeUnsafe(1)
-  // The session on which every channel of `listeners` is in force.
-  let current: Live | undefined
-
-  const everyListener = () => Array.from(listeners.values()).flatMap((channel) => Array.from(channel))
-
-  /** Puts a channel in force, and hands over what comes on it. */
-  const begin = Effect.fnUntraced(function* (live: Live, channel: string) {
-    const scope = yield* Scope.fork(live.scope)
-    live.channels.set(channel, scope)
-    const queue = yield* Scope.provide(live.session.listen(channel), scope)
-    const handOver = Effect.flatMap(Queue.takeAll(queue), (notifications) =>
-      Effect.sync(() => {
-        for (const { payload } of notifications) {
-          for (const listener of listeners.get(channel) ?? []) deliver(listener, Notification.Message({ payload }))
-        }
-      })
-    )
-    yield* handOver.pipe(Effect.forever, Effect.ignore, Effect.forkIn(scope))
-  })
-
-  /** One life of the session; ends by failing. */
-  const life = (established: Effect.Effect<void>) =>
-    Effect.gen(function* () {
-      const session = yield* client.session("notifications")
-      const live: Live = { session, scope: yield* Effect.scope, channels: new Map() }
-      // Started first: it also ends a LISTEN that gets no answer.
-      const watching = yield* Effect.forkScoped(watch(session, options.watch ?? defaultWatch))
-      yield* Effect.addFinalizer(() =>
-        Effect.suspend(() => {
-          current = undefined
-          return SubscriptionRef.set(connected, false)
-        })
-      )
-      yield* turn.withPermit(
-        Effect.gen(function* () {
-          for (const channel of listeners.keys()) yield* begin(live, channel)
-          current = live
-          for (const listener of everyListener()) deliver(listener, Notification.Gap())
-          yield* SubscriptionRef.set(connected, true)
-        })
-      )
-      yield* established
-      return yield* Effect.flatMap(Fiber.join(watching), Effect.fail)
-    }).pipe(Effect.scoped)
-
-  const supervisor = Effect.gen(function* () {
-    let pauseMillis = firstReconnectMillis
-    let outage = false
-    const established = Effect.suspend(() => {
-      pauseMillis = firstReconnectMillis
-      if (!outage) return Effect.void
-      outage = false
-      return Effect.logInfo("The connection for notifications is back")
-    })
-    for (;;) {
-      const exit = yield* Effect.exit(life(established))
-      const reason = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-      // Warn once per outage; log every attempt for debugging.
-      const log = outage ? Effect.logDebug : Effect.logWarning
-      yield* log("The connection for notifications is lost", reason instanceof Error ? reason.message : reason)
-      outage = true
-      yield* Effect.sleep(pauseMillis * (0.5 + (yield* Random.next)))
-      pauseMillis = Math.min(pauseMillis * 2, lastReconnectMillis)
-    }
-  })
-
-  /** Puts the channel in force for one more listener, at once or with the next connection. */
-  const join = (channel: string, listener: Listener) =>
-    turn.withPermit(
-      Effect.gen(function* () {
-        const live = current
-        if (live !== undefined && !live.channels.has(channel)) {
-          const inForce = yield* Effect.isSuccess(begin(live, channel))
-          // Whatever the reason, a channel that is not in force must not count as one.
-          if (!inForce) live.session.destroy(`The channel ${channel} could not be listened to`)
-        }
-        const channelListeners = listeners.get(channel) ?? new Set()
-        listeners.set(channel, channelListeners.add(listener))
-        if (live !== undefined && live === current) deliver(listener, Notification.Gap())
-      })
-    )
-
-  const leave = (channel: string, listener: Listener) =>
-    turn.withPermit(
-      Effect.suspend(() => {
-        const channelListeners = listeners.get(channel)
-        if (channelListeners?.delete(listener) !== true || channelListeners.size > 0) return Effect.void
-        listeners.delete(channel)
-        const inForce = current?.channels.get(channel)
-        current?.channels.delete(channel)
-        return inForce === undefined ? Effect.void : Scope.close(inForce, Exit.void)
-      })
-    )
+  const board: Switchboard = {
+    listeners: new Map(),
+    connected: yield* SubscriptionRef.make(false),
+    turn: Semaphore.makeUnsafe(1),
+    current: undefined
+  }
 
   const listen = (channel: string): Stream.Stream<Notification> =>
     Stream.unwrap(
@@ -198,28 +216,28 @@ export const make = Effect.fnUntraced(function* (
         assertChannel(channel)
         const listener = yield* Effect.acquireRelease(
           Queue.dropping<Notification, Cause.Done>(maxPendingNotifications),
-          (queue) => leave(channel, queue)
+          (queue) => leave(board, channel, queue)
         )
-        yield* join(channel, listener)
+        yield* join(board, channel, listener)
         return Stream.fromQueue(listener)
       })
     )
 
-  const notify = (channel: string, payload: string) =>
-    Effect.suspend((): Effect.Effect<void, SqlError.SqlError | NotificationTooLong> => {
-      assertChannel(channel)
-      const bytes = Buffer.byteLength(payload)
-      if (bytes > maxPayloadBytes) return Effect.fail(new NotificationTooLong({ channel, bytes }))
-      return Effect.asVoid(client`SELECT pg_notify(${channel}, ${payload})`)
-    })
+  const notify: Notifications["Service"]["notify"] = Effect.fn("Notifications.notify")(function* (channel, payload) {
+    assertChannel(channel)
+    const bytes = Buffer.byteLength(payload)
+    if (bytes > maxPayloadBytes) return yield* new NotificationTooLong({ channel, bytes })
+    yield* client`SELECT pg_notify(${channel}, ${payload})`
+  })
 
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
-      for (const listener of everyListener()) Queue.endUnsafe(listener)
+      for (const listener of everyListener(board)) Queue.endUnsafe(listener)
     })
   )
-  yield* Effect.forkScoped(supervisor)
-  return { notify, listen, connected }
+  const session = { open: client.session("notifications"), watch: options.watch ?? defaultWatch }
+  yield* Effect.forkScoped(keepConnected(board, session))
+  return { notify, listen, connected: board.connected }
 })
 
 export const layer = (options?: NotificationsOptions): Layer.Layer<Notifications, never, PgClient> =>

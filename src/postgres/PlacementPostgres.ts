@@ -42,109 +42,121 @@ const refusal = (held: AdvisoryLock.LockHeld): PlacementRefused =>
 const unavailable = (cause: SqlError.SqlError): PlacementUnavailable =>
   new PlacementUnavailable({ message: `PostgreSQL does not say who runs the partitions: ${cause.message}`, cause })
 
+/** This process's hold on the lock, and what the server says of it. */
+interface Hold {
+  /** Asks the server who holds the lock, through any connection. */
+  readonly holder: Effect.Effect<Holder | undefined, SqlError.SqlError>
+  /** Takes the lock on a connection of its own. */
+  readonly take: Effect.Effect<AdvisoryLock.HeldLock, AdvisoryLock.LockHeld | SqlError.SqlError>
+  readonly release: Effect.Effect<void>
+  /** The session that this process took the lock with; undefined while it does not hold it. */
+  readonly ours: () => Holder | undefined
+}
+
+const makeHold = (sql: PgClient, options: PlacementOptions): Hold => {
+  const name = options.lock ?? placementLock
+  const key = AdvisoryLock.lockKey(name)
+  let held: { readonly holder: Holder | undefined; readonly scope: Scope.Closeable } | undefined
+
+  const holder = Effect.map(
+    sql<Holder>`
+      select a.pid as "processId", a.backend_start::text as since
+      from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+        and l.database = (select oid from pg_database where datname = current_database())
+        and (l.classid::int8 << 32 | l.objid::int8) = ${key}`,
+    ([row]) => row
+  )
+
+  const take = Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const attempt = Effect.gen(function* () {
+        const lock = yield* AdvisoryLock.hold(name, watchOf(options))
+        return { lock, holder: yield* holder }
+      })
+      const taken = yield* restore(
+        attempt.pipe(Effect.provideService(PgClient, sql), Effect.provideService(Scope.Scope, scope))
+      ).pipe(Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))))
+      held = { holder: taken.holder, scope }
+      return taken.lock
+    })
+  )
+
+  const release = Effect.suspend(() => {
+    const scope = held?.scope
+    held = undefined
+    return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
+  })
+
+  return { holder, take, release, ours: () => held?.holder }
+}
+
+/** Takes the lock again whenever it was lost. */
+const keepHeld = Effect.fnUntraced(function* ({ release, take }: Hold, first: AdvisoryLock.HeldLock) {
+  let lock = first
+  while (true) {
+    const lost = yield* lock.lost
+    yield* release
+    yield* Effect.logError(
+      `${lost.message}. The partitions go on, protected by their logs, but none is claimed anew until the lock is held again`
+    )
+    const startedAt = yield* Clock.currentTimeMillis
+    let told = ""
+    lock = yield* Effect.retry(
+      Effect.tapError(take, (error) => {
+        // log once per holder, which may stay for ever
+        if (error._tag !== "LockHeld" || error.message === told) return Effect.void
+        told = error.message
+        return Effect.logError(refusal(error).message)
+      }),
+      Schedule.spaced(Duration.millis(regainMillis))
+    )
+    const millis = (yield* Clock.currentTimeMillis) - startedAt
+    yield* Effect.logInfo(`The lock of the partitions is held again after ${millis} ms`)
+  }
+})
+
 export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["Service"], never, PgClient> =>
   Effect.map(PgClient, (sql) => {
-    const name = options.lock ?? placementLock
-    const key = AdvisoryLock.lockKey(name)
-    let ours: Holder | undefined
+    const hold = makeHold(sql, options)
 
-    /** Asks the server who holds the lock, through any connection. */
-    const holder: Effect.Effect<Holder | undefined, SqlError.SqlError> = Effect.map(
-      sql<Holder>`
-        select a.pid as "processId", a.backend_start::text as since
-        from pg_locks l join pg_stat_activity a using (pid)
-        where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-          and l.database = (select oid from pg_database where datname = current_database())
-          and (l.classid::int8 << 32 | l.objid::int8) = ${key}`,
-      ([row]) => row
-    )
-
-    /** The scope of the held lock and its connection; undefined while the lock is not held. */
-    let current: Scope.Closeable | undefined
-    const release = Effect.suspend(() => {
-      const scope = current
-      current = undefined
-      ours = undefined
-      return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
-    })
-
-    const take = Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const scope = yield* Scope.make()
-        const attempt = Effect.gen(function* () {
-          const lock = yield* AdvisoryLock.hold(name, watchOf(options))
-          return { lock, holder: yield* holder }
-        })
-        const held = yield* restore(
-          attempt.pipe(Effect.provideService(PgClient, sql), Effect.provideService(Scope.Scope, scope))
-        ).pipe(Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause))))
-        current = scope
-        ours = held.holder
-        return held.lock
-      })
-    )
-
-    /** Takes the lock again whenever it was lost. */
-    const keep = Effect.fnUntraced(function* (first: AdvisoryLock.HeldLock) {
-      let lock = first
-      while (true) {
-        const lost = yield* lock.lost
-        yield* release
-        yield* Effect.logError(
-          `${lost.message}. The partitions go on, protected by their logs, but none is claimed anew until the lock is held again`
-        )
-        const startedAt = yield* Clock.currentTimeMillis
-        let told = ""
-        lock = yield* Effect.retry(
-          Effect.tapError(take, (error) => {
-            // log once per holder, which may stay for ever
-            if (error._tag !== "LockHeld" || error.message === told) return Effect.void
-            told = error.message
-            return Effect.logError(refusal(error).message)
-          }),
-          Schedule.spaced(Duration.millis(regainMillis))
-        )
-        const millis = (yield* Clock.currentTimeMillis) - startedAt
-        yield* Effect.logInfo(`The lock of the partitions is held again after ${millis} ms`)
-      }
-    })
-
-    return Placement.of({
-      place: (partitions, serve) =>
-        Effect.gen(function* () {
-          yield* Effect.addFinalizer(() => release)
-          const lock = yield* take.pipe(
-            Effect.retry({
-              while: (error) => error._tag === "LockHeld",
-              schedule: Schedule.spaced(Duration.millis(predecessorPauseMillis)).pipe(
-                Schedule.upTo({ duration: Duration.millis(predecessorMillis) })
-              )
-            }),
-            Effect.mapError((error) => (error._tag === "LockHeld" ? refusal(error) : unavailable(error)))
+    // without a span of its own, which would be the parent of everything that the partitions ever do
+    const place: Placement["Service"]["place"] = Effect.fnUntraced(function* (partitions, serve) {
+      yield* Effect.addFinalizer(() => hold.release)
+      const lock = yield* hold.take.pipe(
+        Effect.retry({
+          while: (error) => error._tag === "LockHeld",
+          schedule: Schedule.spaced(Duration.millis(predecessorPauseMillis)).pipe(
+            Schedule.upTo({ duration: Duration.millis(predecessorMillis) })
           )
-          yield* Effect.forkScoped(keep(lock))
-          // made after the lock, so that all partitions have ended when the lock is given back
-          const serving = yield* FiberSet.make<void>()
-          for (let partition = 0; partition < partitions; partition++) yield* FiberSet.run(serving, serve(partition))
         }),
-      owns: () =>
-        Effect.suspend(() => {
-          const claimed = ours
-          if (claimed === undefined) return Effect.succeed(false)
-          return Effect.mapBoth(holder, {
-            onFailure: unavailable,
-            onSuccess: (found) => found?.processId === claimed.processId && found.since === claimed.since
-          }).pipe(
-            Effect.timeoutOrElse({
-              duration: Duration.millis(answerMillis),
-              orElse: () =>
-                new PlacementUnavailable({
-                  message: `PostgreSQL does not say within ${answerMillis} ms who runs the partitions`
-                })
-            })
-          )
-        })
+        Effect.mapError((error) => (error._tag === "LockHeld" ? refusal(error) : unavailable(error)))
+      )
+      yield* Effect.forkScoped(keepHeld(hold, lock))
+      // made after the lock, so that all partitions have ended when the lock is given back
+      const serving = yield* FiberSet.make<void>()
+      for (let partition = 0; partition < partitions; partition++) yield* FiberSet.run(serving, serve(partition))
     })
+
+    const owns: Placement["Service"]["owns"] = Effect.fn("Placement.owns")(() => {
+      const claimed = hold.ours()
+      if (claimed === undefined) return Effect.succeed(false)
+      return Effect.mapBoth(hold.holder, {
+        onFailure: unavailable,
+        onSuccess: (found) => found?.processId === claimed.processId && found.since === claimed.since
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: Duration.millis(answerMillis),
+          orElse: () =>
+            new PlacementUnavailable({
+              message: `PostgreSQL does not say within ${answerMillis} ms who runs the partitions`
+            })
+        })
+      )
+    })
+
+    return Placement.of({ place, owns })
   })
 
 const watchOf = (options: PlacementOptions): AdvisoryLock.HoldOptions =>

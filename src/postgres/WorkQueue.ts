@@ -198,167 +198,194 @@ const forAll = <Item, A, E>(
 const unavailable = (cause: SqlError.SqlError): WorkQueueUnavailable =>
   new WorkQueueUnavailable({ message: `the work queue in PostgreSQL is not available: ${cause.message}`, cause })
 
+const run = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
+
+const idsOf = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string> => new Set(rows.map((row) => row.id))
+
+const none: ReadonlySet<string> = new Set()
+
+/** Jobs in, and what tells when they are due. */
+const filling = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "put" | "due"> => {
+  const table = tableOf(sql, name)
+  return {
+    put: (jobs) =>
+      forAll(jobs, undefined, () =>
+        run(
+          deferred(
+            sql,
+            sql`
+              insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
+              select * from ${unnest(
+                jobs.map((job) => ({
+                  ...job,
+                  group_key: job.group,
+                  due_at: job.leasedUntil ?? job.dueAt,
+                  attempts: job.leasedUntil === undefined ? 0 : 1,
+                  expires_at: job.expiresAt
+                })),
+                {
+                  id: "text",
+                  partition: "int4",
+                  group_key: "text",
+                  lane: "int2",
+                  due_at: "int8",
+                  attempts: "int4",
+                  expires_at: "int8",
+                  payload: "text"
+                }
+              )}
+              on conflict (id) do nothing`
+          )
+        )
+      ),
+
+    due: (partition, { after, limit }) => {
+      const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
+      // this walks from lane to lane through the index and does not read the jobs between
+      return run(sql<DueLane>`
+        with recursive found as (
+          (select group_key, lane, due_at from ${table}
+           where partition = ${partition} and due_at is not null and (group_key, lane) > (${group}, ${lane}::int2)
+           order by group_key, lane, due_at limit 1)
+          union all
+          (select next.group_key, next.lane, next.due_at
+           from found cross join lateral (
+             select group_key, lane, due_at from ${table} t
+             where t.partition = ${partition} and t.due_at is not null
+               and (t.group_key, t.lane) > (found.group_key, found.lane)
+             order by t.group_key, t.lane, t.due_at limit 1
+           ) next)
+        )
+        select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
+    }
+  }
+}
+
+/** Jobs out: what a taker does with them. */
+const taking = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "take" | "keep" | "settle" | "settling"> => {
+  const table = tableOf(sql, name)
+
+  const settling = (outcomes: ReadonlyArray<Outcome>): Statement.Fragment => {
+    if (outcomes.length > maximumBatch) throw tooMany(outcomes)
+    return settlingIn(sql, name, outcomes)
+  }
+
+  return {
+    // claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it
+    take: (partition, claims, { now, leasedUntil }) =>
+      forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
+        run(sql<TakenJob>`
+            update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
+            where t.id = any(array(
+              select job.id
+              from ${unnest(
+                claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
+                { group_key: "text", lane: "int2", wanted: "int4" }
+              )}
+              cross join lateral (
+                select t.id from ${table} t
+                where t.partition = ${partition} and t.group_key = batch.group_key and t.lane = batch.lane
+                  and t.due_at <= ${now}
+                order by t.due_at limit batch.wanted
+                for update skip locked
+              ) job
+            ))
+            returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
+              t.expires_at as "expiresAt", t.payload`)
+      ),
+
+    keep: (jobs, leasedUntil) =>
+      forAll(jobs, none, () =>
+        Effect.map(
+          run(sql<{ readonly id: string }>`
+              update ${table} t set due_at = ${leasedUntil}
+              from ${unnest(jobs, { id: "text", attempt: "int4" })}
+              where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
+              returning t.id`),
+          idsOf
+        )
+      ),
+
+    settle: (outcomes) =>
+      forAll(outcomes, none, () =>
+        Effect.map(run(sql<{ readonly id: string }>`with ${settling(outcomes)} select id from counted`), idsOf)
+      ),
+
+    settling
+  }
+}
+
+/** Jobs that go without having been done. */
+const removing = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "expire" | "removeGroup"> => {
+  const table = tableOf(sql, name)
+  return {
+    expire: (partition, { limit, now }) =>
+      run(sql<ExpiredJob>`
+        with gone as (
+          select id from ${table}
+          where expires_at <= ${now} and partition = ${partition} and (due_at is null or due_at <= ${now})
+          limit ${limit} for update skip locked
+        )
+        delete from ${table} t using gone where t.id = gone.id
+        returning t.id, t.group_key as "group", t.lane, t.attempts, t.payload`),
+
+    removeGroup: Effect.fn("WorkQueue.removeGroup")(function* (partition, group) {
+      let removed = 0
+      while (true) {
+        const [row] = yield* run(sql<{ readonly count: number }>`
+            with picked as (
+              select id from ${table} where partition = ${partition} and group_key = ${group} limit ${removalBatch}
+            ), gone as (delete from ${table} t using picked where t.id = picked.id returning 1)
+            select count(*) as count from gone`)
+        removed += row!.count
+        if (row!.count < removalBatch) return removed
+      }
+    })
+  }
+}
+
+/** What an operator sees and does. */
+const operating = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "parked" | "unpark" | "backlog"> => {
+  const table = tableOf(sql, name)
+  return {
+    parked: (partition, { after, group, limit }) =>
+      run(sql<ParkedJob>`
+        select id, group_key as "group", lane, attempts, expires_at as "expiresAt", payload, error from ${table}
+        where partition = ${partition} and due_at is null
+          ${group === undefined ? sql.literal("") : sql`and group_key = ${group}`}
+          ${after === undefined ? sql.literal("") : sql`and id > ${after}`}
+        order by id limit ${limit}`),
+
+    unpark: (ids, dueAt) =>
+      forAll(ids, 0, () =>
+        Effect.map(
+          run(sql`
+              update ${table} t set due_at = ${dueAt}, attempts = 0, error = null
+              from ${unnest(
+                ids.map((id) => ({ id })),
+                { id: "text" }
+              )}
+              where t.id = batch.id and t.due_at is null returning 1`),
+          (rows) => rows.length
+        )
+      ),
+
+    backlog: (partition) =>
+      Effect.map(
+        run(sql<Backlog>`
+          select count(*) filter (where due_at is not null) as pending, count(*) filter (where due_at is null) as parked,
+            min(due_at) as "oldestDueAt"
+          from ${table} where partition = ${partition}`),
+        ([row]) => row!
+      )
+  }
+}
+
 /** The queue in the table of that name. */
 export const make = (name: string): Effect.Effect<WorkQueue, never, SqlClient.SqlClient> =>
-  Effect.map(SqlClient.SqlClient, (sql) => {
-    const table = tableOf(sql, name)
-    const run = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) => mapSqlError(effect, unavailable)
-    const idsOf = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string> =>
-      new Set(rows.map((row) => row.id))
-    const none: ReadonlySet<string> = new Set()
-
-    const settling = (outcomes: ReadonlyArray<Outcome>): Statement.Fragment => {
-      if (outcomes.length > maximumBatch) throw tooMany(outcomes)
-      return settlingIn(sql, name, outcomes)
-    }
-
-    return {
-      put: (jobs) =>
-        forAll(jobs, undefined, () =>
-          run(
-            deferred(
-              sql,
-              sql`
-                insert into ${table} (id, partition, group_key, lane, due_at, attempts, expires_at, payload)
-                select * from ${unnest(
-                  jobs.map((job) => ({
-                    ...job,
-                    group_key: job.group,
-                    due_at: job.leasedUntil ?? job.dueAt,
-                    attempts: job.leasedUntil === undefined ? 0 : 1,
-                    expires_at: job.expiresAt
-                  })),
-                  {
-                    id: "text",
-                    partition: "int4",
-                    group_key: "text",
-                    lane: "int2",
-                    due_at: "int8",
-                    attempts: "int4",
-                    expires_at: "int8",
-                    payload: "text"
-                  }
-                )}
-                on conflict (id) do nothing`
-            )
-          )
-        ),
-
-      due: (partition, { after, limit }) => {
-        const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
-        // this walks from lane to lane through the index and does not read the jobs between
-        return run(sql<DueLane>`
-          with recursive found as (
-            (select group_key, lane, due_at from ${table}
-             where partition = ${partition} and due_at is not null and (group_key, lane) > (${group}, ${lane}::int2)
-             order by group_key, lane, due_at limit 1)
-            union all
-            (select next.group_key, next.lane, next.due_at
-             from found cross join lateral (
-               select group_key, lane, due_at from ${table} t
-               where t.partition = ${partition} and t.due_at is not null
-                 and (t.group_key, t.lane) > (found.group_key, found.lane)
-               order by t.group_key, t.lane, t.due_at limit 1
-             ) next)
-          )
-          select group_key as "group", lane, due_at as "dueAt" from found limit ${limit}`)
-      },
-
-      // claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it
-      take: (partition, claims, { now, leasedUntil }) =>
-        forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
-          run(sql<TakenJob>`
-              update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
-              where t.id = any(array(
-                select job.id
-                from ${unnest(
-                  claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
-                  { group_key: "text", lane: "int2", wanted: "int4" }
-                )}
-                cross join lateral (
-                  select t.id from ${table} t
-                  where t.partition = ${partition} and t.group_key = batch.group_key and t.lane = batch.lane
-                    and t.due_at <= ${now}
-                  order by t.due_at limit batch.wanted
-                  for update skip locked
-                ) job
-              ))
-              returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
-                t.expires_at as "expiresAt", t.payload`)
-        ),
-
-      keep: (jobs, leasedUntil) =>
-        forAll(jobs, none, () =>
-          Effect.map(
-            run(sql<{ readonly id: string }>`
-                update ${table} t set due_at = ${leasedUntil}
-                from ${unnest(jobs, { id: "text", attempt: "int4" })}
-                where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null
-                returning t.id`),
-            idsOf
-          )
-        ),
-
-      settle: (outcomes) =>
-        forAll(outcomes, none, () =>
-          Effect.map(run(sql<{ readonly id: string }>`with ${settling(outcomes)} select id from counted`), idsOf)
-        ),
-
-      settling,
-
-      expire: (partition, { limit, now }) =>
-        run(sql<ExpiredJob>`
-          with gone as (
-            select id from ${table}
-            where expires_at <= ${now} and partition = ${partition} and (due_at is null or due_at <= ${now})
-            limit ${limit} for update skip locked
-          )
-          delete from ${table} t using gone where t.id = gone.id
-          returning t.id, t.group_key as "group", t.lane, t.attempts, t.payload`),
-
-      removeGroup: (partition, group) =>
-        Effect.gen(function* () {
-          let removed = 0
-          while (true) {
-            const [row] = yield* run(sql<{ readonly count: number }>`
-              with picked as (
-                select id from ${table} where partition = ${partition} and group_key = ${group} limit ${removalBatch}
-              ), gone as (delete from ${table} t using picked where t.id = picked.id returning 1)
-              select count(*) as count from gone`)
-            removed += row!.count
-            if (row!.count < removalBatch) return removed
-          }
-        }),
-
-      parked: (partition, { after, group, limit }) =>
-        run(sql<ParkedJob>`
-          select id, group_key as "group", lane, attempts, expires_at as "expiresAt", payload, error from ${table}
-          where partition = ${partition} and due_at is null
-            ${group === undefined ? sql.literal("") : sql`and group_key = ${group}`}
-            ${after === undefined ? sql.literal("") : sql`and id > ${after}`}
-          order by id limit ${limit}`),
-
-      unpark: (ids, dueAt) =>
-        forAll(ids, 0, () =>
-          Effect.map(
-            run(sql`
-                update ${table} t set due_at = ${dueAt}, attempts = 0, error = null
-                from ${unnest(
-                  ids.map((id) => ({ id })),
-                  { id: "text" }
-                )}
-                where t.id = batch.id and t.due_at is null returning 1`),
-            (rows) => rows.length
-          )
-        ),
-
-      backlog: (partition) =>
-        Effect.map(
-          run(sql<Backlog>`
-            select count(*) filter (where due_at is not null) as pending, count(*) filter (where due_at is null) as parked,
-              min(due_at) as "oldestDueAt"
-            from ${table} where partition = ${partition}`),
-          ([row]) => row!
-        )
-    }
-  })
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    ...filling(sql, name),
+    ...taking(sql, name),
+    ...removing(sql, name),
+    ...operating(sql, name)
+  }))

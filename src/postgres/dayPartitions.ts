@@ -95,6 +95,41 @@ export const dayOf = (millis: number): number => Math.floor(millis / dayMillis)
 export const partitionOfDay = (table: string, day: number): string =>
   `${table}_d${new Date(day * dayMillis).toISOString().slice(0, 10).replaceAll("-", "")}`
 
+/** Storage parameters of a day's table. */
+const storageOf = (sql: SqlClient.SqlClient, table: string) =>
+  Effect.map(
+    sql<{ readonly fillFactor: string | null }>`
+      select substring(obj_description(${table}::text::regclass, 'pg_class') from '^fillfactor=(\\d+)$') as "fillFactor"`,
+    ([row]) => (row!.fillFactor === null ? "" : `with (fillfactor = ${row!.fillFactor})`)
+  )
+
+const createDay = (sql: SqlClient.SqlClient, table: string, day: number, storage: string) => {
+  const name = partitionOfDay(table, day)
+  // Attached after creation: creating it as a partition would lock the table against readers and writers until the
+  // commit.
+  return Effect.andThen(
+    sql.unsafe(`create table "${name}" (like "${table}" including all) ${storage}`).unprepared,
+    sql.unsafe(
+      `alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
+    ).unprepared
+  )
+}
+
+/** The names of the existing partitions. */
+const daysOf = (sql: SqlClient.SqlClient, table: string) =>
+  Effect.map(
+    sql<{ readonly name: string }>`
+      select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = ${table}::text::regclass`,
+    (rows) => rows.map(({ name }) => name)
+  )
+
+const missingOf = (sql: SqlClient.SqlClient, table: string, days: ReadonlyArray<number>) =>
+  Effect.map(daysOf(sql, table), (there) => {
+    const names = new Set(there)
+    return days.filter((day) => !names.has(partitionOfDay(table, day)))
+  })
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   /** Days that a committed transaction has made or seen, by table. */
@@ -105,41 +140,6 @@ const make = Effect.gen(function* () {
     known.set(table, days)
     return days
   }
-
-  /** Storage parameters of a day's table. */
-  const storageOf = (table: string) =>
-    Effect.map(
-      sql<{ readonly fillFactor: string | null }>`
-        select substring(obj_description(${table}::text::regclass, 'pg_class') from '^fillfactor=(\\d+)$') as "fillFactor"`,
-      ([row]) => (row!.fillFactor === null ? "" : `with (fillfactor = ${row!.fillFactor})`)
-    )
-
-  const createDay = (table: string, day: number, storage: string) => {
-    const name = partitionOfDay(table, day)
-    // Attached after creation: creating it as a partition would lock the table against readers and writers until the
-    // commit.
-    return Effect.andThen(
-      sql.unsafe(`create table "${name}" (like "${table}" including all) ${storage}`).unprepared,
-      sql.unsafe(
-        `alter table "${table}" attach partition "${name}" for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
-      ).unprepared
-    )
-  }
-
-  /** The names of the existing partitions. */
-  const daysOf = (table: string) =>
-    Effect.map(
-      sql<{ readonly name: string }>`
-        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = ${table}::text::regclass`,
-      (rows) => rows.map(({ name }) => name)
-    )
-
-  const missingOf = (table: string, days: ReadonlyArray<number>) =>
-    Effect.map(daysOf(table), (there) => {
-      const names = new Set(there)
-      return days.filter((day) => !names.has(partitionOfDay(table, day)))
-    })
 
   const ensureDays = Effect.fnUntraced(function* (table: string, millis: Iterable<number>) {
     const days = knownOf(table)
@@ -152,12 +152,12 @@ const make = Effect.gen(function* () {
     const wanted = [...unknown].toSorted((a, b) => a - b)
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        if ((yield* missingOf(table, wanted)).length === 0) return
+        if ((yield* missingOf(sql, table, wanted)).length === 0) return
         // After waiting here, look again: the other writer may have made it. One lock serves all tables, so that their
         // order does not matter.
         yield* sql`select pg_advisory_xact_lock(${lockKey("day partitions")})`
-        const storage = yield* storageOf(table)
-        for (const day of yield* missingOf(table, wanted)) yield* createDay(table, day, storage)
+        const storage = yield* storageOf(sql, table)
+        for (const day of yield* missingOf(sql, table, wanted)) yield* createDay(sql, table, day, storage)
       })
     )
     // Remember days only after the commit, because a roll-back removes them.
@@ -170,13 +170,13 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const dropDaysBefore = Effect.fnUntraced(function* (table: string, millis: number) {
+  const dropDaysBefore = Effect.fn("DayPartitions.dropDaysBefore")(function* (table: string, millis: number) {
     const before = dayOf(millis)
     // Forget the days first, so that writers meanwhile look for themselves.
     const days = knownOf(table)
     for (const day of days) if (day < before) days.delete(day)
     const limit = partitionOfDay(table, before)
-    const old = (yield* daysOf(table)).filter((name) => name < limit).toSorted()
+    const old = (yield* daysOf(sql, table)).filter((name) => name < limit).toSorted()
     for (const name of old) {
       yield* sql.withTransaction(
         Effect.gen(function* () {

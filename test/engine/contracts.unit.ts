@@ -8,7 +8,8 @@ import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
 import { checkpointsContract } from "./contracts/checkpoints.ts"
 import { cursorsContract, EffectsHarness } from "./contracts/cursors.ts"
-import { JournalHarness, journalContract } from "./contracts/journal.ts"
+import { journalContract } from "./contracts/journal.ts"
+import { JournalHarness } from "./contracts/journalHarness.ts"
 import { SignalsHarness, signalsContract } from "./contracts/signals.ts"
 
 journalContract(

@@ -7,7 +7,7 @@ import { append } from "../../src/engine/shell/append.ts"
 import { readClocks } from "../../src/engine/shell/Partition.ts"
 import { connectNats, type NatsConnection } from "../../src/nats/connection.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
-import { text } from "../engine/contracts/journal.ts"
+import { text } from "../engine/contracts/journalHarness.ts"
 import type { NatsServer } from "./natsServers.ts"
 
 /** Small enough that a server's file limit holds all logs of a suite. */

@@ -1,6 +1,7 @@
 /** The contract of the journal on JetStream, with one copy and with three. */
 import { Effect, Layer } from "effect"
-import { JournalHarness, journalContract } from "../engine/contracts/journal.ts"
+import { journalContract } from "../engine/contracts/journal.ts"
+import { JournalHarness } from "../engine/contracts/journalHarness.ts"
 import { journalOn } from "./jetStreamSupport.ts"
 import { oneServer, threeServers } from "./natsServers.ts"
 

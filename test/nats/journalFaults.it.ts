@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
-import { fill, text } from "../engine/contracts/journal.ts"
+import { fill, text } from "../engine/contracts/journalHarness.ts"
 import {
   appendText,
   connectTo,

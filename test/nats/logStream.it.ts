@@ -6,7 +6,7 @@ import type { PublishAnswer } from "../../src/engine/Journal.ts"
 import { maximumFrameBytes } from "../../src/engine/limits.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import type { StreamConfig, StreamInfo } from "../../src/nats/jetStreamApi.ts"
-import { fill, freshPartition, text } from "../engine/contracts/journal.ts"
+import { fill, freshPartition, text } from "../engine/contracts/journalHarness.ts"
 import { connectTo, journalOn, maximumBytes } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 

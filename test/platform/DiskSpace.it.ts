@@ -10,7 +10,7 @@ import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { DiskSpace, diskCheck, layerWatched } from "../../src/platform/DiskSpace.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { createEngineTables } from "../../src/postgres/engineTables.ts"
+import { createEngineTables } from "../../src/postgres/migrations.ts"
 import { freshDatabase } from "../support/database.ts"
 
 describe("a log", () => {

@@ -4,9 +4,8 @@ import { Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { Checkpoints } from "../../src/engine/Checkpoints.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
-import { engineTables } from "../../src/postgres/engineTables.ts"
 import { checkpointsContract } from "../engine/contracts/checkpoints.ts"
-import { freshDatabase } from "../support/database.ts"
+import { engineTables, freshDatabase } from "../support/database.ts"
 import { terminate, until } from "./support.ts"
 
 const checkpoints = CheckpointsPostgres.layer.pipe(

@@ -6,10 +6,9 @@ import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { type Cursors, ReactorTransaction } from "../../src/engine/Cursors.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { deferred } from "../../src/postgres/deferred.ts"
-import { engineTables } from "../../src/postgres/engineTables.ts"
 import { keptErrorCharacters } from "../../src/postgres/text.ts"
 import { cursorsContract, EffectsHarness } from "../engine/contracts/cursors.ts"
-import { freshDatabase } from "../support/database.ts"
+import { engineTables, freshDatabase } from "../support/database.ts"
 import { backendPid, terminate } from "./support.ts"
 
 const tables = Effect.gen(function* () {

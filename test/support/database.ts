@@ -9,6 +9,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import { inject } from "vitest"
 import type { PgConfig, PostgresUrlInvalid } from "../../src/postgres/config.ts"
+import { engineMigrations } from "../../src/postgres/migrations.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 
 /** The database of the test at hand. */
@@ -59,3 +60,6 @@ export const freshDatabase = (
       return Layer.merge(PgClient.layer(full), Layer.succeed(TestDatabase, { name, url, config: full }))
     })
   )
+
+/** Makes the engine's tables in a database that has none. */
+export const engineTables = Effect.forEach(engineMigrations, ({ run }) => run, { discard: true })

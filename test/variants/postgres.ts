@@ -46,6 +46,22 @@ export const postgres: ReadonlyArray<Variant> = [
     sentence: "an owner that was replaced overwrites its successor's checkpoint"
   },
   {
+    name: "checkpoints: any statement may be planned with the removals' index",
+    file: "src/postgres/migrations.ts",
+    finders: [servers("postgres/actorPlans")],
+    find: "engine_actors (partition, sequence) where sequence > 0",
+    replace: "engine_actors (partition, sequence)",
+    sentence: "in a new database each actor that is looked up costs a walk over its partition"
+  },
+  {
+    name: "checkpoints: look-ups keep the plan of a small table",
+    file: checkpoints.file,
+    finders: [servers("postgres/actorPlans")],
+    find: "where found.state is not null`.unprepared",
+    replace: "where found.state is not null`",
+    sentence: "after a table has grown each actor that is looked up costs a walk over all of them"
+  },
+  {
     name: "cursors: unparking takes a whole frame",
     ...cursors,
     find: "and p.sequence = batch.sequence and p.record_index = batch.record_index",
@@ -78,8 +94,8 @@ export const postgres: ReadonlyArray<Variant> = [
   {
     name: "work queue: a lost job is kept",
     file: "src/postgres/WorkQueue.ts",
-    find: "where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null\n                returning t.id",
-    replace: "where t.id = batch.id and t.due_at is not null\n                returning t.id",
+    find: "where t.id = batch.id and t.attempts = batch.attempt and t.due_at is not null\n              returning t.id",
+    replace: "where t.id = batch.id and t.due_at is not null\n              returning t.id",
     sentence: "two processes believe that a job is theirs",
     finders: [servers("postgres/workQueue")]
   }

@@ -6,9 +6,18 @@
 import { type CarrierType, type CarrierTypeRecord, carrierTypes, countries, multipleCarriersOcn } from "../model.ts"
 import { splitCsv } from "./csv.ts"
 import { quoted } from "./printable.ts"
-import { badOcn, type Columns, type DatasetReader, isOcn, makeColumns, takeFirst, wrongFields } from "./reader.ts"
+import {
+  badOcn,
+  type Columns,
+  type DatasetReader,
+  isOcn,
+  makeColumns,
+  placesOf,
+  takeFirst,
+  wrongFields
+} from "./reader.ts"
 
-const required = ["ocn", "company_name", "common_name", "type", "country"]
+const required = ["ocn", "company_name", "common_name", "type", "country"] as const
 
 /**
  * The columns of a header line. A text says what is wrong with a line that is nearly a header; null means that it is
@@ -30,13 +39,7 @@ const textOrNull = (cell: string): string | null => (cell === "" ? null : Buffer
 
 /** Makes the reader for a list with these columns. */
 export const makeCarrierTypesReader = (columns: Columns): DatasetReader => {
-  const [ocnAt, companyAt, commonAt, typeAt, countryAt] = required.map(columns.at) as [
-    number,
-    number,
-    number,
-    number,
-    number
-  ]
+  const [ocnAt, companyAt, commonAt, typeAt, countryAt] = placesOf(columns, required)
   const waiting: Array<CarrierTypeRecord> = []
   const seen = new Set<string>()
 

@@ -18,12 +18,13 @@ import {
   isOcn,
   makeColumns,
   makeInterner,
+  placesOf,
   takeFirst,
   wrongFields
 } from "./reader.ts"
 import { provinces } from "./regions.ts"
 
-const required = ["NPA", "CO Code (NXX)", "Status", "Exchange Area", "Company", "OCN"]
+const required = ["NPA", "CO Code (NXX)", "Status", "Exchange Area", "Company", "OCN"] as const
 
 /** Codes of an area code, 200 to 999. */
 const codesOfAreaCode = 800
@@ -76,16 +77,26 @@ export const cnacDate = (line: string): string | null => {
   return dateOfCell(cells.at(-1)!)
 }
 
+const among =
+  (recordsByAreaCode: Uint16Array) =>
+  (npa: string): boolean =>
+    recordsByAreaCode[Number(npa)]! > 0
+
+/** Why the file is incomplete, or null: an area code lacks lines that were not malformed either, or the end is missing. */
+const shortfall = (recordsByAreaCode: Uint16Array, malformed: number): string | null => {
+  const areaCodes = areaCodesOf(recordsByAreaCode)
+  const missing = areaCodes.reduce((sum, npa) => sum + codesOfAreaCode - recordsByAreaCode[Number(npa)]!, 0)
+  if (missing > malformed) {
+    const short = areaCodes.findLast((npa) => recordsByAreaCode[Number(npa)]! < codesOfAreaCode)!
+    return `area code ${short} has ${recordsByAreaCode[Number(short)]} of its ${codesOfAreaCode} lines`
+  }
+  const last = cutAfter(among(recordsByAreaCode), knownAreaCodes)
+  return last === null ? null : `it ends with the area code ${last} and lacks all area codes after it`
+}
+
 /** Makes the reader for a file with these columns. */
 export const makeCnacReader = (columns: Columns, publicationDate: string | null): DatasetReader => {
-  const [npaAt, nxxAt, statusAt, exchangeAreaAt, companyAt, ocnAt] = required.map(columns.at) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number
-  ]
+  const [npaAt, nxxAt, statusAt, exchangeAreaAt, companyAt, ocnAt] = placesOf(columns, required)
   const provinceAt = columns.at("Province")
   const name = makeInterner()
   const waiting: Array<CodeRecord> = []
@@ -128,8 +139,6 @@ export const makeCnacReader = (columns: Columns, publicationDate: string | null)
     return null
   }
 
-  const has = (npa: string): boolean => recordsByAreaCode[Number(npa)]! > 0
-
   return {
     kind: "CNAC",
     publicationDate,
@@ -145,16 +154,10 @@ export const makeCnacReader = (columns: Columns, publicationDate: string | null)
     },
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "CNAC", records: takeFirst(waiting, atMost) }),
-    shortfall: ({ malformed }) => {
-      const areaCodes = areaCodesOf(recordsByAreaCode)
-      const missing = areaCodes.reduce((sum, npa) => sum + codesOfAreaCode - recordsByAreaCode[Number(npa)]!, 0)
-      if (missing > malformed) {
-        const short = areaCodes.findLast((npa) => recordsByAreaCode[Number(npa)]! < codesOfAreaCode)!
-        return `area code ${short} has ${recordsByAreaCode[Number(short)]} of its ${codesOfAreaCode} lines`
-      }
-      const last = cutAfter(has, knownAreaCodes)
-      return last === null ? null : `it ends with the area code ${last} and lacks all area codes after it`
-    },
-    coverage: () => ({ whole: knownAreaCodes.every(has), areaCodes: areaCodesOf(recordsByAreaCode) })
+    shortfall: ({ malformed }) => shortfall(recordsByAreaCode, malformed),
+    coverage: () => ({
+      whole: knownAreaCodes.every(among(recordsByAreaCode)),
+      areaCodes: areaCodesOf(recordsByAreaCode)
+    })
   }
 }

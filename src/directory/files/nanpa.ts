@@ -18,13 +18,14 @@ import {
   isOcn,
   makeColumns,
   makeInterner,
+  placesOf,
   takeFirst,
   wrongFields
 } from "./reader.ts"
 import { stateOfCell, states } from "./regions.ts"
 
 const updatedPattern = /\s*File Updated:?\s*(\d{1,2}\/\d{1,2}\/\d{4})\s*/i
-const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"]
+const required = ["State", "NPA-NXX", "OCN", "Company", "RateCenter", "Use"] as const
 
 /** The rate center of codes without one. */
 const noRateCenter = "XXXXXXXXXX"
@@ -76,31 +77,49 @@ const codePattern = /(?<![0-9-])[2-9][0-9]{2}-[2-9][0-9]{2}(?![0-9-])/g
 
 const n11: ReadonlyArray<number> = [211, 311, 411, 511, 611, 711, 811, 911]
 
+/** Tells whether all lines are as long as the first, but for a shorter last one. */
+const makeLengths = () => {
+  let first = -1
+  let last = -1
+  let isSame = true
+  return {
+    note: (length: number): void => {
+      if (first < 0) first = length
+      else if (last !== first) isSame = false
+      last = length
+    },
+    endShort: (): boolean => isSame && last < first
+  }
+}
+
+/**
+ * Tells whether the file ends inside its last area code. Every known file lists the service codes (211 to 911) of each
+ * area code, and one that was cut in the middle lacks the later ones. `seen` is by NPA * 1000 + NXX.
+ */
+const endsInside = (last: number, seen: Uint8Array, recordsByAreaCode: Uint16Array): boolean => {
+  const listsServiceCodes = (npa: number): boolean => n11.every((code) => seen[npa * 1_000 + code] === 1)
+  let others = 0
+  for (let npa = 200; npa < 1_000; npa++) {
+    if (recordsByAreaCode[npa] === 0 || npa === last) continue
+    if (!listsServiceCodes(npa)) return false
+    others++
+  }
+  return others > 0 && !listsServiceCodes(last)
+}
+
 /** Makes the reader for a file with this header. */
 export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): DatasetReader => {
-  const [stateAt, codeColumn, ocnAt, companyAt, rateCenterAt, useAt] = required.map(columns.at) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number
-  ]
+  const [stateAt, codeColumn, ocnAt, companyAt, rateCenterAt, useAt] = placesOf(columns, required)
   const name = makeInterner()
   const waiting: Array<CodeRecord> = []
   const seen = new Uint8Array(1_000_000)
   const recordsByAreaCode = new Uint16Array(1_000)
   const seenStates = new Set<string>()
   let lastAreaCode = -1
-  let length = -1
-  let lastLength = -1
-  let sameLength = true
+  const lengths = makeLengths()
 
   const readLine = (line: string): string | null => {
-    if (length < 0) length = line.length
-    else if (lastLength !== length) sameLength = false
-    lastLength = line.length
-
+    lengths.note(line.length)
     const cells = line.split("\t")
     if (cells.length !== columns.count) return wrongFields(cells.length, columns.count)
     const code = cells[codeColumn]!.trim()
@@ -137,22 +156,6 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
     return null
   }
 
-  const listsServiceCodes = (npa: number): boolean => n11.every((code) => seen[npa * 1_000 + code] === 1)
-
-  /**
-   * Every known file lists the service codes (211 to 911) of each area code. An area code that was cut in the middle
-   * lacks the later ones.
-   */
-  const endsInsideAreaCode = (): boolean => {
-    let others = 0
-    for (let npa = 200; npa < 1_000; npa++) {
-      if (recordsByAreaCode[npa] === 0 || npa === lastAreaCode) continue
-      if (!listsServiceCodes(npa)) return false
-      others++
-    }
-    return others > 0 && !listsServiceCodes(lastAreaCode)
-  }
-
   return {
     kind: "NANPA",
     publicationDate,
@@ -165,11 +168,12 @@ export const makeNanpaReader = ({ columns, publicationDate }: NanpaHeader): Data
     waiting: () => waiting.length,
     take: (atMost) => ({ kind: "NANPA", records: takeFirst(waiting, atMost) }),
     shortfall: ({ malformed, terminated }) => {
-      if (!terminated && sameLength && lastLength < length) return "its last line is cut"
+      if (!terminated && lengths.endShort()) return "its last line is cut"
       const lastState = cutAfter((state) => seenStates.has(state), states)
       if (lastState !== null) return `it ends with the state ${lastState} and lacks all states after it`
-      if (malformed === 0 && endsInsideAreaCode()) return `it ends inside the area code ${codeText(lastAreaCode)}`
-      return null
+      return malformed === 0 && endsInside(lastAreaCode, seen, recordsByAreaCode)
+        ? `it ends inside the area code ${codeText(lastAreaCode)}`
+        : null
     },
     coverage: () => ({
       whole: states.every((state) => seenStates.has(state)),

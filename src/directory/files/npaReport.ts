@@ -12,12 +12,13 @@ import {
   type DatasetReader,
   dateOfCell,
   makeColumns,
+  placesOf,
   takeFirst,
   wrongFields
 } from "./reader.ts"
 import { regionsOfLocation } from "./regions.ts"
 
-const required = ["NPA_ID", "USE", "LOCATION", "COUNTRY", "IN_SERVICE"]
+const required = ["NPA_ID", "USE", "LOCATION", "COUNTRY", "IN_SERVICE"] as const
 
 /** Numbers that the report lists, 200 to 999. */
 const numbersListed = 800
@@ -42,13 +43,7 @@ export const npaReportHeader = (line: string): Columns | string => {
 
 /** Makes the reader for a report with these columns. */
 export const makeNpaReportReader = (columns: Columns, publicationDate: string | null): DatasetReader => {
-  const [npaAt, useAt, locationAt, countryAt, inServiceAt] = required.map(columns.at) as [
-    number,
-    number,
-    number,
-    number,
-    number
-  ]
+  const [npaAt, useAt, locationAt, countryAt, inServiceAt] = placesOf(columns, required)
   const waiting: Array<AreaCodeRecord> = []
   const seen = new Uint8Array(1_000)
   let records = 0

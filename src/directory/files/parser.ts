@@ -88,39 +88,85 @@ const over = (share: number): string => {
   return `${(share * 100).toFixed(digits)} %`
 }
 
+/** What a file's data lines come to. */
+interface Tally {
+  /** Data lines read. */
+  lines: number
+  malformed: number
+  isLastMalformed: boolean
+  readonly listed: Array<{ readonly line: number; readonly reason: string }>
+  readonly unreadKeys: Array<string>
+}
+
+const countMalformed = (tally: Tally, reason: string, line: number): void => {
+  tally.malformed++
+  tally.isLastMalformed = true
+  if (tally.listed.length < listedMalformedLimit) tally.listed.push({ line, reason })
+}
+
+const readData = (tally: Tally, reader: DatasetReader, text: string, number: number): void => {
+  tally.lines++
+  const reason = reader.readLine(text)
+  if (reason === null) tally.isLastMalformed = false
+  else {
+    countMalformed(tally, reason, number)
+    const key = tally.unreadKeys.length < unreadKeysLimit ? reader.keyOf(text) : null
+    if (key !== null) tally.unreadKeys.push(key)
+  }
+}
+
+/** Judges a recognized file at its end. `sha256` is asked for only of a complete one. */
+const verdictOf = (
+  { columns, coverage, kind, publicationDate, shortfall }: DatasetReader,
+  { isLastMalformed, lines, listed, malformed, unreadKeys }: Tally,
+  terminated: boolean,
+  content: { readonly sha256: () => string; readonly unpackedBytes: number }
+): Verdict => {
+  const malformedLines: MalformedLines = { total: malformed, listed }
+  const refuse = (reason: Refusal, why: string): Verdict => ({
+    _tag: "Refused",
+    kind,
+    reason,
+    lines,
+    malformed: malformedLines,
+    why
+  })
+  if (lines === 0) return refuse("NoRecords", "it has a header and no data lines")
+  if (!terminated && isLastMalformed) return refuse("Truncated", "its last line is cut")
+  const missing = shortfall({ terminated, malformed })
+  if (missing !== null) return refuse("Truncated", missing)
+  if (malformed > lines * malformedShareLimit) {
+    return refuse("TooManyMalformed", `${malformed} of its ${lines} lines (${over(malformed / lines)}) are malformed`)
+  }
+  return {
+    _tag: "Complete",
+    result: {
+      kind,
+      publicationDate,
+      columns,
+      lines,
+      records: lines - malformed,
+      malformed: malformedLines,
+      coverage: coverage(),
+      unread: { keys: unreadKeys, unknown: malformed - unreadKeys.length },
+      sha256: content.sha256(),
+      unpackedBytes: content.unpackedBytes
+    }
+  }
+}
+
 /** Makes a parser for one file. */
 export const makeFileParser = (): FileParser => {
   const hash = createHash("sha256")
-  const listed: Array<{ readonly line: number; readonly reason: string }> = []
-  const unreadKeys: Array<string> = []
+  const tally: Tally = { lines: 0, malformed: 0, isLastMalformed: false, listed: [], unreadKeys: [] }
   const header: Array<{ readonly text: string; readonly number: number }> = []
   let head: Buffer = Buffer.alloc(0)
   let bytes = 0
-  let lines = 0
-  let malformed = 0
-  let lastLineMalformed = false
   let reader: DatasetReader | null = null
   let unrecognized: Unrecognized | null = null
 
   const reject = (why: string | null): void => {
     unrecognized = { _tag: "NotRecognized", seen: printableBytes(head), looksLike: looksLike(head, why) }
-  }
-
-  const countMalformed = (reason: string, line: number): void => {
-    malformed++
-    lastLineMalformed = true
-    if (listed.length < listedMalformedLimit) listed.push({ line, reason })
-  }
-
-  const readData = (dataset: DatasetReader, text: string, number: number): void => {
-    lines++
-    const reason = dataset.readLine(text)
-    if (reason === null) lastLineMalformed = false
-    else {
-      countMalformed(reason, number)
-      const key = unreadKeys.length < unreadKeysLimit ? dataset.keyOf(text) : null
-      if (key !== null) unreadKeys.push(key)
-    }
   }
 
   const tryHeader = (ended: boolean): void => {
@@ -130,14 +176,14 @@ export const makeFileParser = (): FileParser => {
     if (recognition._tag === "Unknown") reject(recognition.why)
     if (recognition._tag !== "Recognized") return
     reader = recognition.reader
-    for (const line of header.slice(recognition.dataFrom)) readData(reader, line.text, line.number)
+    for (const line of header.slice(recognition.dataFrom)) readData(tally, reader, line.text, line.number)
   }
 
   const splitter = makeLineSplitter({
     line: (text, number) => {
       if (unrecognized !== null || text.trim() === "") return
       if (reader !== null) {
-        readData(reader, text, number)
+        readData(tally, reader, text, number)
         return
       }
       header.push({ text, number })
@@ -145,16 +191,14 @@ export const makeFileParser = (): FileParser => {
     },
     malformed: (reason, number) => {
       if (unrecognized !== null) return
+      // The first of two header lines may already say what the file is.
+      if (reader === null) tryHeader(true)
       if (reader === null) {
-        // The first of two header lines may already say what the file is.
-        tryHeader(true)
-        if (reader === null) {
-          if (unrecognized === null) reject(null)
-          return
-        }
+        if (unrecognized === null) reject(null)
+        return
       }
-      lines++
-      countMalformed(reason, number)
+      tally.lines++
+      countMalformed(tally, reason, number)
     }
   })
 
@@ -174,7 +218,7 @@ export const makeFileParser = (): FileParser => {
         : { _tag: "Header", kind: reader.kind, publicationDate: reader.publicationDate, columns: reader.columns }),
     waiting: () => reader?.waiting() ?? 0,
     take: (atMost) => (reader === null || reader.waiting() === 0 ? null : reader.take(atMost)),
-    lines: () => lines,
+    lines: () => tally.lines,
     end: () => {
       const { terminated } = splitter.end()
       if (unrecognized === null && reader === null) {
@@ -182,41 +226,7 @@ export const makeFileParser = (): FileParser => {
         if (reader === null && unrecognized === null) reject(null)
       }
       if (unrecognized !== null || reader === null) return unrecognized!
-      const { columns, coverage, kind, publicationDate, shortfall } = reader
-      const malformedLines: MalformedLines = { total: malformed, listed }
-      const refuse = (reason: Refusal, why: string): Verdict => ({
-        _tag: "Refused",
-        kind,
-        reason,
-        lines,
-        malformed: malformedLines,
-        why
-      })
-      if (lines === 0) return refuse("NoRecords", "it has a header and no data lines")
-      if (!terminated && lastLineMalformed) return refuse("Truncated", "its last line is cut")
-      const missing = shortfall({ terminated, malformed })
-      if (missing !== null) return refuse("Truncated", missing)
-      if (malformed > lines * malformedShareLimit) {
-        return refuse(
-          "TooManyMalformed",
-          `${malformed} of its ${lines} lines (${over(malformed / lines)}) are malformed`
-        )
-      }
-      return {
-        _tag: "Complete",
-        result: {
-          kind,
-          publicationDate,
-          columns,
-          lines,
-          records: lines - malformed,
-          malformed: malformedLines,
-          coverage: coverage(),
-          unread: { keys: unreadKeys, unknown: malformed - unreadKeys.length },
-          sha256: hash.digest("hex"),
-          unpackedBytes: bytes
-        }
-      }
+      return verdictOf(reader, tally, terminated, { sha256: () => hash.digest("hex"), unpackedBytes: bytes })
     }
   }
 }
