@@ -25,6 +25,13 @@ export interface Operation {
   tries: number
 }
 
+/** What more there is to say of a command. */
+export interface BeginOptions {
+  readonly repeats?: Operation
+  readonly isFresh?: boolean | undefined
+  readonly once?: OnceOptions | undefined
+}
+
 /** How an ask ended. */
 export type Answer =
   | { readonly _tag: "Replied"; readonly reply: unknown }

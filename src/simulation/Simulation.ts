@@ -11,7 +11,6 @@ import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
 import * as JournalMemory from "../engine/memory/JournalMemory.ts"
 import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
-import type { OnceOptions } from "../engine/once.ts"
 import type { LogRecord } from "../engine/records.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
 import { JobWorker, makeBooksStore } from "./Books.ts"
@@ -20,7 +19,7 @@ import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
 import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
-import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
+import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
 import { Outages } from "./Outages.ts"
 import { Prng } from "./Prng.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -42,13 +41,6 @@ export interface SimulationOptions {
   readonly checkers: ReadonlyArray<Checker>
   /** Whether a readable trace is kept; costs time. */
   readonly isTraced?: boolean
-}
-
-/** What more there is to say of a command. */
-interface BeginOptions {
-  readonly repeats?: Operation
-  readonly isFresh?: boolean | undefined
-  readonly once?: OnceOptions | undefined
 }
 
 /** How long a client waits before it asks again, milliseconds. */

@@ -161,6 +161,20 @@ const encode = (source: CommandSource, value: unknown): unknown => {
 
 const which = (draw: Prng): Which => (draw.chance(0.3) ? "older" : "newest")
 
+/** A command under one of few keys, so that keys are used again, in time and too late. */
+const drawOnce = (draw: Prng, commands: CommandDraw): Step => {
+  const source = commands.onceSource()
+  const windowMillis = draw.pick([undefined, 1_000, 4_000, 60_000])
+  return {
+    _tag: "Once",
+    ...commands.target(source),
+    command: commands.next(source) as Schema.Json,
+    to: which(draw),
+    once: `key ${draw.int(0, 5)}`,
+    ...(windowMillis === undefined ? {} : { windowMillis })
+  }
+}
+
 const drawStep = (
   draw: Prng,
   weights: Partial<Record<StepTag, number>>,
@@ -179,18 +193,8 @@ const drawStep = (
       const source = commands.source()
       return { _tag: tag, ...commands.target(source), command: commands.next(source) as Schema.Json, to: which(draw) }
     }
-    case "Once": {
-      const source = commands.onceSource()
-      const windowMillis = draw.pick([undefined, 1_000, 4_000, 60_000])
-      return {
-        _tag: tag,
-        ...commands.target(source),
-        command: commands.next(source) as Schema.Json,
-        to: which(draw),
-        once: `key ${draw.int(0, 5)}`,
-        ...(windowMillis === undefined ? {} : { windowMillis })
-      }
-    }
+    case "Once":
+      return drawOnce(draw, commands)
     case "Repeat":
       return { _tag: tag, back: draw.int(0, 20) }
     case "Burst": {
