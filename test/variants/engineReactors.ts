@@ -13,7 +13,7 @@ export const engineReactors: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a frame that does not fit a batch is skipped",
-    file: src("shell/reacting"),
+    file: src("shell/batching"),
     find: "> maximumBatchRecords) break",
     replace: "> maximumBatchRecords) continue",
     sentence: "a reactor never sees the records of a frame that does not fit beside others",
@@ -37,9 +37,9 @@ export const engineReactors: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a broken record does not stop those behind it",
-    file: src("shell/reacting"),
-    find: "        parked.push(organization)\n        break\n",
-    replace: "        parked.push(organization)\n",
+    file: src("shell/parking"),
+    find: "      parked.push(organization)\n      break\n",
+    replace: "      parked.push(organization)\n",
     sentence: "records behind one that cannot be worked on are done out of turn, and again by the retry",
     finders: [unit("reactorBatches"), simulation]
   },
