@@ -118,6 +118,9 @@ export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000
 export const transactionDeadlineMillis = 30_000
 
+/** How long a shutdown waits for reactors to do what their pace has held back. */
+export const reactorsCloseMillis = 1_000
+
 /** How long a page of timers under way holds back the timers in memory. */
 export const pageHoldMillis = 1_000
 

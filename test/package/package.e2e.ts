@@ -1,7 +1,7 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
  * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
- * README, as written.
+ * README and of docs/reactors.md, as written.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -56,7 +56,8 @@ describe("the packed package", () => {
       })
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
-    readme = programs(await readFile(join(root, "README.md"), "utf8"))
+    const texts = ["README.md", "docs/reactors.md"].map((file) => readFile(join(root, file), "utf8"))
+    readme = programs((await Promise.all(texts)).join("\n"))
     for (const [file, text] of readme) await writeFile(join(project, file), text)
   })
 
@@ -134,6 +135,16 @@ describe("the packed package", () => {
       ["5", "5"],
       ["5", "10"]
     ])
+  })
+
+  it("runs the guide's reactor in memory, and its projection in the transaction of its cursor", async () => {
+    expect(await runProgram("orders.ts")).toBe("800 2")
+    const once = Effect.gen(function* () {
+      const { url } = yield* makeDatabase
+      const environment = { DATABASE_URL: Redacted.value(url), NATS_URL: inject("natsUrl") }
+      return yield* Effect.promise(() => runProgram("projection.ts", environment))
+    })
+    expect(await Effect.runPromise(Effect.scoped(once))).toContain("[ { cents: 800 } ]")
   })
 
   it("runs the README's limiter and directory without a server", async () => {

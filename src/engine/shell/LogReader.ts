@@ -7,13 +7,17 @@ import { decodeFrame, hashOf } from "../frame.ts"
 import { type CommittedFrame, recordsOf } from "../records.ts"
 import type { Partition } from "./Partition.ts"
 
+/** Frames that are read from the log at once; they may be large, and their memory is beside the feed's. */
+const maximumReadFrames = 64
+
 /** The frames behind `after`, at most `limit`. There must be one, which `nextFrame` waits for. */
 export const framesAfter = Effect.fnUntraced(function* (partition: Partition, after: number, limit: number) {
   const { core, feed, id, log, parts } = partition
   const fed = feed.after(after, limit)
   if (fed !== undefined && fed.length > 0) return fed
   const frames: Array<CommittedFrame> = []
-  yield* Stream.runForEach(log!.read(after + 1, Math.min(core.head.sequence, after + limit)), (batch) =>
+  const through = Math.min(core.head.sequence, after + Math.min(limit, maximumReadFrames))
+  yield* Stream.runForEach(log!.read(after + 1, through), (batch) =>
     Effect.try({
       try: () => {
         for (const { bytes, sequence } of batch) {

@@ -52,6 +52,11 @@ export class Partition {
   wantsPositions = false
   /** Up to which frame an earlier program may have written rows of kinds that keep none now; 0 when these are gone. */
   earlierRows: number | undefined = undefined
+  /** Up to which signal this process has removed the partition's. */
+  forgottenSignals = 0
+  /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
+  readonly heldBack = new Set<string>()
+  readonly heldBackWakeup = new Wakeup()
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
@@ -123,6 +128,7 @@ export class Partition {
     this.restartWanted = undefined
     this.wantsPositions = false
     this.earlierRows = undefined
+    this.heldBack.clear()
     this.quarantine.clear()
     this.metrics.quarantined(0)
   }
@@ -142,6 +148,7 @@ export class Partition {
     this.isClosing = true
     this.core.intake.refuse(this.notServing())
     this.wakeup.notify()
+    this.currentFeed.wake()
   }
 
   setStatus(status: Status): void {

@@ -7,12 +7,14 @@ import { Cause, Duration, Effect, Exit } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
 import { type Cursor, CursorMoved, CursorsUnavailable } from "../Cursors.ts"
 import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../limits.ts"
+import { adaptive } from "../pace.ts"
 import { maximumBatchFrames, type Reactor } from "../Reactor.ts"
 import type { LogRecord } from "../records.ts"
 import { type Batch, batchOf } from "./batching.ts"
 import { deadline } from "./deadline.ts"
 import { framesAfter, nextFrame } from "./LogReader.ts"
 import type { Partition } from "./Partition.ts"
+import { Pacing } from "./pacing.ts"
 import { isolate, lookup, parkBehind, showParked } from "./parking.ts"
 import { hashAt } from "./witnesses.ts"
 
@@ -44,6 +46,7 @@ class Follower {
   private readonly partition: Partition
   private readonly reactor: Reactor<never>
   private readonly onProgress: () => void
+  private readonly pacing: Pacing
   /**
    * Where the cursor stands, and how far the log was read. Between the two lie frames without anything for the reactor.
    */
@@ -61,6 +64,7 @@ class Follower {
     this.partition = partition
     this.reactor = reactor
     this.onProgress = onProgress
+    this.pacing = new Pacing(partition, reactor.name, reactor.pace ?? adaptive)
   }
 
   readonly follow = Effect.suspend(() => this.run())
@@ -76,6 +80,7 @@ class Follower {
     while (true) {
       const { head } = partition.core
       partition.feed.done(reactor.name, this.position.sequence)
+      this.pacing.caughtUp()
       partition.metrics.cursorLag(reactor.name, head.sequence - this.durable.sequence)
       const silent = this.position.sequence - this.durable.sequence
       if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
@@ -86,6 +91,7 @@ class Follower {
         yield* nextFrame(partition, this.position.sequence, () => partition.wantsPositions && silent > 0)
         continue
       }
+      yield* this.pacing.wait(this.position.sequence)
       const isIsolating = this.position.sequence < this.isolateThrough
       const batch = batchOf(
         reactor,
@@ -132,7 +138,9 @@ class Follower {
       transactionDeadlineMillis,
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
+    const begunAt = partition.now().monotonic
     const exit = yield* Effect.exit(transaction)
+    this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
       this.position = batch.to
