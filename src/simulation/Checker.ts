@@ -26,6 +26,8 @@ export interface Observer {
   readonly checkpointed?: (record: CheckpointRecord, rows: ReadonlyArray<ActorRow>, engine: SimulatedEngine) => void
   /** Frames below a sequence are about to be purged. */
   readonly purging?: (partition: number, below: number, by: string) => void
+  /** Signals up to a sequence are about to be removed. */
+  readonly forgetting?: (partition: number, through: number, by: string) => void
   /** A reactor's transaction with this record was committed. */
   readonly effected?: (record: LogRecord) => void
   /** Called between two steps. */

@@ -175,9 +175,14 @@ export const makeSignals = (simulation: Simulation, engine: SimulatedEngine): Si
   const inner = SignalsMemory.make(store)
   return Signals.of({
     publish: inner.publish,
+    forget: (partition, through) =>
+      Effect.suspend(() => {
+        simulation.forgetting(partition, through, engine.name)
+        return Effect.andThen(wait(simulation, engine, simulation.latency()), inner.forget(partition, through))
+      }),
     subscribe: (partition, after) =>
       Stream.flattenIterable(
-        Stream.unfold(after, (at) =>
+        Stream.unfold(Math.max(after, store.forgotten[partition]!), (at) =>
           Effect.callback<readonly [ReadonlyArray<Signal>, number], SignalsUnavailable>((resume) => {
             const look = () => {
               const list = store.lists[partition]!

@@ -386,6 +386,12 @@ export class Simulation {
     log.firstSequence = kept[0]?.sequence ?? Math.max(below, last + 1)
   }
 
+  /** Told before signals are removed from their store. */
+  forgetting(partition: number, through: number, by: string): void {
+    for (const observer of this.observers) observer.forgetting?.(partition, through, by)
+    this.trace(() => `  signals of partition ${partition}: removed up to ${through} by ${by}`)
+  }
+
   effected(record: LogRecord): void {
     for (const observer of this.observers) observer.effected?.(record)
   }

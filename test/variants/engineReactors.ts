@@ -69,6 +69,46 @@ export const engineReactors: ReadonlyArray<Variant> = [
     finders: [unit("changesKept"), simulation]
   },
   {
+    name: "engine: a shutdown does not end a reactor's wait",
+    file: src("shell/pacing"),
+    find: "      partition.isClosing ||\n",
+    replace: "",
+    sentence: "what a reactor's pace has held back waits until the next start",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: a reactor that waits holds up a purge",
+    file: src("shell/pacing"),
+    find: "      partition.wantsPositions ||\n",
+    replace: "",
+    sentence: "a log that is nearly full is purged later than it could be",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: a reactor waits until its feed overflows",
+    file: src("shell/pacing"),
+    find: "Math.min(maximumBatchFrames, feedFrames * crowdedShare)",
+    replace: "maximumBatchFrames",
+    sentence: "a reactor reads from the log what it could have had from memory",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: signals are removed up to the newest checkpoint",
+    file: src("shell/purge"),
+    find: "const [, secondNewest] =",
+    replace: "const [secondNewest] =",
+    sentence: "a start from the checkpoint before the newest does not find signals that it has to read",
+    finders: [unit("forgetting"), simulation]
+  },
+  {
+    name: "engine: signals are removed up to any place",
+    file: src("shell/purge"),
+    find: "through >= 1 && through <= decidedThrough",
+    replace: "through <= decidedThrough",
+    sentence: "a server takes a purge below the first signal as one of all of them",
+    finders: [unit("forgetting")]
+  },
+  {
     name: "engine: signals are read again after a restart",
     file: src("shell/signalFeed"),
     find: "let after = partition.core.head.signalSequence",

@@ -17,9 +17,10 @@ import {
   minimumLogReserveBytes,
   saveDeadlineMillis
 } from "../limits.ts"
+import { SignalsUnavailable } from "../Signals.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
-import { purge, purgeableBelow } from "./purge.ts"
+import { forgetSignals, forgettableThrough, purge, purgeableBelow } from "./purge.ts"
 
 /**
  * The part of a log's bytes from which on operators are warned (docs/architecture.md, rule 14), and reactors store how
@@ -121,6 +122,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
     const forgotten = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
     yield* Effect.forEach(forgotten, (cursor) => forget(partition, cursor), { discard: true })
   }
+  yield* forgetDecided(partition, records)
   const state = yield* log.state
   partition.core.noteFill(state)
   partition.metrics.fill(state.bytes, state.maximumBytes)
@@ -142,6 +144,26 @@ const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
     const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)
     if (gone < maximumExpiredRows) return
   }
+})
+
+/**
+ * Removes the signals that no start needs any more. A store that is away keeps them until the next checkpoint, which is
+ * no reason to do the rest of the cleaning again.
+ */
+const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
+  const { signals } = partition.parts
+  const through = forgettableThrough(records)
+  if (signals === undefined || through === undefined || through <= partition.forgottenSignals) return
+  const late = () => new SignalsUnavailable({ message: "the signals do not answer" })
+  const decided = partition.core.head.signalSequence
+  const forgotten = yield* Effect.result(
+    deadline(forgetSignals(signals, partition.id, through, decided), lookupDeadlineMillis, late)
+  )
+  if (forgotten._tag === "Failure")
+    return yield* Effect.logWarning(
+      `partition ${partition.id}: signals up to ${through} are kept for now: ${forgotten.failure.message}`
+    )
+  if (forgotten.success) partition.forgottenSignals = through
 })
 
 /** Whether not even a claim may fit. */

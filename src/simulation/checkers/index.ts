@@ -8,6 +8,7 @@ import { freshReplies } from "./freshReplies.ts"
 import { invariantsHold } from "./invariantsHold.ts"
 import { lossesRefused } from "./lossesRefused.ts"
 import { modelOracle } from "./modelOracle.ts"
+import { nothingForgottenTooEarly } from "./nothingForgottenTooEarly.ts"
 import { nothingPurgedTooFar } from "./nothingPurgedTooFar.ts"
 import { onceKept } from "./onceKept.ts"
 import { oneWriterPerEpoch } from "./oneWriterPerEpoch.ts"
@@ -26,6 +27,7 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   sameKeySameReply,
   onceKept,
   effectsOnce,
+  nothingForgottenTooEarly,
   nothingPurgedTooFar,
   lossesRefused,
   boundedEverything,
