@@ -6,9 +6,11 @@
 import { Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReactorTransaction } from "./engine/Cursors.ts"
+import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
+import * as SignalsJetStream from "./nats/SignalsJetStream.ts"
 import * as CheckpointsPostgres from "./postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "./postgres/CursorsPostgres.ts"
 import { type Migration, migrate } from "./postgres/migrate.ts"
@@ -30,6 +32,8 @@ export interface DurableOptions {
    * reactor that finds no table parks what it was to write. A number is never reused, a released step never changed.
    */
   readonly migrations?: ReadonlyArray<Migration>
+  /** Of a program with `signals`: most bytes of external signals that wait for their partitions; default: 1 GiB. Then publishers are refused. */
+  readonly maximumSignalBytes?: number
 }
 
 export type { Migration }
@@ -58,9 +62,18 @@ const requireOwnTables = Effect.gen(function* () {
 
 const redacted = (text: string | Redacted.Redacted<string>) => (typeof text === "string" ? Redacted.make(text) : text)
 
+const layerSignals = ({ config }: Pick<Engine.EngineOptions, "config">, options: DurableOptions) =>
+  SignalsJetStream.layer({
+    partitions: config?.partitions ?? defaultConfig.partitions,
+    replicas: options.replicas,
+    maximumBytes: options.maximumSignalBytes,
+    namespace: options.namespace
+  })
+
 /** The engine over JetStream and PostgreSQL; its partitions start at once, `Engine.ready` says when they serve. */
 export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: DurableOptions) =>
   Engine.layer(engine).pipe(
+    Layer.provide(engine.signals === undefined ? Layer.empty : layerSignals(engine, options)),
     Layer.provide(
       Layer.mergeAll(
         JournalJetStream.layer({ replicas: options.replicas, namespace: options.namespace }),
