@@ -48,7 +48,7 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { SecondOwner: 5, Crash: 2 },
   { Restart: 4 },
   { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
-  { Outage: 4 },
+  { Outage: 8 },
   { Checkpoint: 8, Purge: 2, Crash: 2 },
   { Checkpoint: 3, LoseTail: 4, Heal: 2 },
   { Checkpoint: 2, CorruptFrame: 4, Heal: 2 },
