@@ -133,12 +133,9 @@ export const make = (store: CheckpointsStore): Checkpoints["Service"] =>
       Effect.sync(() => {
         const held = store.of(partition)
         const over = (row: ActorRow) => row.expiresAt !== null && row.expiresAt <= now
-        const gone = new Set(
-          [...held.rows.values()]
-            .flatMap((rows) => rows.filter(over))
-            .sort((left, right) => left.expiresAt! - right.expiresAt!)
-            .slice(0, limit)
-        )
+        const all: Array<ActorRow> = []
+        for (const rows of held.rows.values()) for (const row of rows) if (over(row)) all.push(row)
+        const gone = new Set(all.sort((left, right) => left.expiresAt! - right.expiresAt!).slice(0, limit))
         for (const name of new Set([...gone].map(nameOf))) {
           const kept = held.rows.get(name)!.filter((row) => !gone.has(row))
           if (kept.length === 0) held.rows.delete(name)
