@@ -7,6 +7,7 @@ import { journal } from "./journal.ts"
 import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { webhooks } from "./webhooks.ts"
+import { webhooksFairness } from "./webhooksFairness.ts"
 
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
@@ -15,7 +16,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...coreIntake,
   ...journal,
   ...postgres,
-  ...webhooks
+  ...webhooks,
+  ...webhooksFairness
 ]
 
 for (const [index, { name }] of variants.entries())

@@ -171,7 +171,7 @@ const finding: ReadonlyArray<Variant> = [
   {
     name: "webhooks: more is taken than may be held",
     file: src("dispatcher/refilling"),
-    find: "const limit = Math.min(worker.wantedIn(lane), room)",
+    find: "const limit = Math.min(worker.wantedIn(lane), own, room)",
     replace: "const limit = worker.wantedIn(lane)",
     sentence: "memory is not bounded by what was promised",
     finders: [refilling]
@@ -179,7 +179,7 @@ const finding: ReadonlyArray<Variant> = [
   {
     name: "webhooks: room that is made wakes nobody",
     file: src("dispatcher/Dispatching"),
-    find: "    if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()\n",
+    find: "    if (this.wanting.size > 0 && this.hasRoomFor(delivery.organizationId)) this.wakeup.notify()\n",
     replace: "",
     sentence: "with many busy endpoints those that found no room wait for a scan",
     finders: [refilling]

@@ -35,6 +35,8 @@ export interface ShownEndpoint {
   readonly consecutive_failures: number
   readonly last_delivery_at: number | null
   readonly last_delivery_status: number | null
+  readonly pending: number
+  readonly oldest_pending_at: number | null
 }
 
 export interface ShownDelivery {

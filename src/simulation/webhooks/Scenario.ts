@@ -64,6 +64,8 @@ export type Step =
 
 export interface Topology {
   readonly endpoints: number
+  /** Organizations that the endpoints belong to in turn; 1 where it is left out. */
+  readonly organizations?: number | undefined
   readonly delaysMillis: ReadonlyArray<number>
   readonly timeoutMillis: number
   readonly capacity: number
@@ -156,6 +158,7 @@ export const generate = (seed: number, count = 40): Scenario => {
     seed,
     topology: {
       endpoints,
+      organizations: new Prng(seed, "webhook organizations").pick([1, 2, endpoints]),
       delaysMillis: draw.pick([[], [300], [200, 900, 2_000], [1_000, 4_000]]),
       timeoutMillis: draw.pick([500, 2_000]),
       capacity: draw.pick([8, 64]),

@@ -23,9 +23,9 @@ import { dispositionOf, type EndpointFact, type EndpointReply, statusOf } from "
 import { SimulatedProcess } from "../World.ts"
 import { deliveryMark } from "./Network.ts"
 import type { Operation } from "./Scenario.ts"
-import { now, organizationId, type Simulation, secretOf } from "./Simulation.ts"
+import { now, type Simulation, secretOf } from "./Simulation.ts"
 
-/** Records that the reactor takes at a time. */
+/** Records of each organization that the reactor takes at a time. */
 const batchRecords = 8
 
 /** How late a slow operation is. */
@@ -115,7 +115,10 @@ export class SimulatedDispatcher {
 
   private commit(fault: string | undefined): void {
     const simulation = this.simulation
-    const records = simulation.log.slice(simulation.cursor, simulation.cursor + batchRecords)
+    const records = simulation.log.slice(
+      simulation.cursor,
+      simulation.cursor + batchRecords * simulation.organizations.length
+    )
     const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
     const listener = this.feed.listener()
     const batch = new MatchedBatch(folded, fault === "no room" ? undefined : listener, this.process.wallMillis())
@@ -148,8 +151,10 @@ export class SimulatedDispatcher {
       data.deliveries(endpointId).flatMap((one) => (one.status === "pending" ? [one.eventId] : []))
     )
     const batch = new MatchedBatch([], undefined, wallMillis)
+    const organizationId = this.simulation.organizationOf(endpointId)
     for (const record of log) {
-      if (record._tag === "Fact" || record.now < fact.since || record.now >= fact.until) continue
+      if (record._tag === "Fact" || record.organization !== organizationId) continue
+      if (record.now < fact.since || record.now >= fact.until) continue
       const eventId = `evt_${record.id}`
       const active = { ...endpoint, isActive: true, paused: null }
       if (pending.has(eventId) || dispositionOf(endpointId, active, record.event) !== "delivered") continue

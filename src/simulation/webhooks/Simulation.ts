@@ -19,9 +19,6 @@ import type { Checker, Observer, Sent } from "./Observer.ts"
 import type { Operation, Scenario } from "./Scenario.ts"
 import { SimulatedDispatcher } from "./SimulatedDispatcher.ts"
 
-/** All endpoints are of one organization. */
-export const organizationId = "org_1"
-
 /** What a checker found. */
 export interface Violation {
   readonly checker: string
@@ -198,7 +195,7 @@ export class Simulation {
 
   /** Decides a command. Its facts are in the log at once, and the reactor sees them a little later. */
   ask(endpointId: string, command: EndpointCommand) {
-    const place = { organizationId, endpointId }
+    const place = { organizationId: this.organizationOf(endpointId), endpointId }
     const now = this.wallMillis
     const due = this.endpoints.wakeDue(place, now)
     if (due !== undefined) this.append(due.records)
@@ -212,11 +209,14 @@ export class Simulation {
     return decided
   }
 
+  /** Each organization emits an event. */
   emit(type: string): void {
-    const sequence = this.endpoints.next()
-    const place = { partition: 0, sequence, index: 0, now: this.wallMillis, organization: organizationId }
-    const event = { type, service: type.slice(0, type.indexOf(".")), livemode: true, data: {} }
-    this.append([{ _tag: "Event", ...place, kind: "emitter", key: "", id: this.uuid(), event }])
+    for (const organization of this.organizations) {
+      const sequence = this.endpoints.next()
+      const place = { partition: 0, sequence, index: 0, now: this.wallMillis, organization }
+      const event = { type, service: type.slice(0, type.indexOf(".")), livemode: true, data: {} }
+      this.append([{ _tag: "Event", ...place, kind: "emitter", key: "", id: this.uuid(), event }])
+    }
   }
 
   append(records: ReadonlyArray<FactRecord | EventRecord>): void {
@@ -229,7 +229,7 @@ export class Simulation {
         continue
       }
       const event = { eventId: `evt_${record.id}`, ...record.event }
-      for (const { endpoint, endpointId } of this.endpoints.of(organizationId))
+      for (const { endpoint, endpointId } of this.endpoints.of(record.organization))
         if (endpoint !== null && dispositionOf(endpointId, endpoint, event) !== "ignored")
           this.tell((observer) => observer.matched?.(endpointId, endpoint, event))
     }
@@ -261,6 +261,18 @@ export class Simulation {
     this.marks.reach("retry")
     this.trace(() => `retry of ${delivery.id.slice(4, 10)}`)
     this.running?.wake(endpointId)
+  }
+
+  /** All organizations. */
+  get organizations(): ReadonlyArray<string> {
+    const { organizations = 1 } = this.scenario.topology
+    return Array.from({ length: organizations }, (_, number) => `org_${number + 1}`)
+  }
+
+  /** Whose endpoint it is. Its place is the first number of its id. */
+  organizationOf(endpointId: string): string {
+    const place = Number(endpointId.split("_")[1])
+    return this.organizations[place % this.organizations.length]!
   }
 
   /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */

@@ -24,6 +24,8 @@ export interface DispatchListener {
   readonly leaseMillis: number
   /** How many more deliveries the dispatcher takes from memory: in all, and their bodies' length in characters. */
   readonly room: () => { readonly deliveries: number; readonly characters: number }
+  /** As `room`, of one organization: they share it. */
+  readonly roomFor: (organizationId: string) => { readonly deliveries: number; readonly characters: number }
   /** How many more first attempts of an endpoint the dispatcher takes. */
   readonly roomOf: (endpointId: string) => number
   /** Must not throw. */

@@ -86,6 +86,14 @@ const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): Read
   )
 }
 
+/** How much more is handed over. */
+interface RoomLeft {
+  deliveries: number
+  characters: number
+}
+
+const noRoom = { deliveries: 0, characters: 0 }
+
 /** The result of a batch, collected in the order of the log. */
 export class MatchedBatch {
   private readonly byOrganization = new Map<string, Map<string, FoldedEndpoint>>()
@@ -103,8 +111,10 @@ export class MatchedBatch {
   private readonly leasedUntil: number
   private readonly roomOf: (endpointId: string) => number
   private readonly rooms = new Map<string, number>()
-  private deliveriesLeft: number
-  private charactersLeft: number
+  /** What the dispatcher takes from memory, in all and by organization. */
+  private readonly left: RoomLeft
+  private readonly leftOf = new Map<string, RoomLeft>()
+  private readonly roomFor: (organizationId: string) => RoomLeft
 
   /**
    * `listener` takes deliveries from memory while it has room; `now` is the time of the batch, milliseconds since the
@@ -112,9 +122,8 @@ export class MatchedBatch {
    */
   constructor(endpoints: ReadonlyArray<FoldedEndpoint>, listener: DispatchListener | undefined, now: number) {
     for (const folded of endpoints) this.of(folded.organizationId).set(folded.endpointId, folded)
-    const room = listener?.room() ?? { deliveries: 0, characters: 0 }
-    this.deliveriesLeft = room.deliveries
-    this.charactersLeft = room.characters
+    this.left = { ...(listener?.room() ?? noRoom) }
+    this.roomFor = (organizationId) => ({ ...(listener?.roomFor(organizationId) ?? noRoom) })
     this.roomOf = (endpointId) => listener?.roomOf(endpointId) ?? 0
     this.leasedUntil = now + (listener?.leaseMillis ?? 0)
   }
@@ -227,7 +236,7 @@ export class MatchedBatch {
       event_created_at: createdAt,
       origin
     })
-    const isTaken = this.hasRoom(endpointId, body.length)
+    const isTaken = this.hasRoom(organization, endpointId, body.length)
     this.jobs.push({
       id,
       partition,
@@ -255,12 +264,17 @@ export class MatchedBatch {
     else this.queued.set(endpointId, { partition })
   }
 
-  private hasRoom(endpointId: string, characters: number): boolean {
-    const left = this.rooms.get(endpointId) ?? this.roomOf(endpointId)
-    if (left <= 0 || this.deliveriesLeft <= 0 || this.charactersLeft < characters) return false
-    this.rooms.set(endpointId, left - 1)
-    this.deliveriesLeft--
-    this.charactersLeft -= characters
+  private hasRoom(organization: string, endpointId: string, characters: number): boolean {
+    const room = this.rooms.get(endpointId) ?? this.roomOf(endpointId)
+    const own = this.leftOf.get(organization) ?? this.roomFor(organization)
+    this.leftOf.set(organization, own)
+    const lefts = [this.left, own]
+    if (room <= 0 || lefts.some((left) => left.deliveries <= 0 || left.characters < characters)) return false
+    this.rooms.set(endpointId, room - 1)
+    for (const left of lefts) {
+      left.deliveries--
+      left.characters -= characters
+    }
     return true
   }
 

@@ -5,11 +5,12 @@
  */
 import { hash } from "node:crypto"
 import { Schema } from "effect"
-import type { DeliveryOrigin } from "../endpoint/model.ts"
+import { type DeliveryOrigin, jobsTable } from "../endpoint/model.ts"
 
-/** Names of the tables. */
+export { jobsTable }
+
+/** Names of the other tables. */
 export const deliveriesTable = "webhook_deliveries"
-export const jobsTable = "webhook_jobs"
 export const skippedTable = "webhook_skipped"
 /** The replays that were requested, and how far each has come. */
 export const replaysTable = "webhook_replays"
@@ -17,7 +18,7 @@ export const replaysTable = "webhook_replays"
 /** What a delivery's id begins with. */
 export const deliveryIdPrefix = "dlv_"
 
-/** How much of an answer's body is kept, and how much of it is read before the connection is given up. In bytes. */
+/** How much of an answer's body is kept, and how much of a whole answer is read before the connection is closed. In bytes. */
 export const keptResponseBytes = 1_024
 export const readResponseBytes = 65_536
 
@@ -47,7 +48,9 @@ export const DeliveryAttempt = Schema.Struct({
   response: Schema.NullOr(Schema.String).annotate({
     description: "The first 1,024 bytes of the answer's body, as text"
   }),
-  error: Schema.NullOr(Schema.String).annotate({ description: "Why there was no answer; null where there was one" })
+  error: Schema.NullOr(Schema.String).annotate({
+    description: "Why there was no answer, or what was wrong with it; null for a whole one"
+  })
 }).annotate({ identifier: "DeliveryAttempt" })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 

@@ -143,6 +143,8 @@ export interface DeliveryStore {
 /** One POST. */
 export interface DeliveryRequest {
   readonly url: string
+  /** Whose delivery it is; name look-ups are at its expense. */
+  readonly organizationId: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** How long the endpoint has for its answer. */
@@ -154,7 +156,7 @@ export interface DeliveryAnswer {
   readonly attempt: Attempt
   /** The beginning of the answer's body as text; null without an answer. */
   readonly response: string | null
-  /** Why there was no answer, in words for the endpoint's owner; null when there was one. */
+  /** Why there was no answer, or what was wrong with it, in words for the endpoint's owner; null for a whole one. */
   readonly error: string | null
 }
 

@@ -1,12 +1,15 @@
 /**
- * The deliveries in memory, and which one is next. Endpoints take turns, however much each has waiting. Each endpoint
- * gets as many concurrent attempts as its pace allows, first attempts beside retries. Endpoints that answer and slow
- * endpoints have separate numbers of connections, so that slow ones wait for each other only. No I/O and no clock: the
- * dispatcher tells the queue what happens.
+ * The deliveries in memory, and which one is next. Organizations share the places for attempts, and their endpoints take
+ * turns, however much each has waiting. Each endpoint gets as many concurrent attempts as its pace allows, first attempts
+ * beside retries. Endpoints that answer and slow endpoints have separate places, and an attempt that hangs goes on
+ * without one, so that nobody waits for the endpoints of others. No I/O and no clock: the dispatcher tells the queue what
+ * happens.
  */
 import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"
-import { type AttemptEnd, firstPace, type Pace, paceAfter, slowPace, type Track, windowOf } from "./pace.ts"
+import { type AttemptEnd, firstPace, overduePace, type Pace, paceAfter, type Track, windowOf } from "./pace.ts"
+import { roomOf, Shares } from "./shares.ts"
+import { Turns } from "./Turns.ts"
 
 /** Lanes by their number. */
 export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
@@ -14,15 +17,34 @@ export const allLanes: ReadonlyArray<number> = Object.values(jobLanes)
 /** What an endpoint allows: everything, only what was asked for (Paused), or nothing (Disabled, deleted, not known yet). */
 export type Permission = "all" | "asked" | "none"
 
-/** The most concurrent attempts, by track. */
+/** The places for concurrent attempts, by track. */
 export interface Capacity {
   readonly main: number
   readonly slow: number
 }
 
+/** Where an attempt is counted: at the track whose place it has, or at those that are overdue and have none. */
+export type Place = Track | "overdue"
+
+/**
+ * All overdue attempts may be this many times the places of the main track. Beyond that, organizations go on of which
+ * fewer than this part of those places are overdue.
+ */
+const overdueFactor = 4
+const overduePart = 16
+
+/**
+ * How many attempts of an organization may be overdue before it begins no other ones in the main track. As one that
+ * hangs keeps its place for `slowAfterMillis` and then goes on until its timeout, this bounds what hangs in all.
+ */
+export const maximumOverdue = (mainPlaces: number, overdue: number): number =>
+  overdue < overdueFactor * mainPlaces ? mainPlaces : Math.max(1, Math.floor(mainPlaces / overduePart))
+
 /** An endpoint's part of the queue. Changed by `DispatchQueue` only. */
 export class EndpointQueue<Item> {
   readonly endpointId: string
+  /** Whose it is; known before anything waits here. */
+  organizationId = ""
   pace: Pace = firstPace
   permission: Permission = "none"
   readonly waiting: ReadonlyArray<MutableList.MutableList<Item>> = allLanes.map(() => MutableList.make<Item>())
@@ -30,8 +52,8 @@ export class EndpointQueue<Item> {
   /** When each lane was served last, as a growing number. */
   readonly servedAt: Array<number> = allLanes.map(() => 0)
   total = 0
-  /** Whether it is in a ring. */
-  isQueued = false
+  /** Whether it waits for its turn, by track; after a change of its pace perhaps in both. */
+  readonly isQueued: Record<Track, boolean> = { main: false, slow: false }
 
   constructor(endpointId: string) {
     this.endpointId = endpointId
@@ -57,8 +79,11 @@ export interface Slot<Item, Queue extends EndpointQueue<Item> = EndpointQueue<It
   readonly queue: Queue
   readonly item: Item
   readonly lane: number
-  /** The track whose capacity it uses. */
-  track: Track
+  place: Place
+  /** How many its endpoint had when it began, this one included. */
+  readonly inFlight: number
+  /** Whether its endpoint had one attempt at a time then. */
+  readonly isAlone: boolean
   isOver: boolean
 }
 
@@ -90,15 +115,31 @@ export const nextLane = (state: {
 
 export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQueue<Item>> {
   readonly capacity: Capacity
-  readonly used: Record<Track, number> = { main: 0, slow: 0 }
-  private readonly rings: Readonly<Record<Track, MutableList.MutableList<Queue>>> = {
-    main: MutableList.make(),
-    slow: MutableList.make()
-  }
+  private readonly shares: Readonly<Record<Place, Shares>>
+  /** Organizations that wait, and of each the endpoints that wait. */
+  private readonly turns: Readonly<Record<Track, Turns<string>>> = { main: new Turns(), slow: new Turns() }
+  private readonly endpoints: Readonly<Record<Track, Map<string, Turns<Queue>>>> = { main: new Map(), slow: new Map() }
   private served = 0
 
   constructor(capacity: Capacity) {
     this.capacity = capacity
+    this.shares = {
+      main: new Shares(capacity.main),
+      slow: new Shares(capacity.slow),
+      overdue: new Shares(Number.POSITIVE_INFINITY)
+    }
+  }
+
+  /** Attempts in flight. */
+  get used(): Readonly<Record<Place, number>> {
+    const { main, overdue, slow } = this.shares
+    return { main: main.used, slow: slow.used, overdue: overdue.used }
+  }
+
+  /** Attempts of an organization in flight. */
+  usedBy(organizationId: string): Readonly<Record<Place, number>> {
+    const { main, overdue, slow } = this.shares
+    return { main: main.of(organizationId), slow: slow.of(organizationId), overdue: overdue.of(organizationId) }
   }
 
   /** Puts a delivery at the end of its lane. */
@@ -127,28 +168,29 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   }
 
   /**
-   * Notes an attempt that has waited long for its answer: the endpoint is slow now, and the attempt moves to the slow
-   * track if that has room.
+   * Notes an attempt of the main track that has waited long for its answer: the endpoint is slow now, and the attempt
+   * goes on without a place.
    */
   overdue(slot: Slot<Item, Queue>): void {
-    slot.queue.pace = slowPace
-    if (slot.isOver || slot.track === "slow" || this.used.slow >= this.capacity.slow) return
-    this.used.main--
-    this.used.slow++
-    slot.track = "slow"
+    if (slot.isOver || slot.place !== "main") return
+    slot.queue.pace = overduePace(slot.queue.pace, slot.queue.total)
+    this.leave(slot)
+    slot.place = "overdue"
+    this.shares.overdue.take(slot.queue.organizationId)
+    this.enqueue(slot.queue)
   }
 
   /**
    * Ends an attempt; only the first call counts. `ended` is undefined when the attempt was given up before it was made.
    */
   end(slot: Slot<Item, Queue>, ended: { readonly end: AttemptEnd; readonly durationMillis: number } | undefined): void {
-    const { lane, queue, track } = slot
+    const { inFlight, isAlone, lane, queue } = slot
     if (slot.isOver) return
     slot.isOver = true
-    this.used[track]--
+    this.leave(slot)
     queue.inFlight[lane]!--
-    queue.total--
-    if (ended !== undefined) queue.pace = paceAfter(queue.pace, ended.end, ended.durationMillis)
+    this.count(queue, -1)
+    if (ended !== undefined) queue.pace = paceAfter(queue.pace, { ...ended, inFlight, isAlone })
     this.enqueue(queue)
   }
 
@@ -159,32 +201,83 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   }
 
   private enqueue(queue: Queue): void {
-    if (queue.isQueued || this.laneOf(queue) === undefined) return
-    queue.isQueued = true
-    MutableList.append(this.rings[queue.pace.track], queue)
+    const { organizationId, pace, total } = queue
+    const { track } = pace
+    if (queue.isQueued[track] || this.laneOf(queue) === undefined) return
+    queue.isQueued[track] = true
+    const known = this.endpoints[track].get(organizationId)
+    const waiting = known ?? new Turns<Queue>()
+    waiting.add(queue, total)
+    if (known !== undefined) return
+    this.endpoints[track].set(organizationId, waiting)
+    this.turns[track].add(organizationId, this.shares[track].of(organizationId))
+  }
+
+  /** Takes out the endpoint whose turn it is. */
+  private dequeue(track: Track): Queue | undefined {
+    const shares = this.shares[track]
+    const { overdue } = this.shares
+    const mayHang = track === "main" ? maximumOverdue(this.capacity.main, overdue.used) : Number.POSITIVE_INFINITY
+    const found = this.turns[track].first(
+      (own) => roomOf(own, shares) > 0,
+      (organizationId) => {
+        if (overdue.of(organizationId) >= mayHang) return undefined
+        // as organizations leave something to each other, so do endpoints of one
+        const room = shares.roomOf(organizationId)
+        return this.endpoints[track].get(organizationId)!.first(
+          (total) => total < room,
+          (queue) => queue
+        )
+      }
+    )
+    if (found === undefined) return undefined
+    const { organizationId } = found
+    const waiting = this.endpoints[track].get(organizationId)!
+    const own = shares.of(organizationId)
+    waiting.remove(found, found.total)
+    this.turns[track].remove(organizationId, own)
+    if (waiting.isEmpty) this.endpoints[track].delete(organizationId)
+    else this.turns[track].add(organizationId, own)
+    found.isQueued[track] = false
+    return found
+  }
+
+  /** Gives the place of an attempt back. */
+  private leave({ place, queue: { organizationId } }: Slot<Item, Queue>): void {
+    const after = this.shares[place].give(organizationId)
+    if (place !== "overdue") this.turns[place].moved(organizationId, after + 1, after)
+  }
+
+  /** Counts an attempt of an endpoint that begins or ends. */
+  private count(queue: Queue, change: 1 | -1): void {
+    const before = queue.total
+    queue.total += change
+    for (const track of ["main", "slow"] as const)
+      if (queue.isQueued[track]) this.endpoints[track].get(queue.organizationId)!.moved(queue, before, queue.total)
   }
 
   private nextOf(track: Track): Slot<Item, Queue> | undefined {
-    while (this.used[track] < this.capacity[track]) {
-      const queue = MutableList.take(this.rings[track])
-      if (queue === MutableList.Empty) return undefined
-      queue.isQueued = false
+    while (true) {
+      const queue = this.dequeue(track)
+      if (queue === undefined) return undefined
       const lane = this.laneOf(queue)
       if (lane === undefined) continue
       if (queue.pace.track !== track) {
-        // the endpoint's pace has changed while it waited in this ring
+        // the endpoint's pace has changed while it waited for its turn
         this.enqueue(queue)
         continue
       }
       // its lane has something waiting
       const [item] = MutableList.takeN(queue.waiting[lane]!, 1) as [Item]
       queue.inFlight[lane]!++
-      queue.total++
+      this.count(queue, 1)
       queue.servedAt[lane] = ++this.served
-      this.used[track]++
+      const own = this.shares[track].take(queue.organizationId)
+      this.turns[track].moved(queue.organizationId, own - 1, own)
       this.enqueue(queue)
-      return { queue, item, lane, track, isOver: false }
+      const { total: inFlight } = queue
+      const isAlone = inFlight === 1 && queue.pace.limit === 1
+      return { queue, item, lane, place: track, inFlight, isAlone, isOver: false }
     }
-    return undefined
   }
 }

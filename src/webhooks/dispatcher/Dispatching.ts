@@ -11,6 +11,7 @@ import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./pace.ts"
+import { Shares } from "./shares.ts"
 import { Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
@@ -20,7 +21,7 @@ export interface DispatcherSettings {
   readonly schedule: RetrySchedule
   /** How long an endpoint has for its answer. */
   readonly timeoutMillis: number
-  /** Attempts at the same time, over all endpoints. */
+  /** Attempts at the same time, over all endpoints; organizations share them (`shares.ts`). */
   readonly capacity: Capacity
   /** The lease of taken deliveries. After a crash they are attempted again when it is over. */
   readonly leaseMillis: number
@@ -35,7 +36,7 @@ export interface DispatcherSettings {
   readonly lingerMillis: number
 }
 
-/** Most deliveries held in memory, and most characters of their bodies. */
+/** Most deliveries held in memory, and most characters of their bodies; organizations share both (`shares.ts`). */
 export const maximumHeld = 16_384
 export const maximumHeldCharacters = 32 * 1024 * 1024
 
@@ -53,6 +54,12 @@ interface Timer {
   readonly at: number
   readonly worker: Worker
   readonly lane: number
+}
+
+/** Deliveries, and characters of their bodies. */
+export interface Room {
+  readonly deliveries: number
+  readonly characters: number
 }
 
 /** An attempt in flight. */
@@ -95,7 +102,8 @@ export class Dispatching {
   private readonly flights = new Set<Flight>()
   /** Timers, latest first. */
   private readonly timers: Array<Timer> = []
-  private heldCharacters = 0
+  private readonly heldDeliveries = new Shares(maximumHeld)
+  private readonly heldCharacters = new Shares(maximumHeldCharacters)
   private isPumping = false
   private asks = 0
 
@@ -110,17 +118,30 @@ export class Dispatching {
   }
 
   /** How much more may be held. */
-  room(): { readonly deliveries: number; readonly characters: number } {
+  room(): Room {
     if (this.isDraining) return { deliveries: 0, characters: 0 }
+    const { heldCharacters, heldDeliveries } = this
     return {
-      deliveries: Math.max(0, maximumHeld - this.held.size),
-      characters: Math.max(0, maximumHeldCharacters - this.heldCharacters)
+      deliveries: Math.max(0, heldDeliveries.capacity - heldDeliveries.used),
+      characters: Math.max(0, heldCharacters.capacity - heldCharacters.used)
     }
   }
 
-  /** Whether there is enough room to make a look at the store worthwhile. */
-  get hasRoom(): boolean {
-    return this.held.size <= maximumHeld / 2 && this.heldCharacters <= maximumHeldCharacters / 2
+  /** How much more of an organization may be held. */
+  roomFor(organizationId: string): Room {
+    if (this.isDraining) return { deliveries: 0, characters: 0 }
+    return {
+      deliveries: this.heldDeliveries.roomOf(organizationId),
+      characters: this.heldCharacters.roomOf(organizationId)
+    }
+  }
+
+  /** Whether there is enough room for an organization to make a look at the store worthwhile: as much again as is held. */
+  hasRoomFor(organizationId: string): boolean {
+    return [this.heldDeliveries, this.heldCharacters].every((held) => {
+      const room = held.roomOf(organizationId)
+      return room > 0 && room >= held.of(organizationId)
+    })
   }
 
   /** How many more first attempts of an endpoint may be held; none while older ones wait in the store. */
@@ -130,8 +151,8 @@ export class Dispatching {
     if (worker.more[jobLanes.first]) return 0
     const { limit, track } = worker.pace
     const isAtFullPace = track === "main" && limit === maximumLimit
-    const free = isAtFullPace && this.heldCharacters <= freelyHeldCharacters ? freelyHeld - this.held.size : 0
-    return Math.max(free, worker.roomIn(jobLanes.first))
+    const isFree = isAtFullPace && this.heldCharacters.used <= freelyHeldCharacters
+    return Math.max(isFree ? freelyHeld - this.heldDeliveries.used : 0, worker.roomIn(jobLanes.first))
   }
 
   /** Takes in what the reactor has committed. */
@@ -219,8 +240,10 @@ export class Dispatching {
       return
     }
     const worker = this.worker(delivery.partition, delivery.endpointId)
+    worker.organizationId = delivery.organizationId
     this.held.set(delivery.id, { delivery, worker })
-    this.heldCharacters += delivery.body.length
+    this.heldDeliveries.take(delivery.organizationId)
+    this.heldCharacters.take(delivery.organizationId, delivery.body.length)
     worker.held++
     if (worker.folded === undefined) {
       this.want(worker)
@@ -235,9 +258,10 @@ export class Dispatching {
     if (held?.delivery !== delivery) return
     this.held.delete(delivery.id)
     this.recording.delete(delivery.id)
-    this.heldCharacters -= delivery.body.length
+    this.heldDeliveries.give(delivery.organizationId)
+    this.heldCharacters.give(delivery.organizationId, delivery.body.length)
     held.worker.held--
-    if (this.wanting.size > 0 && this.hasRoom) this.wakeup.notify()
+    if (this.wanting.size > 0 && this.hasRoomFor(delivery.organizationId)) this.wakeup.notify()
   }
 
   /** Begins every attempt that may begin now. */
@@ -258,7 +282,8 @@ export class Dispatching {
   /** Notes that an attempt was sent. */
   flying(slot: DeliverySlot): Flight {
     const flight = { slot, begunAt: this.now }
-    this.flights.add(flight)
+    // those of the slow track are expected to take long
+    if (slot.place === "main") this.flights.add(flight)
     return flight
   }
 
@@ -267,7 +292,13 @@ export class Dispatching {
     this.flights.delete(flight)
   }
 
-  /** Marks the endpoints of attempts that have waited long for an answer as slow. */
+  /** Milliseconds until an attempt is overdue; at most `slowAfterMillis`, in which no later one can be. */
+  untilOverdue(): number {
+    for (const { begunAt } of this.flights) return Math.min(slowAfterMillis, begunAt + slowAfterMillis - this.now)
+    return slowAfterMillis
+  }
+
+  /** Takes the places from attempts that have waited long for an answer, and marks their endpoints as slow. */
   markOverdue(): void {
     const before = this.now - slowAfterMillis
     for (const flight of this.flights) {

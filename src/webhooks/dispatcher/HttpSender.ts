@@ -1,15 +1,16 @@
 /**
  * Posts deliveries with undici: it keeps connections per host, connects only to addresses that the guard has checked,
- * does not follow redirects, and reads a bounded part of each answer. The dispatcher limits an endpoint's attempts, so
+ * does not follow redirects, and reads a bounded part of each answer (`answerBytes.ts`). The dispatcher limits an endpoint's attempts, so
  * the connection pools have no limit.
  */
 
 import { Effect, Result, type Scope } from "effect"
-import { Agent, type Dispatcher } from "undici"
+import { Agent, buildConnector, type Dispatcher, errors } from "undici"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import { keptResponseBytes, readResponseBytes } from "../delivery/model.ts"
 import type { DeliveryAnswer, DeliveryRequest, DeliverySender } from "../delivery/ports.ts"
 import { noPublicAddress, type TargetGuard, TargetRefused } from "../target/targets.ts"
+import { AnswerTooLarge, answerTooLarge, boundingAnswers } from "./answerBytes.ts"
 
 /** How long an idle connection is kept: by default, and at most when the server asks for longer. */
 const keepAliveMillis = 4_000
@@ -47,12 +48,23 @@ const codeOf = (error: unknown): string => {
   return cause !== undefined ? codeOf(cause) : errors?.[0] !== undefined ? codeOf(errors[0]) : ""
 }
 
+/** Whether the parser refuses what came; its error has a code in some cases only. */
+const isMalformed = (error: unknown): boolean => error instanceof errors.HTTPParserError
+
 const reasonOf = (error: unknown): string => {
-  if (error instanceof TargetRefused) return error.message
+  if (error instanceof TargetRefused || error instanceof AnswerTooLarge) return error.message
   const code = codeOf(error)
-  if (code.startsWith("HPE_")) return "The answer is not HTTP"
+  if (isMalformed(error)) return "The answer is not HTTP"
   if (code.startsWith("ERR_SSL") || code === "EPROTO") return "The TLS handshake failed"
   return reasons[code] ?? "There was no answer"
+}
+
+/** What is wrong with an answer of which the status has come. */
+const faultOf = (error: unknown): string => {
+  if (error instanceof AnswerTooLarge) return error.message
+  const code = codeOf(error)
+  if (code === "UND_ERR_HEADERS_OVERFLOW") return "The trailers of the answer are too large"
+  return isMalformed(error) ? "The body of the answer is not HTTP" : "The answer broke off"
 }
 
 const unanswered = (error: string): DeliveryAnswer => ({ attempt: { _tag: "NoAnswer" }, response: null, error })
@@ -118,17 +130,17 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.kept += chunk.length
     }
     this.read += chunk.length
-    // the status is what counts, and opening a new connection is cheaper than reading the rest of the body
-    if (this.read > readResponseBytes) this.giveUp(this.answer())
+    // what has been read at once may be all there is, so that the connection does not tell
+    if (this.read > readResponseBytes) this.giveUp(this.answer(answerTooLarge(readResponseBytes).message))
   }
 
   onResponseEnd(): void {
-    this.finish(this.answer())
+    this.finish(this.answer(null))
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // an answer whose body breaks off still counts as an answer
-    this.finish(this.status > 0 ? this.answer() : unanswered(reasonOf(error)))
+    // the status has come whole, and it is what counts
+    this.finish(this.status > 0 ? this.answer(faultOf(error)) : unanswered(reasonOf(error)))
   }
 
   /** The exchange could not even begin. */
@@ -150,16 +162,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.done(answer)
   }
 
-  private answer(): DeliveryAnswer {
+  private answer(fault: string | null): DeliveryAnswer {
     return {
       attempt: { _tag: "Answered", status: this.status, retryAfter: this.retryAfter },
       response: textOf(this.chunks),
-      error: null
+      error: fault
     }
   }
 
   private timedOut(timeoutMillis: number): void {
-    if (this.status > 0) this.giveUp(this.answer())
+    if (this.status > 0) this.giveUp(this.answer(`The answer did not end within ${timeoutMillis / 1000} s`))
     else
       this.giveUp({
         attempt: { _tag: "TimedOut" },
@@ -170,7 +182,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Where a URL leads, or why nothing is delivered there. */
-type Opened = { readonly origin: string; readonly path: string } | { readonly refused: string }
+type Opened = { readonly url: URL; readonly origin: string; readonly path: string } | { readonly refused: string }
 
 /** Asks the guard once for each URL in use and remembers its answer. */
 const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
@@ -180,7 +192,11 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
     if (before !== undefined) return before
     const opened = Result.match(guard.open(url), {
       onFailure: ({ message }): Opened => ({ refused: message }),
-      onSuccess: ({ origin, pathname, search }): Opened => ({ origin, path: `${pathname}${search}` })
+      onSuccess: (checked): Opened => ({
+        url: checked,
+        origin: checked.origin,
+        path: `${checked.pathname}${checked.search}`
+      })
     })
     known.set(url, opened)
     return opened
@@ -195,7 +211,7 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
       Effect.sync(
         () =>
           new Agent({
-            connect: { lookup: guard.lookup },
+            connect: boundingAnswers(buildConnector({ lookup: guard.lookup, allowH2: false }), readResponseBytes),
             allowH2: false,
             pipelining: 1,
             // the exchange's own timer bounds the whole exchange
@@ -208,15 +224,9 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
       ),
       (agent) => Effect.promise(() => agent.destroy())
     ),
-    (agent): DeliverySender => ({
-      send: ({ body, headers, timeoutMillis, url }: DeliveryRequest) =>
+    (agent): DeliverySender => {
+      const post = ({ body, headers }: DeliveryRequest, origin: string, path: string, timeoutMillis: number) =>
         Effect.callback<DeliveryAnswer>((resume) => {
-          const opened = open(url)
-          if ("refused" in opened) {
-            resume(Effect.succeed(unanswered(opened.refused)))
-            return
-          }
-          const { origin, path } = opened
           const exchange = new Exchange(timeoutMillis, (answer) => resume(Effect.succeed(answer)))
           try {
             agent.dispatch({ origin, path, method: "POST", headers, body }, exchange)
@@ -225,6 +235,24 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
           }
           return Effect.sync(() => exchange.abandon())
         })
-    })
+      return {
+        send: (request) =>
+          Effect.suspend(() => {
+            const opened = open(request.url)
+            if ("refused" in opened) return Effect.succeed(unanswered(opened.refused))
+            const { origin, path, url } = opened
+            return Effect.clockWith((clock) => {
+              const begunAt = clock.currentTimeMillisUnsafe()
+              return Effect.matchEffect(guard.prepare(url, request.organizationId), {
+                onFailure: (error) => Effect.succeed(unanswered(reasonOf(error))),
+                onSuccess: () => {
+                  const lookedUpMillis = clock.currentTimeMillisUnsafe() - begunAt
+                  return post(request, origin, path, Math.max(1, request.timeoutMillis - lookedUpMillis))
+                }
+              })
+            })
+          })
+      }
+    }
   )
 }

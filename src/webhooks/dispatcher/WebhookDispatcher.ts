@@ -20,6 +20,7 @@ import { attemptTimeoutMillis, defaultSchedule } from "../delivery/schedule.ts"
 import { type AttemptParts, attempt } from "./attempting.ts"
 import { type DispatcherSettings, Dispatching } from "./Dispatching.ts"
 import { DispatchMetrics } from "./DispatchMetrics.ts"
+import type { Place } from "./DispatchQueue.ts"
 import { fibers, giveBack } from "./refilling.ts"
 
 /** Most outcomes in one statement, concurrent statements, and waiting outcomes. */
@@ -63,8 +64,8 @@ export class WebhookDispatcher extends Context.Service<
     readonly load: Effect.Effect<{
       /** Deliveries in memory. */
       readonly held: number
-      /** Attempts in flight, at endpoints that answer and at slow ones. */
-      readonly inFlight: { readonly main: number; readonly slow: number }
+      /** Attempts in flight: at endpoints that answer, at slow ones, and those that hang at either. */
+      readonly inFlight: Readonly<Record<Place, number>>
     }>
   }
 >()("sluice/webhooks/WebhookDispatcher") {}
@@ -153,6 +154,7 @@ export const make = (
     yield* feed.attach({
       leaseMillis: settings.leaseMillis,
       room: () => dispatching.room(),
+      roomFor: (organizationId) => dispatching.roomFor(organizationId),
       roomOf: (endpointId) => dispatching.roomOf(endpointId),
       committed: (committed) => dispatching.committed(committed)
     })
@@ -161,6 +163,6 @@ export const make = (
         Effect.map(actors.partitions, (partitions) => {
           if (partitions.includes(partition)) dispatching.wake(partition, endpointId)
         }),
-      load: Effect.sync(() => ({ held: dispatching.held.size, inFlight: { ...dispatching.queue.used } }))
+      load: Effect.sync(() => ({ held: dispatching.held.size, inFlight: dispatching.queue.used }))
     })
   })

@@ -203,11 +203,12 @@ const post = (
   secrets: ReadonlyArray<string>
 ): Effect.Effect<void> => {
   const { dispatching, sender } = parts
-  const { body, endpointId, eventId } = slot.item
+  const { body, endpointId, eventId, organizationId } = slot.item
   const flight = dispatching.flying(slot)
   const sent = Effect.suspend(() =>
     sender.send({
       url: endpoint.url,
+      organizationId,
       headers: deliveryHeaders({ eventId, nowMillis: flight.begunAt, rawBody: body, secrets }),
       body,
       timeoutMillis: dispatching.settings.timeoutMillis

@@ -47,6 +47,9 @@ const firstCountMillis = 250
 
 const failurePauseMillis = 500
 
+/** How soon attempts are looked at again, milliseconds: a clock that stands still must not keep the process busy. */
+const shortestWatchMillis = 10
+
 export interface RefillParts {
   readonly dispatching: Dispatching
   readonly store: DeliveryStore
@@ -125,15 +128,23 @@ interface Wanted extends DeliveryClaim {
 /** Claims for the workers that want more, as far as there is room. Each time others come first. */
 const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<Wanted>> => {
   const claims = new Map<number, Array<Wanted>>()
-  // workers without room stay wanting and are served when there is room
-  if (!dispatching.hasRoom) return claims
+  /** What is left for each organization; 0 while it holds enough. */
+  const rooms = new Map<string, number>()
   let room = dispatching.room().deliveries
   for (const worker of [...dispatching.wanting]) {
     if (room <= 0) break
+    const organizationId = worker.folded?.organizationId ?? ""
+    let own = rooms.get(organizationId)
+    own ??= dispatching.hasRoomFor(organizationId) ? dispatching.roomFor(organizationId).deliveries : 0
+    rooms.set(organizationId, own)
+    // workers without room stay wanting and are served when there is room
+    if (own <= 0) continue
     dispatching.wanting.delete(worker)
     for (const lane of allLanes) {
-      const limit = Math.min(worker.wantedIn(lane), room)
+      const limit = Math.min(worker.wantedIn(lane), own, room)
       if (limit <= 0) continue
+      own -= limit
+      rooms.set(organizationId, own)
       room -= limit
       // deliveries that come while the store is asked set it again
       worker.more[lane] = false
@@ -155,7 +166,8 @@ const takeIn = Effect.fnUntraced(function* (
     store.take(partition, claims, {
       now,
       leasedUntil: now + dispatching.settings.leaseMillis,
-      maximumBytes: dispatching.room().characters
+      // however large they are, something is left for others
+      maximumBytes: Math.ceil(dispatching.room().characters / 2)
     }),
     () =>
       Effect.sync(() => {
@@ -312,10 +324,9 @@ const marking = ({ dispatching, metrics }: RefillParts) =>
   persisting(
     "watching attempts",
     Effect.gen(function* () {
-      yield* Effect.sleep(Duration.millis(250))
+      yield* Effect.sleep(Duration.millis(Math.max(shortestWatchMillis, dispatching.untilOverdue())))
       dispatching.markOverdue()
-      const { main, slow } = dispatching.queue.used
-      metrics.load(main + slow, dispatching.held.size)
+      metrics.load(dispatching.queue.used, dispatching.held.size)
     })
   )
 

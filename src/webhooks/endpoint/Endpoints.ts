@@ -1,6 +1,6 @@
 /**
  * Webhook endpoints for the HTTP API (docs/platform.md, 6). Each read and change asks the endpoint's actor, so that
- * callers read their own writes; only time and status of the last delivery come from its row in PostgreSQL, soon after.
+ * callers read their own writes; only what is known of its deliveries comes from PostgreSQL, soon after.
  * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
-import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
+import { eventRetentionMillis, type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import type { SecretsUnavailable } from "../secret/errors.ts"
@@ -21,7 +21,9 @@ import {
   EndpointNotFound,
   type EndpointRejection,
   type EndpointReply,
-  endpointsTable
+  endpointsTable,
+  jobsTable,
+  maximumCountedPending
 } from "./model.ts"
 import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
 
@@ -44,6 +46,10 @@ export interface EndpointView {
   readonly lastDeliveryAt: number | null
   /** HTTP status of the last attempt; 0 where nothing answered, null before there was one. */
   readonly lastDeliveryStatus: number | null
+  /** Deliveries that wait or are being attempted, counted up to `maximumCountedPending`. */
+  readonly pending: number
+  /** When the oldest event of those happened, milliseconds since the Unix epoch; null where nothing is pending. */
+  readonly oldestPendingAt: number | null
 }
 
 export interface NewEndpoint {
@@ -140,6 +146,8 @@ interface DeliveryRow {
   readonly id: string
   readonly lastDeliveryAt: number | null
   readonly lastDeliveryStatus: number | null
+  readonly pending: number
+  readonly oldestPendingAt: number | null
 }
 
 /** Keeps only the given changes, because the rule distinguishes absent from undefined. */
@@ -171,11 +179,20 @@ const makeViews = (sql: SqlClient.SqlClient) => {
   const lastDeliveries = (ids: ReadonlyArray<string>) =>
     Effect.map(
       sql<DeliveryRow>`
-        select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus"
+        select w.id, w.last_delivery_at as "lastDeliveryAt", w.last_delivery_status as "lastDeliveryStatus",
+          jobs.pending, jobs.first_expiry - ${eventRetentionMillis}::int8 as "oldestPendingAt"
         from ${sql(endpointsTable)} w join ${unnest(
           ids.map((id) => ({ id })),
           { id: "text" }
-        )} on w.id = batch.id`,
+        )} on w.id = batch.id
+        cross join lateral (
+          select count(*) as pending, min(expires_at) as first_expiry
+          from (
+            select expires_at from ${sql(jobsTable)} j
+            where j.partition = w.partition and j.group_key = w.id and j.due_at is not null
+            order by j.lane, j.due_at limit ${maximumCountedPending}
+          ) waiting
+        ) jobs`,
       (rows) => new Map(rows.map((row) => [row.id, row]))
     )
 
@@ -185,7 +202,8 @@ const makeViews = (sql: SqlClient.SqlClient) => {
       : Effect.map(lastDeliveries(endpoints.map(({ id }) => id)), (rows) =>
           endpoints.map(({ endpoint, id }): EndpointView => {
             const { lastDeliveryAt = null, lastDeliveryStatus = null } = rows.get(id) ?? {}
-            return { id, endpoint, lastDeliveryAt, lastDeliveryStatus }
+            const { oldestPendingAt = null, pending = 0 } = rows.get(id) ?? {}
+            return { id, endpoint, lastDeliveryAt, lastDeliveryStatus, pending, oldestPendingAt }
           })
         )
 

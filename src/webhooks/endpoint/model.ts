@@ -19,6 +19,9 @@ import { targetPolicies, UrlRefused } from "../target/targets.ts"
 /** The table that shows the endpoints as the log has made them. */
 export const endpointsTable = "webhook_endpoints"
 
+/** The work queue of their deliveries, which counts what is pending. */
+export const jobsTable = "webhook_jobs"
+
 /** Endpoints of one organization. */
 export const maximumEndpoints = 50
 
@@ -31,6 +34,9 @@ export const pausedAfterFailures = 10
 /** How long the previous secret signs after a rotation: by default, and at most. In seconds. */
 export const defaultOverlapSeconds = 86_400
 export const maximumOverlapSeconds = 604_800
+
+/** How far the pending deliveries of an endpoint are counted, so that a long queue does not make the list slow. */
+export const maximumCountedPending = 1_000
 
 /** The longest description, in characters. */
 export const maximumDescriptionLength = 500

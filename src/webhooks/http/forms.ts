@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { EventId } from "../../events/index.ts"
 import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
-import { DeliveryOrigin } from "../endpoint/model.ts"
+import { DeliveryOrigin, maximumCountedPending } from "../endpoint/model.ts"
 import { replayStatuses } from "../replay/status.ts"
 
 export const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
@@ -35,6 +35,12 @@ export const EndpointForm = Schema.Struct({
   consecutive_failures: Schema.Int,
   last_delivery_at: Schema.NullOr(Millis),
   last_delivery_status: Schema.NullOr(Schema.Int).annotate({ description: "HTTP status; 0 without an answer" }),
+  pending: Schema.Int.annotate({
+    description: `Deliveries that wait or are being attempted, counted up to ${maximumCountedPending}`
+  }),
+  oldest_pending_at: Schema.NullOr(Millis).annotate({
+    description: "When the oldest event of those that are counted happened; null where nothing is pending"
+  }),
   created_at: Millis
 }).annotate({ identifier: "WebhookEndpoint" })
 export type EndpointForm = typeof EndpointForm.Type

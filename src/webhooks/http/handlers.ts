@@ -31,7 +31,7 @@ import type { EndpointForm } from "./forms.ts"
 const shownOnce = "Store the signing secret now: it is shown this once."
 
 /** The list form (docs/platform.md, 6.1). */
-const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: EndpointView): EndpointForm => ({
+const wireEndpoint = ({ endpoint, id, ...known }: EndpointView): EndpointForm => ({
   id,
   url: endpoint.url,
   enabled_events: endpoint.enabledEvents,
@@ -39,8 +39,10 @@ const wireEndpoint = ({ endpoint, id, lastDeliveryAt, lastDeliveryStatus }: Endp
   is_active: endpoint.isActive,
   is_paused: endpoint.paused !== null,
   consecutive_failures: endpoint.consecutiveFailures,
-  last_delivery_at: lastDeliveryAt,
-  last_delivery_status: lastDeliveryStatus,
+  last_delivery_at: known.lastDeliveryAt,
+  last_delivery_status: known.lastDeliveryStatus,
+  pending: known.pending,
+  oldest_pending_at: known.oldestPendingAt,
   created_at: endpoint.createdAt
 })
 

@@ -4,11 +4,10 @@
  * between gains nothing. A sender calls `open` before it attempts a URL, connects with `lookup`, and must not follow
  * redirects.
  */
-import { lookup as systemLookup } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
-import { Result, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import { isLoopbackAddress, refusedAddressClass } from "./addresses.ts"
-import { boundedResolve } from "./boundedResolve.ts"
+import { makeNames, type NameNotFound, type Names } from "./names.ts"
 
 /**
  * `public`: https to public addresses. `any` (`SLUICE_WEBHOOK_TARGETS=any`): https to every address, and http to loopback hosts, for
@@ -87,9 +86,6 @@ export interface ResolvedAddress {
 /** All addresses of a name, of both families. Rejects when it has none. */
 export type Resolve = (host: string) => Promise<ReadonlyArray<ResolvedAddress>>
 
-/** The system's resolver, as every other program on the machine uses it. */
-export const systemResolve: Resolve = (host) => systemLookup(host, { all: true, order: "verbatim" })
-
 /** What a delivery needs to connect safely. */
 export interface TargetGuard {
   /**
@@ -98,6 +94,11 @@ export interface TargetGuard {
    * answer, which may be remembered.
    */
   readonly open: (url: string) => Result.Result<URL, UrlRefused | TargetRefused>
+  /**
+   * Looks the host of such a URL up before a connection is opened, at the expense of an organization, so that `lookup`
+   * finds it known and its name servers keep nobody else waiting. Does nothing for an address.
+   */
+  readonly prepare: (url: URL, organizationId: string) => Effect.Effect<void, NameNotFound>
   /**
    * For the `lookup` option of `node:net`, `node:tls`, `node:https` and of HTTP clients built on them. A name with one answer that is not
    * public is refused as a whole. Gives exactly the checked addresses; fails with `TargetRefused` or with the resolver's error.
@@ -137,14 +138,13 @@ export const refusedAddress = (url: URL, policy: TargetPolicy): UrlRefused | und
 const notFound = (host: string): NodeJS.ErrnoException =>
   Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
 
-/**
- * Makes the guard of a policy. `resolve` asks the name servers; by default the system's resolver with the bounds of
- * `boundedResolve`.
- */
-export const makeTargetGuard = (
-  policy: TargetPolicy,
-  resolve: Resolve = boundedResolve(systemResolve)
-): TargetGuard => {
+/** What answers for names: by organization, or any `Resolve`, which everybody shares. */
+const namesOf = (names: Names | Resolve): Names =>
+  typeof names === "function" ? { find: () => Effect.succeed([]), resolve: names } : names
+
+/** Makes the guard of a policy. `names` says which addresses a host has; by default the name servers of the system do. */
+export const makeTargetGuard = (policy: TargetPolicy, names: Names | Resolve = makeNames()): TargetGuard => {
+  const { find, resolve } = namesOf(names)
   const isRefused = (address: string): boolean => isRefusedBy(policy, address)
 
   const addressesOf = async (host: string): Promise<ReadonlyArray<ResolvedAddress>> => {
@@ -160,6 +160,10 @@ export const makeTargetGuard = (
         const host = hostOf(url)
         return isIP(host) !== 0 && isRefused(host) ? Result.fail(refuseTarget(host, host)) : Result.succeed(url)
       }),
+    prepare: (url, organizationId) => {
+      const host = hostOf(url)
+      return isIP(host) === 0 ? Effect.asVoid(find(host, organizationId)) : Effect.void
+    },
     lookup: (host, options, callback) => {
       const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : (options.family ?? 0)
       addressesOf(host).then(

@@ -13,7 +13,7 @@ import type { DeliverySample } from "../workloads/webhooks/deliveries.ts"
 import { connections } from "../workloads/webhooks/events.ts"
 import { redisMissing } from "../workloads/webhooks/redis.ts"
 import type { SinkSample, SinkSettings } from "../workloads/webhooks/sink.ts"
-import type { OpenSample, SluiceLoad } from "../workloads/webhooks/sluice.ts"
+import type { BadKind, OpenSample, SluiceLoad } from "../workloads/webhooks/sluice.ts"
 import { runWorkload, startWorkload } from "../workloads/workload.ts"
 
 const warmUpSeconds = 4
@@ -34,6 +34,8 @@ const hangingEndpoints = 50
 const refusingEndpoints = 50
 const eventsPerEndpoint = 2
 const fairnessSeconds = 60
+/** Of one organization, beside the healthy ones. */
+const badEndpoints = 24
 
 interface Target {
   readonly url: string
@@ -124,12 +126,14 @@ const backlog = (round: Round): Promise<BacklogSample> =>
     return runWorkload<BacklogSample>(round, "webhooks/backlog", load)
   })
 
-const fairness = (hanging: number, refusing: number) => async (round: Round) => {
+const fairness = (hanging: number, refusing: number, kind?: BadKind) => async (round: Round) => {
   const endpoints = healthyEndpoints
+  const bad = kind === undefined ? {} : { bad: { endpoints: badEndpoints, kind } }
+  const organizations = endpoints + hanging + refusing + (kind === undefined ? 0 : 1)
   const sample = await openLoop(round, {
-    ...{ endpoints, hanging, refusing },
+    ...{ endpoints, hanging, refusing, ...bad },
     refusingUrl: `http://127.0.0.1:${await freePort()}`,
-    eventsPerSecond: (endpoints + hanging + refusing) * eventsPerEndpoint,
+    eventsPerSecond: organizations * eventsPerEndpoint,
     seconds: fairnessSeconds
   })
   // a ratio of two queues that only grow would say nothing
@@ -143,6 +147,31 @@ const refusedNote = (samples: ReadonlyArray<OpenLoopSample>): string => {
   const refused = samples.reduce((sum, sample) => sum + sample.refused, 0)
   return `${Math.min(...rates)} to ${Math.max(...rates)} events/s, from the moment they were due; refused ${refused}`
 }
+
+/** What one organization with many bad endpoints takes from the healthy ones of others. */
+const fairnessBeside = (kind: BadKind, what: string): Benchmark =>
+  benchmark({
+    name: `webhooks/fairness-${kind}`,
+    rounds: 3,
+    sides: { mixed: fairness(0, 0, kind), healthy: fairness(0, 0) },
+    rows: [
+      {
+        name: "p99",
+        unit: "ms",
+        figure: ({ mixed }) => mixed.p99Millis,
+        peer: ({ healthy }) => healthy.p99Millis,
+        goal: atMost(2),
+        note: (rounds) =>
+          `${healthyEndpoints} healthy endpoints with ${badEndpoints} of one organization that ${what}, beside without; ${refusedNote(rounds.flatMap(({ healthy, mixed }) => [mixed, healthy]))}`
+      },
+      {
+        name: "p50",
+        unit: "ms",
+        figure: ({ mixed }) => mixed.p50Millis,
+        peer: ({ healthy }) => healthy.p50Millis
+      }
+    ]
+  })
 
 export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
   benchmark({
@@ -270,5 +299,8 @@ export const webhooksBenchmarks: ReadonlyArray<Benchmark> = [
         peer: ({ healthy }) => healthy.p50Millis
       }
     ]
-  })
+  }),
+  fairnessBeside("warmed", "answered at first and hang"),
+  fairnessBeside("slow", "take 1.2 s for each answer"),
+  fairnessBeside("dead", "have names of which no name server answers")
 ]

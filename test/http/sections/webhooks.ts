@@ -69,7 +69,9 @@ export const webhooksSection = (platform: () => TestPlatform): void => {
       // The test may have been delivered meanwhile, or come to nothing.
       const sent = {
         last_delivery_at: expect.toBeOneOf([null, expect.any(Number)]),
-        last_delivery_status: expect.toBeOneOf([null, expect.any(Number)])
+        last_delivery_status: expect.toBeOneOf([null, expect.any(Number)]),
+        pending: expect.any(Number),
+        oldest_pending_at: expect.toBeOneOf([null, expect.any(Number)])
       }
       expect(done.got).toEqual({ ...done.changed, ...sent })
       expect(done.unpaused).toEqual({ ...done.changed, ...sent })

@@ -6,6 +6,7 @@ import { DispatchFeed, type DispatchListener } from "../../../src/webhooks/deliv
 const listener = (): DispatchListener => ({
   leaseMillis: 1_000,
   room: () => ({ deliveries: 0, characters: 0 }),
+  roomFor: () => ({ deliveries: 0, characters: 0 }),
   roomOf: () => 0,
   committed: () => undefined
 })

@@ -25,12 +25,14 @@ interface Room {
   readonly deliveries?: number
   readonly characters?: number
   readonly ofEndpoint?: number
+  readonly ofOrganization?: { readonly deliveries?: number; readonly characters?: number }
 }
 
 /** A dispatcher that has room for so much. */
-const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100 }: Room = {}) => ({
+const listener = ({ characters = 1e6, deliveries = 100, ofEndpoint = 100, ofOrganization }: Room = {}) => ({
   leaseMillis,
   room: () => ({ deliveries, characters }),
+  roomFor: () => ({ deliveries, characters, ...ofOrganization }),
   roomOf: () => ofEndpoint,
   committed: () => undefined
 })
@@ -128,7 +130,8 @@ describe("a batch of the log", () => {
 
   it.each<[string, Room]>([
     ["one more delivery", { deliveries: 1 }],
-    ["one more delivery of each endpoint", { ofEndpoint: 1 }]
+    ["one more delivery of each endpoint", { ofEndpoint: 1 }],
+    ["one more delivery of the organization", { ofOrganization: { deliveries: 1 } }]
   ])("given room for %s, then the first is handed over and the next waits", (_name, room) => {
     const batch = new MatchedBatch([folded("a")], listener(room), now)
     batch.event(telcoEvent(1))
@@ -145,7 +148,23 @@ describe("a batch of the log", () => {
     expect(batch.taken.map(({ endpointId }) => endpointId)).toEqual(["a", "b"])
   })
 
-  it("given room for the text of one body and no more, then one is handed over", () => {
+  it("given two endpoints of an organization that has room for one more delivery, then another organization has its own", () => {
+    const others = { ...folded("c"), organizationId: "org_2" }
+    const batch = new MatchedBatch(
+      [folded("a"), folded("b"), others],
+      listener({ ofOrganization: { deliveries: 1 } }),
+      now
+    )
+    batch.event(telcoEvent(1))
+    batch.event({ ...telcoEvent(2), organization: "org_2" })
+    expect(batch.taken.map(({ endpointId }) => endpointId)).toEqual(["a", "c"])
+    expect([...batch.queued.keys()]).toEqual(["b"])
+  })
+
+  it.each([
+    ["all", (characters: number) => ({ characters })],
+    ["the organization", (characters: number) => ({ ofOrganization: { characters } })]
+  ])("given room of %s for the text of one body and no more, then one is handed over", (_name, roomOf) => {
     const first = new MatchedBatch([folded("a")], listener(), now)
     first.event(telcoEvent(1))
     const { length } = first.taken[0]!.body
@@ -155,7 +174,7 @@ describe("a batch of the log", () => {
       [2 * length - 1, 1],
       [2 * length, 2]
     ] as const) {
-      const batch = new MatchedBatch([folded("a")], listener({ characters }), now)
+      const batch = new MatchedBatch([folded("a")], listener(roomOf(characters)), now)
       batch.event(telcoEvent(1))
       batch.event(telcoEvent(2))
       expect(batch.taken).toHaveLength(count)

@@ -9,7 +9,7 @@ import {
   maximumHeld,
   maximumHeldCharacters
 } from "../../../src/webhooks/dispatcher/Dispatching.ts"
-import { maximumLimit, slowAfterMillis, windowOf } from "../../../src/webhooks/dispatcher/pace.ts"
+import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "../../../src/webhooks/dispatcher/pace.ts"
 import { defaultSettings } from "../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import type { Endpoint, FoldedEndpoint } from "../../../src/webhooks/endpoint/model.ts"
 
@@ -103,7 +103,7 @@ describe("the dispatcher's memory", () => {
   })
 
   it("given a pause, then what waits goes back but for what was asked for, and an older state changes nothing", () => {
-    const { begun, dispatching } = dispatchingOf({ main: 1, slow: 1 })
+    const { begun, dispatching } = dispatchingOf({ main: 2, slow: 1 })
     const waiting = [delivery("a"), delivery("a", { lane: jobLanes.retry }), delivery("a", { lane: jobLanes.asked })]
     committed(dispatching, [state("a", active, 5)], [delivery("a"), ...waiting])
     committed(dispatching, [state("a", paused, 7)])
@@ -179,7 +179,7 @@ describe("the dispatcher's memory", () => {
     const { dispatching } = dispatchingOf({ main: 1, slow: 1 })
     committed(dispatching, [state("a", active), state("b", active)])
     for (const endpoint of ["a", "b"]) dispatching.workers.get(endpoint)!.more.fill(false)
-    const full = { limit: maximumLimit, track: "main" } as const
+    const full = { ...firstPace, limit: maximumLimit }
     const worker = dispatching.workers.get("a")!
     worker.pace = full
     expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4, 128])
@@ -190,7 +190,7 @@ describe("the dispatcher's memory", () => {
     dispatching.release(first)
     for (let count = 0; count < 3_000; count++) dispatching.hold(delivery("a"))
     expect([dispatching.roomOf("a"), dispatching.roomOf("b")]).toEqual([maximumHeld / 4 - 3_000, 128])
-    worker.pace = { limit: maximumLimit, track: "slow" }
+    worker.pace = { ...full, track: "slow" }
     expect(dispatching.roomOf("a")).toBe(0)
     worker.pace = full
     for (let count = 0; count < 2_000; count++) dispatching.hold(delivery("a"))
@@ -199,22 +199,35 @@ describe("the dispatcher's memory", () => {
     expect(dispatching.roomOf("a")).toBe(0)
   })
 
-  it("given as much as may be held, then there is room for no more until half of it is gone", () => {
+  it("given half of what may be held by one organization, then it has no room until half of that is gone, and others have", () => {
     const { dispatching } = dispatchingOf({ main: 1, slow: 1 })
-    const half = "x".repeat(maximumHeldCharacters / 2)
-    const first = delivery("a", { body: half })
+    const quarter = "x".repeat(maximumHeldCharacters / 4)
+    const first = delivery("a", { body: quarter })
     committed(dispatching, [state("a", active)], [first])
-    expect(dispatching.hasRoom).toBe(true)
-    const second = delivery("a", { body: half })
-    dispatching.hold(second)
-    expect(dispatching.room()).toEqual({ deliveries: maximumHeld - 2, characters: 0 })
-    expect(dispatching.hasRoom).toBe(false)
+    expect(dispatching.hasRoomFor("org_1")).toBe(true)
+    dispatching.hold(delivery("a", { body: quarter }))
+    expect(dispatching.room()).toEqual({ deliveries: maximumHeld - 2, characters: maximumHeldCharacters / 2 })
+    expect(dispatching.roomFor("org_1").characters).toBe(0)
+    expect(dispatching.hasRoomFor("org_1")).toBe(false)
+    expect(dispatching.roomFor("org_2").characters).toBe(maximumHeldCharacters / 4)
+    expect(dispatching.hasRoomFor("org_2")).toBe(true)
     dispatching.release(first)
     dispatching.release(first)
-    expect(dispatching.room()).toEqual({ deliveries: maximumHeld - 1, characters: maximumHeldCharacters / 2 })
-    expect(dispatching.hasRoom).toBe(true)
+    expect(dispatching.room()).toEqual({ deliveries: maximumHeld - 1, characters: (maximumHeldCharacters * 3) / 4 })
+    expect(dispatching.hasRoomFor("org_1")).toBe(true)
     dispatching.isDraining = true
-    expect(dispatching.room()).toEqual({ deliveries: 0, characters: 0 })
+    expect([dispatching.room(), dispatching.roomFor("org_2")]).toEqual([
+      { deliveries: 0, characters: 0 },
+      { deliveries: 0, characters: 0 }
+    ])
+  })
+
+  it("given an organization with many endpoints, then it holds half of the deliveries at most", () => {
+    const { dispatching } = dispatchingOf({ main: 1, slow: 1 })
+    while (dispatching.roomFor("org_1").deliveries > 0) dispatching.hold(delivery(`e${dispatching.held.size % 24}`))
+    expect(dispatching.held.size).toBe(maximumHeld / 2)
+    expect(dispatching.hasRoomFor("org_1")).toBe(false)
+    expect(dispatching.roomFor("org_2").deliveries).toBe(maximumHeld / 4)
   })
 
   it("given a delivery that is taken again while it is held, then it is held once, at its new attempt", () => {
@@ -248,7 +261,7 @@ describe("the dispatcher's memory", () => {
   })
 
   it("given a partition that is served elsewhere, then what waits goes back and nothing of it begins", () => {
-    const { begun, dispatching } = dispatchingOf({ main: 2, slow: 1 })
+    const { begun, dispatching } = dispatchingOf({ main: 8, slow: 1 })
     committed(dispatching, [state("a", active)], [delivery("a"), delivery("a"), delivery("a")])
     dispatching.dropOthers(new Set([1]))
     expect(dispatching.workers.size).toBe(0)
@@ -260,19 +273,25 @@ describe("the dispatcher's memory", () => {
   })
 
   it("given attempts without an answer for long, then their endpoint is slow and others have their places", () => {
-    const { begun, dispatching, pass } = dispatchingOf({ main: 4, slow: 4 })
+    const { begun, dispatching, pass } = dispatchingOf({ main: 8, slow: 4 })
+    const hanging = ["a", "c", "d", "e"]
     committed(
       dispatching,
-      [state("a", active)],
-      [1, 2, 3, 4, 5, 6].map(() => delivery("a"))
+      hanging.map((endpoint) => state(endpoint, active)),
+      hanging.map((endpoint) => delivery(endpoint))
     )
     for (const slot of begun) dispatching.flying(slot)
     committed(dispatching, [state("b", active)], [delivery("b")])
     expect(begun).toHaveLength(4)
-    pass(slowAfterMillis)
+    pass(slowAfterMillis - 1)
+    expect(dispatching.untilOverdue()).toBe(1)
+    dispatching.markOverdue()
+    expect(begun).toHaveLength(4)
+    pass(1)
     dispatching.markOverdue()
     expect(begun.slice(4).map(({ item }) => item.endpointId)).toEqual(["b"])
-    expect(dispatching.workers.get("a")!.pace).toEqual({ limit: 1, track: "slow" })
+    expect(dispatching.workers.get("a")!.pace).toMatchObject({ limit: 4, track: "slow" })
+    expect(dispatching.untilOverdue()).toBe(slowAfterMillis)
   })
 
   it("looks at the store again when a retry is due, the earliest first", () => {

@@ -179,7 +179,7 @@ describe("attempts at a time", () => {
     Effect.gen(function* () {
       const { load } = yield* held(400, { send: () => Effect.delay(Effect.succeed(answered(200)), "500 millis") })
       yield* TestClock.adjust("100 millis")
-      expect((yield* load).inFlight).toEqual({ main: 4, slow: 0 })
+      expect((yield* load).inFlight).toEqual({ main: 4, slow: 0, overdue: 0 })
       yield* Effect.repeat(TestClock.adjust("250 millis"), { times: 11 })
       const { inFlight } = yield* load
       expect(inFlight.main).toBeGreaterThan(32)
@@ -204,7 +204,7 @@ describe("attempts at a time", () => {
         settings: { ...retried, schedule: { ...defaultSchedule, delaysMillis: [60_000] } }
       })
       yield* Effect.repeat(TestClock.adjust("50 millis"), { times: 10 })
-      expect((yield* load).inFlight).toEqual({ main: 0, slow: 1 })
+      expect((yield* load).inFlight).toEqual({ main: 0, slow: 1, overdue: 0 })
       expect(sent.length).toBeLessThan(10)
     })
   )
@@ -234,7 +234,7 @@ describe("attempts at a time", () => {
       })
       yield* TestClock.adjust("1 second")
       expect(sent.toSorted()).toEqual(["d4", "d5"])
-      expect(yield* load).toEqual({ held: 0, inFlight: { main: 0, slow: 0 } })
+      expect(yield* load).toEqual({ held: 0, inFlight: { main: 0, slow: 0, overdue: 0 } })
     }).pipe(quiet)
   )
 })

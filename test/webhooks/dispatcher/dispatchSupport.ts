@@ -166,7 +166,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions) => {
           WebhookDispatcher,
           WebhookDispatcher.of({
             wake: () => Effect.void,
-            load: Effect.succeed({ held: 0, inFlight: { main: 0, slow: 0 } })
+            load: Effect.succeed({ held: 0, inFlight: { main: 0, slow: 0, overdue: 0 } })
           })
         )
       : dispatcherLayer(makeTargetGuard(options.targets ?? "any", options.resolve), {

@@ -13,6 +13,8 @@ export const listForm = (id: string) => ({
   consecutive_failures: 0,
   last_delivery_at: null,
   last_delivery_status: null,
+  pending: 0,
+  oldest_pending_at: null,
   created_at: expect.any(Number)
 })
 

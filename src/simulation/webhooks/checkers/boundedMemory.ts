@@ -1,5 +1,6 @@
 /** What is held and in flight stays within its bounds, and at the end nothing is. */
 import { maximumHeld } from "../../../webhooks/dispatcher/Dispatching.ts"
+import { maximumOverdue } from "../../../webhooks/dispatcher/DispatchQueue.ts"
 import { maximumLimit } from "../../../webhooks/dispatcher/pace.ts"
 import type { Checker } from "../Observer.ts"
 import { now } from "../Simulation.ts"
@@ -18,7 +19,10 @@ export const boundedMemory: Checker = {
         if (current === undefined) return
         const { held, inFlight } = current
         if (held > maximumHeld) violate(`${held} deliveries are held`)
-        if (inFlight.main > capacity || inFlight.slow > capacity) violate(`${JSON.stringify(inFlight)} in flight`)
+        // an organization begins none while that many are overdue, and those that have places then may become so too
+        const overdue = simulation.organizations.length * (maximumOverdue(capacity, 0) + capacity)
+        if (inFlight.main > capacity || inFlight.slow > capacity || inFlight.overdue > overdue)
+          violate(`${JSON.stringify(inFlight)} in flight`)
         for (const [endpointId, open] of simulation.network.open)
           if (open > maximumLimit && simulation.processes === 1) violate(`${open} attempts at ${endpointId} at once`)
       },
@@ -26,7 +30,8 @@ export const boundedMemory: Checker = {
         const current = load()
         if (current === undefined) return violate("no dispatcher runs")
         const { held, inFlight } = current
-        if (held + inFlight.main + inFlight.slow > 0) violate(`at rest ${JSON.stringify(current)} is left`)
+        if (held + inFlight.main + inFlight.slow + inFlight.overdue > 0)
+          violate(`at rest ${JSON.stringify(current)} is left`)
       }
     }
   }

@@ -26,6 +26,8 @@ export const failuresAgree: Checker = {
     /** When an endpoint's counter last changed, and when the first success was recorded since although it stands above 0. */
     const changedAt = new Map<string, number>()
     const unheardSince = new Map<string, number>()
+    /** Where in the log an endpoint last changed. */
+    const changedIn = new Map<string, number>()
     const compare = (endpointId: string, model: Model, after: Endpoint | undefined) => {
       if (after === undefined) return
       if (after.consecutiveFailures !== model.count)
@@ -40,6 +42,8 @@ export const failuresAgree: Checker = {
         models.set(endpointId, model)
         if (command._tag === "RecordFailure") told.add(command.deliveryId)
         changedAt.set(endpointId, simulation.world.now)
+        // its facts follow the decision
+        if (after !== before) changedIn.set(endpointId, simulation.log.length)
         unheardSince.delete(endpointId)
         if (before === undefined) return
         if (command._tag === "RecordSuccess" && model.count > 0) {
@@ -69,7 +73,9 @@ export const failuresAgree: Checker = {
           if (simulation.data.delivery(delivery.id)?.origin === "test") return
           const since = Math.max(changedAt.get(endpointId) ?? 0, simulation.disturbedAt) + knownMillis
           const isLate = (sentAt.get(delivery.id) ?? 0) > since
-          if (!isLate || (simulation.endpoints.get(endpointId)?.consecutiveFailures ?? 0) === 0) return
+          // where the log brings earlier states, the dispatcher cannot know of later failures
+          const isFolded = simulation.cursor > (changedIn.get(endpointId) ?? -1)
+          if (!isLate || !isFolded || (simulation.endpoints.get(endpointId)?.consecutiveFailures ?? 0) === 0) return
           const { now } = simulation.world
           // a success is told behind its record, and a batch of them is recorded at once
           const first = unheardSince.get(endpointId) ?? now

@@ -9,9 +9,11 @@ export const eventType = "telco.lookup.completed"
 export const secret = "whsec_benchmarkBenchmarkBenchmarkBenchmark0000001"
 /** Kept open to the endpoint, and deliveries in flight at most. */
 export const connections = 64
-/** Path of the endpoint that answers, and of the one that never does. */
+/** Path of the endpoint that answers, of the one that never does, and of the one that takes `slowMillis` for it. */
 export const hookPath = "/hook"
 export const hangingPath = "/hang"
+export const slowPath = "/slow"
+export const slowMillis = 1_200
 
 /** The payload of an event; the number has at most ten digits. */
 export const dataOf = (number: number) => {

@@ -19,6 +19,7 @@ import * as Dispatcher from "../../../../src/webhooks/dispatcher/onEngine.ts"
 import * as WebhookDispatcher from "../../../../src/webhooks/dispatcher/WebhookDispatcher.ts"
 import { WebhookEndpoint } from "../../../../src/webhooks/endpoint/rules.ts"
 import { ReplaySignal } from "../../../../src/webhooks/replay/ReplaySignal.ts"
+import type { Names } from "../../../../src/webhooks/target/names.ts"
 import { makeTargetGuard } from "../../../../src/webhooks/target/targets.ts"
 import { startServers } from "../servers.ts"
 import { Emitter } from "./emitter.ts"
@@ -45,7 +46,8 @@ export const endpointOf = (index: number): string => `we_${String(index).padStar
 /** Starts everything; it stops with the scope. */
 export const startDeliveries = Effect.fnUntraced(function* (
   dataFolder: string,
-  settings?: Partial<DispatcherSettings>
+  settings?: Partial<DispatcherSettings>,
+  names?: Names
 ) {
   const servers = yield* startServers(dataFolder)
   const engine = Engine.layer({
@@ -57,7 +59,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
   )
-  const dispatcher = Dispatcher.layer(makeTargetGuard("any"), {
+  const dispatcher = Dispatcher.layer(makeTargetGuard("any", names), {
     ...WebhookDispatcher.defaultSettings,
     ...settings
   })
@@ -89,6 +91,13 @@ export const startDeliveries = Effect.fnUntraced(function* (
           secretId: `secret_${endpoint}`,
           targets: "any"
         }
+      ),
+    /** Lets an endpoint's events go elsewhere. */
+    moveEndpoint: (organization: number, endpoint: number, url: string) =>
+      ask(
+        WebhookEndpoint,
+        { organization: organizationOf(organization), key: endpointOf(endpoint) },
+        { _tag: "Update", url, targets: "any" }
       ),
     /** Emits one event of an organization; done when it is durable. */
     emit: (organization: number, number: number) =>

@@ -1,7 +1,7 @@
 /**
  * Where the deliveries of a measurement go: answers 200 to POSTs as fast as it can and counts them. It reads bytes from `node:net`
  * itself, since `node:http` would take more of the machine than what is measured. It can remember events by id, with the delay of
- * their first arrival. What comes on `hangingPath` gets no answer.
+ * their first arrival. What comes on `hangingPath` gets no answer, what comes on `slowPath` a late one, which does not count.
  */
 import { createServer, type Socket } from "node:net"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { eventIdHeader } from "../../../../src/webhooks/secret/signature.ts"
 import type { Sample } from "../../runner/benchmark.ts"
 import { Latencies } from "../latencies.ts"
 import { serveWorkload } from "../workload.ts"
-import { hangingPath, millisSince } from "./events.ts"
+import { hangingPath, millisSince, slowMillis, slowPath } from "./events.ts"
 
 export interface SinkSettings {
   /** Remembers events by id, and how long each was on its way from the moment that its number names. */
@@ -85,7 +85,8 @@ const serve = (socket: Socket, counts: Counts): void => {
         unread = bytes
         return
       }
-      if (!head.startsWith(`POST ${hangingPath}`)) {
+      if (head.startsWith(`POST ${slowPath}`)) setTimeout(() => socket.write(answer), slowMillis)
+      else if (!head.startsWith(`POST ${hangingPath}`)) {
         counts.take(head, bytes.subarray(bodyAt, next))
         socket.write(answer)
       }

@@ -5,11 +5,16 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { type Context, Effect, Metric } from "effect"
+import { makeNames } from "../../../../src/webhooks/target/names.ts"
+import { startNameServer } from "../../../support/nameServer.ts"
 import type { Sample } from "../../runner/benchmark.ts"
 import { serveWorkload } from "../workload.ts"
 import { type DeliveryLoad, failLoudly, sampleDeliveries } from "./deliveries.ts"
-import { hangingPath, hookPath, momentBefore } from "./events.ts"
+import { hangingPath, hookPath, momentBefore, slowPath } from "./events.ts"
 import { type Deliveries, startDeliveries } from "./platform.ts"
+
+/** They answer while everything warms up and hang then, take long for each answer, or have names of which no name server knows. */
+export type BadKind = "warmed" | "slow" | "dead"
 
 export interface SluiceLoad extends DeliveryLoad {
   /** Organizations with one endpoint each. */
@@ -19,6 +24,8 @@ export interface SluiceLoad extends DeliveryLoad {
   readonly refusing?: number
   /** Where nobody listens. */
   readonly refusingUrl?: string
+  /** Further endpoints of one more organization, and what is wrong with them. */
+  readonly bad?: { readonly endpoints: number; readonly kind: BadKind }
   /** Of an open loop; the organizations emit in turn. */
   readonly eventsPerSecond?: number
   /** Attempts at the same time, where it is not what the platform has by default. */
@@ -73,13 +80,26 @@ const closedLoop = ({ emit }: Deliveries, { endpoints, outstanding }: SluiceLoad
   )
 }
 
-/** Emits so many a second for a time; the organizations whose endpoint answers are the first ones. */
-const openLoop = ({ emit }: Deliveries, organizations: number, answering: number, perSecond: number, seconds: number) =>
-  new Promise<OpenSample>((resolve) => {
+/** The organizations of an open loop: all, the first ones, whose endpoint answers, and how many answers an event of the last one has. */
+interface Emitting {
+  readonly organizations: number
+  readonly answering: number
+  readonly answersOfLast: number
+}
+
+/** Emits so many a second for a time. */
+const openLoop = (
+  { emit }: Deliveries,
+  { answering, answersOfLast, organizations }: Emitting,
+  perSecond: number,
+  seconds: number
+) =>
+  new Promise<OpenSample & { readonly answers: number }>((resolve) => {
     const started = performance.now()
     let sent = 0
     let ended = 0
     let emitted = 0
+    let answers = 0
     let refused = 0
     const send = () => {
       const now = performance.now()
@@ -91,13 +111,16 @@ const openLoop = ({ emit }: Deliveries, organizations: number, answering: number
           onExit: (exit) => {
             ended++
             if (exit._tag === "Failure") refused++
-            else if (organization < answering) emitted++
+            else if (organization < answering) {
+              emitted++
+              answers++
+            } else if (organization === organizations - 1) answers += answersOfLast
           }
         })
       }
       if (due < seconds * perSecond || ended < sent) return
       clearInterval(timer)
-      resolve({ emitted, refused })
+      resolve({ emitted, answers, refused })
     }
     const timer = setInterval(send, 1)
   })
@@ -109,14 +132,20 @@ const drained = async (recorded: () => number, expected: number): Promise<void> 
   }
 }
 
+/** The places of which organizations with an endpoint each get so many together: each gets no more than half of what stays free. */
+const sharedPlaces = (inFlight: number, organizations: number): number =>
+  Math.ceil((inFlight * (organizations + 3)) / organizations)
+
 serveWorkload((load: SluiceLoad) =>
   Effect.gen(function* () {
-    const { endpoints, eventsPerSecond, hanging = 0, inFlight, refusing = 0, seconds, url } = load
+    const { bad, endpoints, eventsPerSecond, hanging = 0, inFlight, refusing = 0, seconds, url } = load
+    const nameServer = yield* startNameServer
     const deliveries = yield* startDeliveries(
       load.dataFolder,
-      inFlight === undefined ? undefined : { capacity: { main: inFlight, slow: inFlight } }
+      inFlight === undefined ? undefined : { capacity: { main: sharedPlaces(inFlight, endpoints), slow: inFlight } },
+      makeNames({ servers: [nameServer.address] })
     )
-    const organizations = endpoints + hanging + refusing
+    const organizations = endpoints + hanging + refusing + (bad === undefined ? 0 : 1)
     const urlOf = (index: number) =>
       index < endpoints
         ? url + hookPath
@@ -124,23 +153,35 @@ serveWorkload((load: SluiceLoad) =>
           ? url + hangingPath
           : `${load.refusingUrl}${hookPath}`
     yield* Effect.forEach(
-      Array.from({ length: organizations }, (_, index) => index),
+      Array.from({ length: endpoints + hanging + refusing }, (_, index) => index),
       (index) => deliveries.createEndpoint(index, index, urlOf(index)),
       { concurrency: callers, discard: true }
     )
+    const badOnes = Array.from({ length: bad?.endpoints ?? 0 }, (_, number) => organizations + number)
+    yield* Effect.forEach(badOnes, (endpoint) => {
+      const name = `dead${endpoint}.example`
+      nameServer.answer(name, "silent")
+      const badUrl = { warmed: url + hookPath, slow: url + slowPath, dead: `https://${name}${hookPath}` }
+      return deliveries.createEndpoint(organizations - 1, endpoint, badUrl[bad!.kind])
+    })
     const recorded = countOf(yield* Effect.context<never>())
     if (eventsPerSecond === undefined) {
       yield* closedLoop(deliveries, load, recorded)
       yield* Effect.sleep(load.warmUpSeconds * 1000)
       return { measure: () => sampleDeliveries(recorded, seconds) }
     }
-    const emit = async (forSeconds: number): Promise<OpenSample> => {
+    const emit = async (forSeconds: number, answersOfLast: number): Promise<OpenSample> => {
       const before = recorded()
-      const sample = await openLoop(deliveries, organizations, endpoints, eventsPerSecond, forSeconds)
-      await drained(recorded, before + sample.emitted)
-      return sample
+      const emitting = { organizations, answering: endpoints, answersOfLast }
+      const { answers, emitted, refused } = await openLoop(deliveries, emitting, eventsPerSecond, forSeconds)
+      await drained(recorded, before + answers)
+      return { emitted, refused }
     }
-    yield* Effect.promise(() => emit(load.warmUpSeconds))
-    return { measure: () => emit(seconds) }
+    yield* Effect.promise(() => emit(load.warmUpSeconds, bad?.kind === "dead" ? 0 : badOnes.length))
+    if (bad?.kind === "warmed")
+      yield* Effect.forEach(badOnes, (endpoint) =>
+        deliveries.moveEndpoint(organizations - 1, endpoint, url + hangingPath)
+      )
+    return { measure: () => emit(seconds, bad?.kind === "slow" ? badOnes.length : 0) }
   })
 )

@@ -1,0 +1,49 @@
+/**
+ * Whose turn it is among those that wait for a place: whoever holds the fewest places, and of equals who has waited
+ * longest. Who keeps places for long does not get more turns than who gives them back at once. Needs no service.
+ */
+export class Turns<Key> {
+  /** Those that wait, by the places that they hold. */
+  private readonly levels: Array<Set<Key>> = []
+  private waiting = 0
+
+  get isEmpty(): boolean {
+    return this.waiting === 0
+  }
+
+  /** Puts one that holds `own` places behind its equals. */
+  add(key: Key, own: number): void {
+    const level = this.level(own)
+    const before = level.size
+    level.add(key)
+    this.waiting += level.size - before
+  }
+
+  /** Takes one out that holds `own` places; answers whether it waited. */
+  remove(key: Key, own: number): boolean {
+    const isThere = this.levels[own]?.delete(key) === true
+    if (isThere) this.waiting--
+    return isThere
+  }
+
+  /** Notes that one holds another number of places, if it waits. */
+  moved(key: Key, before: number, after: number): void {
+    if (this.remove(key, before)) this.add(key, after)
+  }
+
+  /** What `find` answers for the first one for which it finds something, among those that may have one place more. */
+  first<A>(mayHave: (own: number) => boolean, find: (key: Key, own: number) => A | undefined): A | undefined {
+    if (this.waiting === 0) return undefined
+    for (let own = 0; own < this.levels.length && mayHave(own); own++)
+      for (const key of this.levels[own]!) {
+        const found = find(key, own)
+        if (found !== undefined) return found
+      }
+    return undefined
+  }
+
+  private level(own: number): Set<Key> {
+    while (this.levels.length <= own) this.levels.push(new Set())
+    return this.levels[own]!
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Name look-ups in which no organization holds up another. The name servers are asked over sockets, because the
+ * system's resolver has a few threads that the whole process shares and that a silent name server keeps for many
+ * seconds. Each organization has places of its own, each host has one look-up at a time, and an answer that is known is
+ * given at once while it is checked again. Needs no service.
+ */
+import { Resolver } from "node:dns/promises"
+import { Cache, Clock, Data, Duration, Effect, Exit, Option, PartitionedSemaphore, Semaphore } from "effect"
+import { localAddresses, type ReadHosts, systemHosts } from "./hosts.ts"
+import type { Resolve, ResolvedAddress } from "./targets.ts"
+
+/** Look-ups at a time, over all organizations and of each. */
+const maximumLookups = 256
+const maximumLookupsOfOrganization = 8
+
+/** Hosts that are remembered. */
+const maximumRemembered = 10_000
+
+/** How long a name server has for its answer at first and at most, and how often it is asked. In milliseconds. */
+const serverMillis = 1_000
+const maximumServerMillis = 2_000
+const tries = 2
+
+/** How long an attempt waits for its address, its turn included. */
+const waitMillis = 5_000
+
+/** An answer is good for the time that its name server gives, within these bounds. In milliseconds. */
+const shortestAnswerMillis = 5_000
+const longestAnswerMillis = 300_000
+
+/** How long an answer may be used while it cannot be checked, and how long a failure is not tried again. In milliseconds. */
+const staleMillis = 3_600_000
+const failureMillis = 5_000
+
+/** A host without an address. `code` is that of the system's resolver. */
+export class NameNotFound extends Data.TaggedError("NameNotFound")<{
+  readonly host: string
+  /** `ENOTFOUND`: there is none. `EAI_AGAIN`: nobody could say. */
+  readonly code: "ENOTFOUND" | "EAI_AGAIN"
+}> {}
+
+/** An address that a name server knows, and for how long, in seconds. */
+interface Found extends ResolvedAddress {
+  readonly ttl: number
+}
+
+interface Known {
+  readonly addresses: ReadonlyArray<ResolvedAddress>
+  /** When it is to be checked again. */
+  readonly freshUntil: number
+  /** When it may not be used any more. */
+  readonly usableUntil: number
+}
+
+export interface NamesOptions {
+  /** Name servers, as `address:port`; by default those of the system. */
+  readonly servers?: ReadonlyArray<string> | undefined
+  /** Hosts that need no name server; by default those of the system's file. */
+  readonly hosts?: ReadHosts | undefined
+}
+
+export interface Names {
+  /** The addresses of a host, looked up at the expense of an organization. */
+  readonly find: (host: string, organizationId: string) => Effect.Effect<ReadonlyArray<ResolvedAddress>, NameNotFound>
+  /** The same where no fiber is, for connections whose host `find` has just found. */
+  readonly resolve: Resolve
+}
+
+/** Codes with which a name server says that there is no such name, or no address of it. */
+const absent: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA"])
+
+/** Asks the name servers for both families. One that has an answer is enough. */
+const askServers = (resolver: Resolver, host: string): Effect.Effect<ReadonlyArray<Found>, NameNotFound> =>
+  Effect.flatMap(
+    Effect.promise(() =>
+      Promise.allSettled([resolver.resolve4(host, { ttl: true }), resolver.resolve6(host, { ttl: true })])
+    ),
+    (answers) => {
+      const found = answers.flatMap((answer, at) =>
+        answer.status === "fulfilled" ? answer.value.map((one) => ({ ...one, family: at === 0 ? 4 : 6 })) : []
+      )
+      if (found.length > 0) return Effect.succeed(found)
+      const isAbsent = answers.every((answer) => answer.status === "fulfilled" || absent.has(answer.reason.code))
+      return Effect.fail(new NameNotFound({ host, code: isAbsent ? "ENOTFOUND" : "EAI_AGAIN" }))
+    }
+  )
+
+/** Runs an effect in a place of its organization and one of all. */
+const makePlaces = () => {
+  const all = PartitionedSemaphore.makeUnsafe<string>({ permits: maximumLookups })
+  const places = new Map<string, { readonly own: Semaphore.Semaphore; users: number }>()
+  return <A, E>(organizationId: string, lookup: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const known = places.get(organizationId)
+        const place = known ?? { own: Semaphore.makeUnsafe(maximumLookupsOfOrganization), users: 0 }
+        places.set(organizationId, place)
+        place.users++
+        return place
+      }),
+      ({ own }) => own.withPermit(all.withPermit(organizationId)(lookup)),
+      (place) =>
+        Effect.sync(() => {
+          place.users--
+          if (place.users === 0) places.delete(organizationId)
+        })
+    )
+}
+
+/** The name servers of the system are read anew when a look-up fails, because a machine may have moved to another network. */
+const makeServers = (servers: ReadonlyArray<string> | undefined) => {
+  const make = () => {
+    const resolver = new Resolver({ timeout: serverMillis, maxTimeout: maximumServerMillis, tries })
+    if (servers !== undefined) resolver.setServers(servers)
+    return resolver
+  }
+  let current = make()
+  return (host: string) =>
+    Effect.tapError(
+      Effect.suspend(() => askServers(current, host)),
+      ({ code }) =>
+        Effect.sync(() => {
+          if (code === "EAI_AGAIN") current = make()
+        })
+    )
+}
+
+const knownOf = (found: ReadonlyArray<Found>, now: number): Known => {
+  const millis = Math.min(...found.map(({ ttl }) => ttl)) * 1000
+  return {
+    addresses: found.map(({ address, family }) => ({ address, family })),
+    freshUntil: now + Math.min(longestAnswerMillis, Math.max(shortestAnswerMillis, millis)),
+    usableUntil: now + staleMillis
+  }
+}
+
+export const makeNames = ({ hosts = systemHosts, servers }: NamesOptions = {}): Names => {
+  const ask = makeServers(servers)
+  const inPlace = makePlaces()
+  const lookUp = (host: string) =>
+    Effect.flatMap(ask(host), (found) => Effect.map(Clock.currentTimeMillis, (now) => knownOf(found, now)))
+  const cache = Effect.runSync(
+    Cache.makeWith(lookUp, {
+      capacity: maximumRemembered,
+      timeToLive: (exit) => Duration.millis(Exit.isSuccess(exit) ? staleMillis : failureMillis)
+    })
+  )
+  const checking = new Set<string>()
+
+  /** Asks again. While nobody can say, the answer before is good. */
+  const check = (host: string, known: Known) =>
+    lookUp(host).pipe(
+      Effect.matchEffect({
+        onSuccess: (answer) => Cache.set(cache, host, answer),
+        onFailure: ({ code }) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            code === "ENOTFOUND" || now >= known.usableUntil
+              ? Cache.invalidate(cache, host)
+              : Cache.set(cache, host, { ...known, freshUntil: now + failureMillis })
+          )
+      }),
+      Effect.ensuring(Effect.sync(() => checking.delete(host)))
+    )
+
+  const find: Names["find"] = Effect.fnUntraced(function* (host, organizationId) {
+    const local = localAddresses(host, hosts())
+    if (local !== undefined) return local
+    const known = Option.getOrUndefined(yield* Cache.getSuccess(cache, host))
+    const now = yield* Clock.currentTimeMillis
+    if (known !== undefined && now < known.usableUntil) {
+      if (now >= known.freshUntil && !checking.has(host)) {
+        checking.add(host)
+        yield* Effect.forkDetach(inPlace(organizationId, check(host, known)))
+      }
+      return known.addresses
+    }
+    if (known !== undefined) yield* Cache.invalidate(cache, host)
+    const answered = yield* Effect.timeoutOption(
+      inPlace(organizationId, Cache.get(cache, host)),
+      Duration.millis(waitMillis)
+    )
+    if (Option.isNone(answered)) return yield* new NameNotFound({ host, code: "EAI_AGAIN" })
+    return answered.value.addresses
+  })
+
+  return {
+    find,
+    resolve: (host) => Effect.runPromise(find(host.replace(/\.$/, "").toLowerCase(), ""))
+  }
+}
