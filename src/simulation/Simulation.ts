@@ -317,7 +317,7 @@ export class Simulation {
     const answer = answerOf(exit)
     attempt.answer = answer
     attempt.answeredAt = this.world.now
-    attempt.decided = engine.decisions.ofCommand.get(attempt.command)
+    attempt.decided = engine.decisions.answered(attempt.command, answer)
     attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.core.head.epoch ?? 0
     this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
     if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
@@ -376,14 +376,8 @@ export class Simulation {
   /** Removes frames as the server does when it is told to. */
   purge(partition: number, below: number, by: string): void {
     for (const observer of this.observers) observer.purging?.(partition, below, by)
-    const { log } = this.server.of(partition)
-    const last = JournalMemory.lastSequenceOf(log)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
-    // with a sequence past the end, the server empties the stream and moves its last sequence
-    const kept = log.frames.filter((frame) => frame.sequence >= below)
-    log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
-    log.frames = kept
-    log.firstSequence = kept[0]?.sequence ?? Math.max(below, last + 1)
+    JournalMemory.purgeLog(this.server.of(partition).log, below)
   }
 
   /** Told before signals are removed from their store. */

@@ -71,6 +71,12 @@ const within = <K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> => {
   return found
 }
 
+/** What was decided in the last run of a drain, which decides anew what an earlier run of it has decided. */
+const lastRun = (drafted: ReadonlyArray<Decided>): ReadonlyArray<Decided> => {
+  const begins = drafted.findLastIndex(({ frame }, at) => at > 0 && frame.command <= drafted[at - 1]!.frame.command)
+  return begins === -1 ? drafted : drafted.slice(begins)
+}
+
 export class Truth {
   /** By partition. */
   readonly commits: Array<Array<Commit>>
@@ -170,17 +176,16 @@ export class Truth {
     const texts = frame.records
       .filter(({ actor }) => !isInternalKind(actor.kind))
       .map(({ actor, event, fact }) => JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact]))
-    // search from the end: refused decisions under the same frame number come earlier and may look the same
-    let end = texts.length
-    for (let index = drafted.length - 1; index >= 0; index--) {
-      const decision = drafted[index]!
-      const from = end - decision.records.length
-      if (from < 0 || !decision.records.every((text, at) => texts[from + at] === text)) continue
-      decisions.unshift(decision)
-      end = from
+    // a refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
+    // the drain, since what refuses it (its claim is no longer true) is that one's fact
+    let end = 0
+    for (const decision of lastRun(drafted)) {
+      if (decision.isRefused || !decision.records.every((text, at) => texts[end + at] === text)) continue
+      decisions.push(decision)
+      end += decision.records.length
     }
     const problem =
-      end === 0 ? undefined : `record ${end - 1} of ${texts.length} was decided by nobody: ${texts[end - 1]}`
+      end === texts.length ? undefined : `record ${end} of ${texts.length} was decided by nobody: ${texts[end]}`
     return { decisions, problem }
   }
 

@@ -31,6 +31,11 @@ export const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
   return { _tag: "Rejected", rejection: error }
 }
 
+const refusals = new Set(["CommandFailed", "CommandInvalid", "DecisionTooLarge", "ReplyTooLarge", "StateTooLarge"])
+
+/** Whether the engine refuses a command, whatever its rule has decided; nothing of it is stored. */
+export const isRefusal = (answer: Answer): boolean => answer._tag === "Failed" && refusals.has(answer.error)
+
 /** An answer as a person reads it. */
 export const describeAnswer = (answer: Answer): string => {
   switch (answer._tag) {

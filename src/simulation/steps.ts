@@ -131,7 +131,7 @@ const changeProcess = (
       return
     case "ClockJump":
       if (engine === undefined) return
-      engine.process.clockOffset += step.millis
+      engine.process.jump(step.millis)
       simulation.marks.reach(step.millis < 0 ? "fault, clock: step back" : "fault, clock: jump")
       return
     case "ClockStop":
