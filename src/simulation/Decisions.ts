@@ -24,7 +24,7 @@ export interface Decided extends ActorAddress {
   readonly restsOn: string | undefined
   /** Place of the decision: which frame it was drafted for, and its index in the drain. */
   readonly frame: FramePlace
-  /** Whether the engine has told the caller that it refuses what the rule had accepted, for good. */
+  /** Whether the engine has told the caller that nothing of it is stored. */
   isRefused: boolean
   /** Sequence of the frame that holds it. */
   storedAt: number | undefined

@@ -31,10 +31,8 @@ export const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
   return { _tag: "Rejected", rejection: error }
 }
 
-const refusals = new Set(["CommandFailed", "CommandInvalid", "DecisionTooLarge", "ReplyTooLarge", "StateTooLarge"])
-
-/** Whether the engine refuses a command, whatever its rule has decided; nothing of it is stored. */
-export const isRefusal = (answer: Answer): boolean => answer._tag === "Failed" && refusals.has(answer.error)
+/** Whether an answer says that nothing of the command is stored, whatever its rule has decided. */
+export const isRefusal = (answer: Answer): boolean => answer._tag === "Failed" && answer.error !== "OutcomeUnknown"
 
 /** An answer as a person reads it. */
 export const describeAnswer = (answer: Answer): string => {
