@@ -5,7 +5,8 @@
  * Decision, `admit` turns it into `LimitReached` for callers who want to stop there.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { InvalidArgument, LimiterFull, type LimiterUnreachable, LimitReached } from "./errors.ts"
+import { attempt } from "./attempt.ts"
+import { type InvalidArgument, LimiterFull, type LimiterUnreachable, LimitReached } from "./errors.ts"
 import { type MemoryLimiter, type MemoryOptions, makeMemory } from "./memory.ts"
 import { assertLimit, type Decision, type Limit, type Receipt } from "./rules.ts"
 
@@ -91,15 +92,4 @@ export const orRefused = (decision: Decision): Effect.Effect<Decision, LimitReac
       ? new LimiterFull({ reset, retryAfterSeconds })
       : new LimitReached({ limit, remaining, cost, reset, retryAfterSeconds })
   )
-}
-
-/**
- * Evaluates at once, since its callers already run inside the asking fiber. Any error but a bad argument is a defect.
- */
-const attempt = <A>(evaluate: () => A): Effect.Effect<A, InvalidArgument> => {
-  try {
-    return Effect.succeed(evaluate())
-  } catch (error) {
-    return error instanceof InvalidArgument ? Effect.fail(error) : Effect.die(error)
-  }
 }

@@ -1,10 +1,14 @@
 /**
- * `sluice/limits`: request limits as a library. `RateLimiter` is the Effect service, `makeMemory` the same rule synchronous and
- * without Effect, `FixedWindow` the rule alone over one state, `LimiterActor` the rule as an actor of the engine.
+ * `sluice/limits`: limits as a library. `RateLimiter`, `RollingWindow`, `DistinctWindow` and `MonthlyQuota` are Effect services; `FixedWindow`,
+ * `RollingWindowRule`, `DistinctWindowRule` and `MonthlyQuotaRule` are their rules alone, each over one state. `makeMemory` is the request
+ * rate synchronous and without Effect, `LimiterActor` the same as an actor of the engine.
  */
 export * as LimiterActor from "./actor.ts"
+export { DistinctWindow, type DistinctWindowOptions } from "./DistinctWindow.ts"
+export * as DistinctWindowRule from "./distinctRules.ts"
 export { InvalidArgument, LimiterFull, LimiterUnreachable, LimitReached } from "./errors.ts"
 export { rateLimitHeaders } from "./headers.ts"
+export { MonthlyQuota, type MonthlyQuotaOptions } from "./MonthlyQuota.ts"
 export {
   defaultMaxKeys,
   type MemoryLimiter,
@@ -14,8 +18,11 @@ export {
   maximumKeyLength,
   maximumMaxKeys
 } from "./memory.ts"
+export * as MonthlyQuotaRule from "./monthlyRules.ts"
 export { type PlatformPlan, platformPlans, requestsPerMinute, requestsPerMinuteByPlan } from "./plans.ts"
 export { admit, fromMemory, type MemoryLayerOptions, orRefused, RateLimiter, type TakeOptions } from "./RateLimiter.ts"
+export { RollingWindow, type RollingWindowOptions, type UnitsOptions } from "./RollingWindow.ts"
+export * as RollingWindowRule from "./rollingRules.ts"
 export * as FixedWindow from "./rules.ts"
 export {
   type Decision,
@@ -29,3 +36,9 @@ export {
   type UnlimitedDecision,
   type WindowState
 } from "./rules.ts"
+export {
+  maximumExactLimit,
+  maximumRollingWindowMillis,
+  type RollingCap,
+  type WindowDecision
+} from "./windowDecision.ts"

@@ -75,14 +75,19 @@ export type Decision = LimitedDecision | UnlimitedDecision
 /** What `refund` needs of the decision that it takes back. */
 export type Receipt = Pick<DecisionBase, "allowed" | "cost" | "reset">
 
+/** @throws InvalidArgument unless `now` is a time that a `Date` can show. */
+export const assertNow = (now: number): void => {
+  if (!(Math.abs(now) <= maximumNowMillis)) {
+    throw new InvalidArgument({ argument: "now", message: `now must be Unix milliseconds, got ${now}` })
+  }
+}
+
 /**
  * End in Unix milliseconds of the window that contains `now`.
  * @throws InvalidArgument if `now` is no time.
  */
 export const windowEnd = (now: number, windowMillis: number): number => {
-  if (!(Math.abs(now) <= maximumNowMillis)) {
-    throw new InvalidArgument({ argument: "now", message: `now must be Unix milliseconds, got ${now}` })
-  }
+  assertNow(now)
   return (Math.floor(now / windowMillis) + 1) * windowMillis
 }
 

@@ -1,7 +1,7 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
  * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
- * README and of docs/reactors.md, as written.
+ * README, of docs/reactors.md and of docs/send.md, as written.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -21,14 +21,14 @@ const npm = process.env.npm_execpath
 const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
   npm === undefined ? run("npm", args, { cwd }) : run(node, [npm, ...args], { cwd })
 
-/** The README's programs by the file name in their first line. */
-const programs = (readme: string): ReadonlyMap<string, string> =>
-  new Map([...readme.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!]))
+/** A document's programs by the file name in their first line. */
+const programs = (document: string): ReadonlyMap<string, string> =>
+  new Map([...document.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!]))
 
 describe("the packed package", () => {
   let project: string
   let files: ReadonlyArray<string>
-  let readme: ReadonlyMap<string, string>
+  let documented: ReadonlyMap<string, string>
 
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), "sluice-package-"))
@@ -56,9 +56,11 @@ describe("the packed package", () => {
       })
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
-    const texts = ["README.md", "docs/reactors.md"].map((file) => readFile(join(root, file), "utf8"))
-    readme = programs((await Promise.all(texts)).join("\n"))
-    for (const [file, text] of readme) await writeFile(join(project, file), text)
+    const documents = await Promise.all(
+      ["README.md", "docs/reactors.md", "docs/send.md"].map((document) => readFile(join(root, document), "utf8"))
+    )
+    documented = new Map(documents.flatMap((document) => [...programs(document)]))
+    for (const [file, text] of documented) await writeFile(join(project, file), text)
   })
 
   afterAll(() => rm(project, { recursive: true, force: true }))
@@ -91,7 +93,7 @@ describe("the packed package", () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules")).catch(() => [])).not.toContain("effect")
   })
 
-  it("type-checks in an empty project, with every program of the README", async () => {
+  it("type-checks in an empty project, with every program of the README and of docs/send.md", async () => {
     await writeFile(
       join(project, "tsconfig.json"),
       JSON.stringify({
@@ -108,7 +110,7 @@ describe("the packed package", () => {
         include: ["*.ts"]
       })
     )
-    expect([...readme.keys()]).toEqual(
+    expect([...documented.keys()]).toEqual(
       expect.arrayContaining(["counter.ts", "durable.ts", "limiter.ts", "directory.ts", "prove.ts"])
     )
     await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project]).catch(
@@ -150,6 +152,20 @@ describe("the packed package", () => {
   it("runs the README's limiter and directory without a server", async () => {
     expect(await runProgram("limiter.ts")).toBe("[ true, false ]")
     expect(await runProgram("directory.ts")).toBe("VERIZON NEW YORK, INC.")
+  })
+
+  it.each([
+    ["rolling.ts", "[ true, false, 3600 ]"],
+    ["distinct.ts", "[ 'c.test' ]"],
+    ["monthly.ts", "[ 'allowed', 'limited' ]"],
+    ["probation.ts", "50 sends hour"],
+    ["pauses.ts", "[ null, null, null, 'bounces' ]"],
+    ["trust.ts", "probation sending_paused probation"],
+    ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
+    ["holds.ts", "200 [ 0, 2 ]"],
+    ["admission.ts", "[ { id: '1', state: 'accepted', suppressed: [] } ]\nThe sender \"two.test\" is not verified"]
+  ])("runs %s of docs/send.md without a server", async (file, printed) => {
+    expect(await runProgram(file)).toBe(printed)
   })
 
   it("delivers the README's event to the README's receiver, and keeps the README's specification of pauses", async () => {

@@ -6,6 +6,7 @@ import { engine } from "./engine.ts"
 import { journal } from "./journal.ts"
 import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
+import { send } from "./send.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 
@@ -17,7 +18,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...journal,
   ...postgres,
   ...webhooks,
-  ...webhooksFairness
+  ...webhooksFairness,
+  ...send
 ]
 
 for (const [index, { name }] of variants.entries())

@@ -277,11 +277,11 @@ const attempts: ReadonlyArray<Variant> = [
   },
   {
     name: "webhooks: a quick answer makes an endpoint slow",
-    file: src("dispatcher/attempting"),
-    find: "    dispatching.landed(flight)\n",
-    replace: "",
-    sentence: "every endpoint is served one delivery at a time a second after its first answer",
-    finders: [attempting, simulation]
+    file: src("dispatcher/Dispatching"),
+    find: "const before = this.now - slowAfterMillis",
+    replace: "const before = this.now",
+    sentence: "every endpoint is served with the slow ones a moment after its first attempt",
+    finders: [memory, simulation]
   },
   {
     name: "webhooks: a slow endpoint takes places of the others",

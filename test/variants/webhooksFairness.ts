@@ -29,8 +29,8 @@ const shares: ReadonlyArray<Variant> = [
   {
     name: "webhooks: the organization with the most places is next",
     file: src("dispatcher/Turns"),
-    find: "    if (this.remove(key, before)) this.add(key, after)\n",
-    replace: "    if (this.remove(key, before)) this.add(key, before)\n",
+    find: "for (let own = 0; own < this.levels.length && mayHave(own); own++)",
+    replace: "for (let own = this.levels.length - 1; own >= 0; own--) if (mayHave(own))",
     sentence: "an organization that keeps its places has as many turns as one that gives them back",
     finders: [memory]
   },

@@ -11,6 +11,12 @@ const keyed = (key: string) => ({ "idempotency-key": key })
 
 const newEndpoint = { url: hookUrl, enabled_events: ["telco.*"] }
 
+/** A body without what is pending, which changes by itself. */
+const withoutPending = (body: unknown): unknown => {
+  const { oldest_pending_at: _at, pending: _pending, ...rest } = body as Readonly<Record<string, unknown>>
+  return rest
+}
+
 const endpointsOf = async ({ ask }: Tenant) =>
   ((await ask("GET", "/v1/webhooks")).body as { readonly endpoints: ReadonlyArray<{ readonly id: string }> }).endpoints
 
@@ -104,9 +110,9 @@ describe("a process that dies before it has kept the answer", () => {
     const before = await endpointsOf(tenant)
     await losesAnswer(tenant)
     const second = await tenant.ask("POST", path(given), body(given), keyed("crash"))
-    expect({ status: second.status, body: second.body }).toStrictEqual({ status: first.status, body: first.body })
+    expect([second.status, withoutPending(second.body)]).toStrictEqual([first.status, withoutPending(first.body)])
     expect(second.headers.get("idempotency-replayed")).toBeNull()
-    expect(await endpointsOf(tenant)).toEqual(before)
+    expect((await endpointsOf(tenant)).map(withoutPending)).toEqual(before.map(withoutPending))
     const replays = "select id from webhook_replays where endpoint_id = $1"
     expect((await query(db(), replays, [given.endpointId])).length).toBeLessThanOrEqual(1)
   })

@@ -1,0 +1,53 @@
+/**
+ * `DistinctWindow`: how many different values a key may use in any stretch of a given length, such as the recipient domains of an hour
+ * (docs/send.md, 1.2). Exact to the millisecond. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import { attempt } from "./attempt.ts"
+import * as Rules from "./distinctRules.ts"
+import type { InvalidArgument } from "./errors.ts"
+import { makeKeyedWindow } from "./keyedWindow.ts"
+import { assertCap } from "./windowDecision.ts"
+
+export interface DistinctWindowOptions {
+  /** Values per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
+  readonly limit: number | ((key: string) => number)
+  /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
+  readonly windowMillis: number
+  /** Keys that are counted at a time. Default `defaultMaxKeys`. */
+  readonly maxKeys?: number | undefined
+}
+
+export class DistinctWindow extends Context.Service<
+  DistinctWindow,
+  {
+    /** Asks for all of `values` together and notes their use if they pass. A refusal notes nothing, and names in `over` what has no room. */
+    readonly take: (
+      key: string,
+      values: ReadonlyArray<string>
+    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument>
+    /** What `take` would answer, noting nothing; `used` is then the count before the request. */
+    readonly peek: (
+      key: string,
+      values: ReadonlyArray<string>
+    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument>
+  }
+>()("sluice/limits/DistinctWindow") {
+  /** Windows in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: DistinctWindowOptions): Layer.Layer<DistinctWindow, InvalidArgument> =>
+    Layer.effect(
+      DistinctWindow,
+      Effect.suspend(() => attempt(() => makeMemory(options)))
+    )
+}
+
+const makeMemory = ({ limit, maxKeys, windowMillis }: DistinctWindowOptions): DistinctWindow["Service"] => {
+  assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
+  const capOf = (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
+  return makeKeyedWindow<Rules.DistinctState, ReadonlyArray<string>, Rules.DistinctDecision>(maxKeys, {
+    initial: Rules.initial,
+    take: (state, key, values, now) => Rules.take(state, capOf(key), values, now),
+    peek: (state, key, values, now) => Rules.peek(state, capOf(key), values, now),
+    endOf: (state) => (Rules.latest(state) ?? 0) + windowMillis
+  })
+}

@@ -1,0 +1,56 @@
+/**
+ * `RollingWindow`: how many units a key may use in any stretch of a given length (docs/send.md, 1.1). Exact to the millisecond, and a refusal says
+ * when the same request would pass. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import { attempt } from "./attempt.ts"
+import type { InvalidArgument } from "./errors.ts"
+import { makeKeyedWindow } from "./keyedWindow.ts"
+import * as Rules from "./rollingRules.ts"
+import { assertCap, type WindowDecision } from "./windowDecision.ts"
+
+export interface RollingWindowOptions {
+  /** Units per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
+  readonly limit: number | ((key: string) => number)
+  /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
+  readonly windowMillis: number
+  /** Keys that are counted at a time. Default `defaultMaxKeys`. */
+  readonly maxKeys?: number | undefined
+}
+
+export interface UnitsOptions {
+  /** What the request costs, an integer of at least 1. Default 1. */
+  readonly cost?: number | undefined
+}
+
+export class RollingWindow extends Context.Service<
+  RollingWindow,
+  {
+    /** Asks for one unit, or `cost` of them, and counts them if they pass. A refusal counts nothing. */
+    readonly take: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+    /** What `take` would answer, counting nothing; `used` is then the count before the request. */
+    readonly peek: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+  }
+>()("sluice/limits/RollingWindow") {
+  /** Windows in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: RollingWindowOptions): Layer.Layer<RollingWindow, InvalidArgument> =>
+    Layer.effect(
+      RollingWindow,
+      Effect.suspend(() => attempt(() => makeMemory(options)))
+    )
+}
+
+const makeMemory = ({ limit, maxKeys, windowMillis }: RollingWindowOptions): RollingWindow["Service"] => {
+  assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
+  const capOf = (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
+  const windows = makeKeyedWindow<Rules.RollingState, number, WindowDecision>(maxKeys, {
+    initial: Rules.initial,
+    take: (state, key, cost, now) => Rules.take(state, capOf(key), cost, now),
+    peek: (state, key, cost, now) => Rules.peek(state, capOf(key), cost, now),
+    endOf: (state) => (Rules.latest(state) ?? 0) + windowMillis
+  })
+  return {
+    take: (key, options) => windows.take(key, options?.cost ?? 1),
+    peek: (key, options) => windows.peek(key, options?.cost ?? 1)
+  }
+}

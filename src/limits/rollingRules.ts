@@ -1,0 +1,109 @@
+/**
+ * The rolling window, exactly: every accepted entry is kept until it has left the window, so no instant ever sees more than the limit
+ * (docs/send.md, 1.1). Pure: the time is an argument. The state is plain JSON, one flat array, because a decision copies and an
+ * engine stores it whole; one state can be judged under several windows. Time set back grants nothing: an entry is never older than
+ * the one before it.
+ */
+import { assertCost, assertNow, type Outcome } from "./rules.ts"
+import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
+
+/** What was accepted. Plain data, at most one pair for each unit that was let through. */
+export interface RollingState {
+  /** Unix milliseconds of the oldest entry. */
+  readonly startMillis: number
+  /** Pairs of milliseconds since the entry before (0 for the oldest) and units; entries of one millisecond are one pair. */
+  readonly entries: ReadonlyArray<number>
+}
+
+/** Nothing was accepted yet. */
+export const initial: RollingState = { startMillis: 0, entries: [] }
+
+/** Unix milliseconds of the newest entry, undefined without one. */
+export const latest = (state: RollingState): number | undefined => {
+  if (state.entries.length === 0) return undefined
+  let at = state.startMillis
+  for (let index = 0; index < state.entries.length; index += 2) at += state.entries[index] as number
+  return at
+}
+
+/** The time that counts: the clock's, but never before the newest entry. */
+export const timeOf = (state: RollingState, now: number): number => Math.max(now, latest(state) ?? now)
+
+/** Units of the entries that count at `now`. */
+export const used = (state: RollingState, windowMillis: number, now: number): number => {
+  const time = timeOf(state, now)
+  let at = state.startMillis
+  let sum = 0
+  for (let index = 0; index < state.entries.length; index += 2) {
+    at += state.entries[index] as number
+    if (at + windowMillis > time) sum += state.entries[index + 1] as number
+  }
+  return sum
+}
+
+/** The earliest instant at which `units` of what counts at `time` have left the window. */
+const freedAt = (state: RollingState, windowMillis: number, units: number, time: number): number => {
+  let at = state.startMillis
+  let freed = 0
+  for (let index = 0; index < state.entries.length && freed < units; index += 2) {
+    at += state.entries[index] as number
+    if (at + windowMillis > time) freed += state.entries[index + 1] as number
+  }
+  return at + windowMillis
+}
+
+/**
+ * Whether `cost` units pass under `cap` at `now`, and when they would; counts nothing.
+ * @throws InvalidArgument for a cost, cap or time outside its range.
+ */
+export const peek = (state: RollingState, cap: RollingCap, cost: number, now: number): WindowDecision => {
+  assertNow(now)
+  assertCap(cap)
+  assertCost(cost)
+  const { limit, windowMillis } = cap
+  const time = timeOf(state, now)
+  const before = used(state, windowMillis, time)
+  if (before + cost <= limit) return windowDecision("allowed", cost, limit, before, now, now)
+  const outcome: Outcome = cost > limit ? "cost_above_limit" : "limited"
+  const resetsAt =
+    outcome === "cost_above_limit" ? time + windowMillis : freedAt(state, windowMillis, before + cost - limit, time)
+  return windowDecision(outcome, cost, limit, before, resetsAt, now)
+}
+
+/** Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees. */
+export const record = (state: RollingState, keepMillis: number, cost: number, now: number): RollingState => {
+  const time = timeOf(state, now)
+  const entries: Array<number> = []
+  let startMillis = time
+  let at = state.startMillis
+  let newest = time
+  for (let index = 0; index < state.entries.length; index += 2) {
+    at += state.entries[index] as number
+    if (at + keepMillis <= time) continue
+    if (entries.length === 0) startMillis = at
+    entries.push(entries.length === 0 ? 0 : at - newest, state.entries[index + 1] as number)
+    newest = at
+  }
+  if (entries.length > 0 && newest === time) entries.push((entries.pop() as number) + cost)
+  else entries.push(entries.length === 0 ? 0 : time - newest, cost)
+  return { startMillis, entries }
+}
+
+/**
+ * Asks for `cost` units at `now` and counts them if they pass. A refusal leaves the state as it was. The cap may change between calls;
+ * a window that grows sees no entry again that a shorter one has dropped.
+ * @throws InvalidArgument for a cost, cap or time outside its range.
+ */
+export const take = (
+  state: RollingState,
+  cap: RollingCap,
+  cost: number,
+  now: number
+): { readonly state: RollingState; readonly decision: WindowDecision } => {
+  const decision = peek(state, cap, cost, now)
+  if (!decision.allowed) return { state, decision }
+  return {
+    state: record(state, cap.windowMillis, cost, now),
+    decision: { ...decision, used: decision.used + cost }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * `DomainTier`: how many emails a day a sender may hand over (docs/send.md, 2.4). Time comes from the Clock; a promotion that is due is taken by the next
+ * call. `layerMemory` remembers in this process and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import { attempt } from "../limits/attempt.ts"
+import type { InvalidArgument } from "../limits/errors.ts"
+import type { MemoryFull } from "./errors.ts"
+import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { domainTier, type NotVerified, nextPromotion, type TierCommand, type TierView } from "./tierRules.ts"
+
+/** The sender's tier and cap after the call. */
+type View = Effect.Effect<TierView, NotVerified | InvalidArgument | MemoryFull>
+
+export class DomainTier extends Context.Service<
+  DomainTier,
+  {
+    /** From here on totals count; a second time changes nothing. */
+    readonly verify: (sender: string) => View
+    readonly handOver: (sender: string, emails: number) => View
+    /** The first permanent bounce of an email. */
+    readonly bounce: (sender: string) => View
+    readonly complain: (sender: string) => View
+    /** The tier now. */
+    readonly check: (sender: string) => View
+    /** Unix milliseconds of the next promotion if nothing happens before; undefined for none. */
+    readonly nextCheck: (sender: string) => Effect.Effect<number | undefined>
+  }
+>()("sluice/send/DomainTier") {
+  /** Tiers in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<DomainTier, InvalidArgument> =>
+    Layer.effect(
+      DomainTier,
+      Effect.suspend(() => attempt(() => makeMemory(options)))
+    )
+}
+
+const makeMemory = (options: MemoryOptions): DomainTier["Service"] => {
+  const senders = makeKeyedDecider(domainTier, options)
+  const ask = (sender: string, command: TierCommand): View =>
+    Effect.map(senders.ask(sender, command), ({ reply }) => reply)
+  return {
+    verify: (sender) => ask(sender, { _tag: "Verify" }),
+    handOver: (sender, emails) =>
+      checked(() => assertCount("emails", emails), ask(sender, { _tag: "HandOver", emails })),
+    bounce: (sender) => ask(sender, { _tag: "Bounce" }),
+    complain: (sender) => ask(sender, { _tag: "Complain" }),
+    check: (sender) => ask(sender, { _tag: "Check" }),
+    nextCheck: (sender) => Effect.sync(() => nextPromotion(senders.state(sender))?.at)
+  }
+}

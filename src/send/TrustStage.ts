@@ -1,0 +1,63 @@
+/**
+ * `TrustStage`: where an account stands between probation and trusted (docs/send.md, 2.3). Time comes from the Clock; a transition that is due is taken by the
+ * next call, at the hour it was due. `layerMemory` remembers in this process and needs nothing else.
+ */
+import { Context, Effect, Layer } from "effect"
+import { attempt } from "../limits/attempt.ts"
+import type { InvalidArgument } from "../limits/errors.ts"
+import type { MemoryFull } from "./errors.ts"
+import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import type { Risk } from "./limits.ts"
+import type { PauseReason } from "./pauseRules.ts"
+import { type NotPaused, nextTransition, type TrustCommand, type TrustView, trustStage } from "./trustRules.ts"
+
+/** The account's stage after the call. */
+type View = Effect.Effect<TrustView, InvalidArgument | MemoryFull>
+
+export class TrustStage extends Context.Service<
+  TrustStage,
+  {
+    /** Begins probation, once; any other first call begins it with the standard risk. */
+    readonly begin: (account: string, risk: Risk) => View
+    readonly handOver: (account: string, emails: number) => View
+    /** The first permanent bounce of an email. */
+    readonly bounce: (account: string) => View
+    readonly complain: (account: string) => View
+    /** Pauses an account on probation; any other stays as it is. */
+    readonly pause: (account: string, reason: PauseReason) => View
+    readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | InvalidArgument | MemoryFull>
+    readonly setRisk: (account: string, risk: Risk) => View
+    /** The stage now. */
+    readonly check: (account: string) => View
+    /** Unix milliseconds of the next transition if nothing happens before; undefined for none. */
+    readonly nextCheck: (account: string) => Effect.Effect<number | undefined>
+  }
+>()("sluice/send/TrustStage") {
+  /** Stages in this process. The layer fails for options outside their range. */
+  static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<TrustStage, InvalidArgument> =>
+    Layer.effect(
+      TrustStage,
+      Effect.suspend(() => attempt(() => makeMemory(options)))
+    )
+}
+
+const makeMemory = (options: MemoryOptions): TrustStage["Service"] => {
+  const accounts = makeKeyedDecider(trustStage, options)
+  const ask = (account: string, command: TrustCommand) =>
+    Effect.map(accounts.ask(account, command), ({ reply }) => reply)
+  // Only a lift is ever rejected.
+  const tell = (account: string, command: Exclude<TrustCommand, { _tag: "Lift" }>): View =>
+    Effect.catchTag(ask(account, command), "NotPaused", Effect.die)
+  return {
+    begin: (account, risk) => tell(account, { _tag: "Begin", risk }),
+    handOver: (account, emails) =>
+      checked(() => assertCount("emails", emails), tell(account, { _tag: "HandOver", emails })),
+    bounce: (account) => tell(account, { _tag: "Bounce" }),
+    complain: (account) => tell(account, { _tag: "Complain" }),
+    pause: (account, reason) => tell(account, { _tag: "Pause", reason }),
+    lift: (account) => ask(account, { _tag: "Lift" }),
+    setRisk: (account, risk) => tell(account, { _tag: "SetRisk", risk }),
+    check: (account) => tell(account, { _tag: "Check" }),
+    nextCheck: (account) => Effect.sync(() => nextTransition(accounts.state(account))?.at)
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * What the services of this folder fail with beside the rules' own rejections. A rejection changed nothing; a bad argument is a mistake of
+ * the caller, and so are more keys than the memory was made for.
+ */
+import { Schema } from "effect"
+
+/** The memory has no room for another account or sender. Nothing was decided. */
+export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
+  /** Keys that it keeps. */
+  maxKeys: Schema.Int
+}) {
+  override get message(): string {
+    return `No room for another key beside ${this.maxKeys}`
+  }
+}
+
+/** A request that admission rejects (docs/platform.md, 9.7). */
+export class SendRejected extends Schema.TaggedError<SendRejected>()("SendRejected", {
+  status: Schema.Literals([403, 429]),
+  /** What an answer has under `error`: code, message and the code's own fields. */
+  error: Schema.Struct({
+    code: Schema.Literals([
+      "sender_not_verified",
+      "sending_paused",
+      "monthly_limit_reached",
+      "probation_limit_reached"
+    ]),
+    message: Schema.String,
+    limit: Schema.optionalKey(Schema.Int),
+    used: Schema.optionalKey(Schema.Int),
+    window: Schema.optionalKey(Schema.Literals(["hour", "day"])),
+    metric: Schema.optionalKey(Schema.Literals(["sends", "recipient_domains"])),
+    resetsAt: Schema.optionalKey(Schema.String),
+    upgradeUrl: Schema.optionalKey(Schema.String)
+  }),
+  /** Whole seconds after which a retry passes the cap; absent where waiting does not help. */
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
+}) {
+  override get message(): string {
+    return this.error.message
+  }
+}

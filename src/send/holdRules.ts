@@ -1,0 +1,193 @@
+/**
+ * Mail over a sender's daily cap (docs/platform.md, 9.6). Each held email has a place in a queue that only grows; released is what stands before `head`. Places
+ * that were cancelled are noted in pages beside the state, so that a queue of any length costs the sender five numbers. Pure.
+ */
+import { type Decider, decided, rejected } from "./decider.ts"
+import { dayMillis, placesPerPage, releaseMillis, releaseSteps } from "./limits.ts"
+
+/** Plain data. */
+export interface HoldsState {
+  /** The UTC day of the counts: days since 1970-01-01. */
+  readonly day: number
+  /** Emails let go on that day. */
+  readonly released: number
+  /** Release steps of that day that were taken. */
+  readonly steps: number
+  /** The first place that is not released, and the place that the next held email gets. */
+  readonly head: number
+  readonly tail: number
+  /** Cancelled places in [head, tail). */
+  readonly cancelled: number
+}
+
+/** Cancelled places of one page, 32 a number. Plain data. */
+export type CancelledPage = ReadonlyArray<number>
+
+export const emptyPage: CancelledPage = Array.from({ length: placesPerPage / 32 }, () => 0)
+
+/** The page that a place stands in. */
+export const pageOf = (place: number): number => Math.floor(place / placesPerPage)
+
+export const isCancelled = (page: CancelledPage, place: number): boolean => {
+  const bit = place % placesPerPage
+  return (((page[bit >>> 5] as number) >>> (bit & 31)) & 1) === 1
+}
+
+/** The page with a place cancelled. */
+export const withCancelled = (page: CancelledPage, place: number): CancelledPage => {
+  const bit = place % placesPerPage
+  return page.with(bit >>> 5, ((page[bit >>> 5] as number) | (1 << (bit & 31))) >>> 0)
+}
+
+/** `cap` is the sender's daily cap in force, at least 1; `pages` gives the page of a number. */
+export type HoldsCommand =
+  | { readonly _tag: "Accept"; readonly emails: number; readonly cap: number }
+  /** A step of the release, if one is due. */
+  | { readonly _tag: "Release"; readonly cap: number; readonly pages: (page: number) => CancelledPage }
+  /** The cap was raised: what fits under it goes at once. */
+  | { readonly _tag: "RaiseCap"; readonly cap: number; readonly pages: (page: number) => CancelledPage }
+  | { readonly _tag: "Cancel"; readonly place: number; readonly pages: (page: number) => CancelledPage }
+
+export type HoldsFact =
+  /** The first `released` emails of the request went, the next `held` got the places from the tail on. */
+  | { readonly _tag: "Accepted"; readonly at: number; readonly released: number; readonly held: number }
+  /** The places from..through were left, `emails` of them let go and the others cancelled before. */
+  | {
+      readonly _tag: "Released"
+      readonly at: number
+      readonly from: number
+      readonly through: number
+      readonly emails: number
+      readonly steps: number
+    }
+  /** Goes to the page of the place as well. */
+  | { readonly _tag: "Cancelled"; readonly at: number; readonly place: number }
+
+export interface HoldsAnswer {
+  /** Emails that may go now. */
+  readonly released: number
+  /** The held emails of the request in order: their places, and the midnight at which each fits under the cap. */
+  readonly held: ReadonlyArray<{ readonly place: number; readonly heldUntil: number }>
+}
+
+/** A cancel of a place that holds nothing: released, cancelled before, or never given. */
+export interface NotHeld {
+  readonly _tag: "NotHeld"
+  readonly place: number
+}
+
+const initialState: HoldsState = { day: 0, released: 0, steps: 0, head: 0, tail: 0, cancelled: 0 }
+
+/** Emails that wait. */
+export const waiting = (state: HoldsState): number => state.tail - state.head - state.cancelled
+
+/** The state on the day of `at`; a clock that was set back stays on the later day. */
+const onDay = (state: HoldsState, at: number): HoldsState => {
+  const day = Math.floor(at / dayMillis)
+  return day > state.day ? { ...state, day, released: 0, steps: 0 } : state
+}
+
+const roomOf = (state: HoldsState, cap: number): number => Math.max(0, cap - state.released)
+
+/** The upper bound of an email's release, with `ahead` emails waiting before it. */
+export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: number): number => {
+  const today = onDay(state, now)
+  const room = roomOf(today, cap)
+  if (ahead < room) return Math.max(today.day * dayMillis + releaseMillis, now)
+  return (today.day + 1 + Math.floor((ahead - room) / cap)) * dayMillis
+}
+
+/** When the next step is due, in Unix milliseconds; undefined where nothing waits. A time that has passed means now. */
+export const nextRelease = (state: HoldsState, cap: number): number | undefined => {
+  if (waiting(state) === 0) return undefined
+  if (roomOf(state, cap) === 0) return (state.day + 1) * dayMillis
+  return state.day * dayMillis + Math.min(state.steps, releaseSteps - 1) * (releaseMillis / releaseSteps)
+}
+
+const evolve = (before: HoldsState, fact: HoldsFact): HoldsState => {
+  const state = onDay(before, fact.at)
+  switch (fact._tag) {
+    case "Accepted":
+      return { ...state, released: state.released + fact.released, tail: state.tail + fact.held }
+    case "Released":
+      return {
+        ...state,
+        released: state.released + fact.emails,
+        steps: fact.steps,
+        head: fact.through + 1,
+        cancelled: state.cancelled - (fact.through + 1 - fact.from - fact.emails)
+      }
+    case "Cancelled": {
+      const after = { ...state, cancelled: state.cancelled + 1 }
+      return waiting(after) > 0 ? after : { ...after, head: after.tail, cancelled: 0 }
+    }
+  }
+}
+
+/** The last place of the first `emails` that wait. */
+const throughPlace = (state: HoldsState, emails: number, pages: (page: number) => CancelledPage): number => {
+  if (emails === waiting(state)) return state.tail - 1
+  let place = state.head - 1
+  if (state.cancelled === 0) return place + emails
+  for (let found = 0; found < emails; ) {
+    place++
+    if (!isCancelled(pages(pageOf(place)), place)) found++
+  }
+  return place
+}
+
+const release = (
+  state: HoldsState,
+  emails: number,
+  steps: number,
+  pages: (page: number) => CancelledPage,
+  at: number
+) => {
+  const through = throughPlace(state, emails, pages)
+  const fact: HoldsFact = { _tag: "Released", at, from: state.head, through, emails, steps }
+  return decided<HoldsFact, HoldsAnswer>({ facts: [fact], reply: { released: emails, held: [] } })
+}
+
+const nothing = decided<never, HoldsAnswer>({ reply: { released: 0, held: [] } })
+
+/** The release step that an instant of the state's day lies in. */
+const stepAt = (state: HoldsState, now: number): number =>
+  Math.min(releaseSteps - 1, Math.max(0, Math.floor(((now - state.day * dayMillis) * releaseSteps) / releaseMillis)))
+
+export const holds: Decider<HoldsCommand, HoldsFact, HoldsState, HoldsAnswer, NotHeld> = {
+  initialState,
+  evolve,
+  decide: (before, command, now) => {
+    const state = onDay(before, now)
+    switch (command._tag) {
+      case "Accept": {
+        const { cap, emails } = command
+        // Behind waiting mail everything waits, so that nobody overtakes.
+        const released = waiting(state) > 0 ? 0 : Math.min(emails, roomOf(state, cap))
+        const counted = { ...state, released: state.released + released }
+        const held = Array.from({ length: emails - released }, (_, index) => ({
+          place: state.tail + index,
+          heldUntil: heldUntil(counted, waiting(state) + index, cap, now)
+        }))
+        const fact: HoldsFact = { _tag: "Accepted", at: now, released, held: held.length }
+        return decided({ facts: [fact], reply: { released, held } })
+      }
+      case "Release": {
+        const fits = Math.min(waiting(state), roomOf(state, command.cap))
+        const step = stepAt(state, now)
+        if (fits === 0 || (step < state.steps && state.steps < releaseSteps)) return nothing
+        return release(state, Math.ceil(fits / (releaseSteps - step)), step + 1, command.pages, now)
+      }
+      case "RaiseCap": {
+        const fits = Math.min(waiting(state), roomOf(state, command.cap))
+        return fits === 0 ? nothing : release(state, fits, state.steps, command.pages, now)
+      }
+      case "Cancel": {
+        const { pages, place } = command
+        const holdsIt = Number.isInteger(place) && place >= state.head && place < state.tail
+        if (!holdsIt || isCancelled(pages(pageOf(place)), place)) return rejected({ _tag: "NotHeld", place })
+        return decided({ facts: [{ _tag: "Cancelled", at: now, place }], reply: { released: 0, held: [] } })
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * `sluice/send`: the rules of sending email as a library. `ProbationWindow`, `PauseTriggers`, `TrustStage`, `DomainTier`, `Holds` and `Admission` are Effect
+ * services; `probationWindow`, `pauseTriggers`, `trustStage`, `domainTier`, `holds` and `admission` are their rules alone, as deciders.
+ */
+export { InvalidArgument } from "../limits/errors.ts"
+export { Admission, type AdmissionOptions } from "./Admission.ts"
+export type { AccountFact, AccountState, CustomLimits } from "./accountRules.ts"
+export { domainKey, domainOf } from "./addresses.ts"
+export {
+  type AccountAnswer,
+  type AccountCommand,
+  type AdmissionAnswer,
+  type AdmittedEmail,
+  admission,
+  type RiskySignal,
+  riskySignals
+} from "./admissionRules.ts"
+export { DomainTier } from "./DomainTier.ts"
+export type { Decider } from "./decider.ts"
+export { MemoryFull, SendRejected } from "./errors.ts"
+export { Holds } from "./Holds.ts"
+export {
+  type CancelledPage,
+  emptyPage,
+  type HoldsAnswer,
+  type HoldsCommand,
+  type HoldsFact,
+  type HoldsState,
+  holds,
+  type NotHeld,
+  nextRelease,
+  pageOf,
+  waiting,
+  withCancelled
+} from "./holdRules.ts"
+export type { MemoryOptions } from "./keyedDecider.ts"
+export * as SendLimits from "./limits.ts"
+export { type AcceptedEmails, PauseTriggers } from "./PauseTriggers.ts"
+export { ProbationWindow, type ProbationWindowOptions, type Taken } from "./ProbationWindow.ts"
+export {
+  type PauseCommand,
+  type PauseFact,
+  type PauseReason,
+  type PauseState,
+  pauseReasons,
+  pauseTriggers
+} from "./pauseRules.ts"
+export {
+  type CapReached,
+  type ProbationCommand,
+  type ProbationFact,
+  type ProbationState,
+  probationWindow
+} from "./probationRules.ts"
+export { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
+export { TrustStage } from "./TrustStage.ts"
+export {
+  domainTier,
+  type NotVerified,
+  nextPromotion,
+  type TierCommand,
+  type TierFact,
+  type TierState,
+  type TierView
+} from "./tierRules.ts"
+export {
+  type NotPaused,
+  nextTransition,
+  type Stage,
+  stages,
+  type TrustCommand,
+  type TrustFact,
+  type TrustState,
+  type TrustView,
+  trustStage
+} from "./trustRules.ts"

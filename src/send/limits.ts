@@ -1,0 +1,104 @@
+/** The figures of email sending (docs/platform.md, 9). Rates are in basis points, hundredths of a percent, so that they are compared in integers. */
+import type { Risk, SendPlan } from "../platform/model.ts"
+
+export type { Risk, SendPlan }
+
+export const hourMillis = 3_600_000
+export const dayMillis = 86_400_000
+
+/** Emails per UTC month (docs/platform.md, 9.1). */
+export const emailsPerMonthByPlan = { hobby: 3_000, pro: 50_000, enterprise: "unlimited" } as const satisfies Record<
+  SendPlan,
+  number | "unlimited"
+>
+
+/** What an account on probation may send (docs/platform.md, 9.2). */
+export interface ProbationCaps {
+  /** Emails in any hour. */
+  readonly emailsPerHour: number
+  /** Emails in any 24 hours. */
+  readonly emailsPerDay: number
+  /** Different recipient domains in any hour. */
+  readonly domainsPerHour: number
+}
+
+/** Caps by risk (docs/platform.md, 9.2). */
+export const probationCaps: Readonly<Record<Risk, ProbationCaps>> = {
+  standard: { emailsPerHour: 50, emailsPerDay: 200, domainsPerHour: 25 },
+  higher: { emailsPerHour: 20, emailsPerDay: 100, domainsPerHour: 10 }
+}
+
+/** Highest custom caps (docs/platform.md, 9.2): a window keeps each entry, and an account's state must stay within 64 KiB. */
+export const maximumProbationCaps: ProbationCaps = { emailsPerHour: 5_000, emailsPerDay: 5_000, domainsPerHour: 500 }
+
+/** Length of a probation window (docs/platform.md, 9.3). */
+export const probationMillis: Readonly<Record<Risk, number>> = { standard: 72 * hourMillis, higher: 7 * dayMillis }
+
+/** Clean sending from established to trusted (docs/platform.md, 9.3). */
+export const establishedMillis = 14 * dayMillis
+
+/** Permanent bounces of what was handed over, below which 24 hours are clean (docs/platform.md, 9.3). */
+export const cleanBounceBasisPoints = 200
+
+/** Whole hours before a check that it looks at (docs/platform.md, 9.3). */
+export const checkedHours = 24
+
+/** Bounced emails among the first so many that pause an account (docs/platform.md, 9.4). */
+export const pausingBounces = 3
+export const firstEmailsForBounces = 25
+
+/** One complaint about any of the first so many emails pauses an account (docs/platform.md, 9.4). */
+export const firstEmailsForComplaints = 100
+
+/** A spike: so many emails in an hour, and more than so many times the mean of the hours before (docs/platform.md, 9.4). */
+export const spikeEmails = 100
+export const spikeFactor = 5
+export const spikeHours = 24
+
+/** Risky signals in 24 hours that pause an account (docs/platform.md, 9.4). */
+export const pausingSignals = 5
+export const signalsMillis = dayMillis
+
+/** Tiers of a sender, lowest first (docs/platform.md, 9.5). */
+export const tiers = ["new", "warming", "trusted"] as const
+export type Tier = (typeof tiers)[number]
+
+/** Emails a sender may hand over per UTC day (docs/platform.md, 9.5). */
+export const emailsPerDayByTier: Readonly<Record<Tier, number>> = { new: 200, warming: 2_000, trusted: 50_000 }
+
+/** What leads from a tier to the next one; totals since verification (docs/platform.md, 9.5). */
+export interface Promotion {
+  readonly to: Tier
+  readonly emails: number
+  readonly millis: number
+  /** The bounce and complaint rates must be below these. */
+  readonly bounceBasisPoints: number
+  readonly complaintBasisPoints: number
+}
+
+export const promotions: Readonly<Record<Tier, Promotion | undefined>> = {
+  new: { to: "warming", emails: 100, millis: 3 * dayMillis, bounceBasisPoints: 100, complaintBasisPoints: 5 },
+  warming: { to: "trusted", emails: 5_000, millis: 14 * dayMillis, bounceBasisPoints: 50, complaintBasisPoints: 3 },
+  trusted: undefined
+}
+
+/** Held mail is released over so long from 00:00 UTC, in so many steps (docs/platform.md, 9.6). */
+export const releaseMillis = 10 * 60_000
+export const releaseSteps = 60
+
+/** Places of a sender's queue whose cancellations one page holds (docs/platform.md, 9.6). */
+export const placesPerPage = 4_096
+
+/** Emails of a request, recipients of an email (docs/platform.md, 9.7). */
+export const maximumEmails = 100
+export const maximumRecipients = 50
+
+/** Whether `count` of `total` is below the rate; nothing at all is. */
+export const isBelow = (count: number, total: number, basisPoints: number): boolean =>
+  total === 0 || count * 10_000 < basisPoints * total
+
+/** The whole UTC hour at or after an instant. */
+export const ceilHour = (at: number): number => Math.ceil(at / hourMillis) * hourMillis
+
+/** The whole UTC hour after an instant: the first check that sees what happened then. */
+export const nextHour = (at: number): number => Math.floor(at / hourMillis) * hourMillis + hourMillis
