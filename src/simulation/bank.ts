@@ -185,6 +185,7 @@ export const Letter = Actor.make<typeof LetterCommand.Type, typeof LetterFact.Ty
 })
 
 const BellCommand = Schema.TaggedStruct("Ring", {
+  id: Id,
   times: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })),
   letters: Schema.Array(Schema.Literals(letterKeys)),
   fresh: Schema.Boolean
@@ -194,14 +195,14 @@ const BellCommand = Schema.TaggedStruct("Ring", {
 export const Bell = Actor.makeStateless({
   kind: "bell",
   command: BellCommand,
-  fact: Schema.Struct({ times: Schema.Number }),
+  fact: Schema.Struct({ id: Schema.String, times: Schema.Number }),
   reply: Schema.Number,
   touches: ({ fresh, letters }) => letters.slice(0, 12).map((key) => Letter.at(key, { fresh })),
-  decide: ({ letters, times }, context) => {
+  decide: ({ id, letters, times }, context) => {
     const keys = [...new Set(letters.slice(0, 12))]
     const text = keys.map((key) => context.read(Letter, key).texts.length).join(" ")
     return Actor.decided({
-      facts: [{ times }],
+      facts: [{ id, times }],
       others: keys.map((key) => Letter.facts(key, [{ from: "bell", text, at: null }])),
       events: times > 8 ? [{ type: "bank.rang", service: "bank", livemode: true, data: { times } }] : [],
       reply: times
@@ -316,7 +317,7 @@ export const bank: Workload = {
     { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
-    { actor: Bell, weight: 3, arbitrary: draw(BellCommand) }
+    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withId }
   ],
   onceCommands: [
     { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },
