@@ -7,6 +7,7 @@ import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
+import { immediate } from "../engine/pace.ts"
 import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
 import type { SignalRules } from "../engine/shell/signalFeed.ts"
@@ -45,13 +46,19 @@ type ProjectionServices =
   | EventAppend
   | SigningSecrets
 
-/** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine<ProjectionServices>("projections", [
-  organizationProjection,
-  eventProjection,
-  replayProjection,
-  dispatchProjection
-])
+/**
+ * The one SQL reactor of each partition, by its name in the cursors. It has no pace: the first attempt of a webhook
+ * waits for it.
+ */
+export const projections: Reactor.Reactor<ProjectionServices> = {
+  ...Reactor.combine<ProjectionServices>("projections", [
+    organizationProjection,
+    eventProjection,
+    replayProjection,
+    dispatchProjection
+  ]),
+  pace: immediate
+}
 
 export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]

@@ -185,7 +185,8 @@ export const Letter = Actor.make<typeof LetterCommand.Type, typeof LetterFact.Ty
 })
 
 const BellCommand = Schema.TaggedStruct("Ring", {
-  id: Id,
+  /** Different in every command, so that decisions can be told apart. No key: a repeat rings again. */
+  name: Id,
   times: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })),
   letters: Schema.Array(Schema.Literals(letterKeys)),
   fresh: Schema.Boolean
@@ -195,14 +196,14 @@ const BellCommand = Schema.TaggedStruct("Ring", {
 export const Bell = Actor.makeStateless({
   kind: "bell",
   command: BellCommand,
-  fact: Schema.Struct({ id: Schema.String, times: Schema.Number }),
+  fact: Schema.Struct({ name: Schema.String, times: Schema.Number }),
   reply: Schema.Number,
   touches: ({ fresh, letters }) => letters.slice(0, 12).map((key) => Letter.at(key, { fresh })),
-  decide: ({ id, letters, times }, context) => {
+  decide: ({ letters, name, times }, context) => {
     const keys = [...new Set(letters.slice(0, 12))]
     const text = keys.map((key) => context.read(Letter, key).texts.length).join(" ")
     return Actor.decided({
-      facts: [{ id, times }],
+      facts: [{ name, times }],
       others: keys.map((key) => Letter.facts(key, [{ from: "bell", text, at: null }])),
       events: times > 8 ? [{ type: "bank.rang", service: "bank", livemode: true, data: { times } }] : [],
       reply: times
@@ -296,6 +297,7 @@ export const Till = Actor.make<
 const withId = (command: unknown, number: number): unknown =>
   typeof command === "object" && command !== null && "id" in command ? { ...command, id: `k${number}` } : command
 
+const withName = (command: unknown, number: number): unknown => ({ ...(command as object), name: `r${number}` })
 const withText = (command: unknown, number: number): unknown => ({ ...(command as object), text: `t${number}` })
 
 const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema) as Arbitrary.Arbitrary<unknown>
@@ -317,7 +319,7 @@ export const bank: Workload = {
     { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
-    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withId }
+    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName }
   ],
   onceCommands: [
     { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },
