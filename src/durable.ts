@@ -6,12 +6,14 @@
 import { Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReactorTransaction } from "./engine/Cursors.ts"
+import { defaultConfig } from "./engine/config.ts"
 import * as Engine from "./engine/Engine.ts"
 import { NatsConnection } from "./nats/connection.ts"
 import * as JournalJetStream from "./nats/JournalJetStream.ts"
+import * as SignalsJetStream from "./nats/SignalsJetStream.ts"
 import * as CheckpointsPostgres from "./postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "./postgres/CursorsPostgres.ts"
-import { migrate } from "./postgres/migrate.ts"
+import { type Migration, migrate } from "./postgres/migrate.ts"
 import { engineMigrations } from "./postgres/migrations.ts"
 import * as PgClient from "./postgres/PgClient.ts"
 import * as PlacementPostgres from "./postgres/PlacementPostgres.ts"
@@ -25,10 +27,22 @@ export interface DurableOptions {
   readonly replicas?: 1 | 3 | 5
   /** Put before the names of streams and subjects, for several deployments on one NATS account. */
   readonly namespace?: string
+  /**
+   * Tables of the program's own, such as those that its reactors write. They are made before the engine starts: a
+   * reactor that finds no table parks what it was to write. A number is never reused, a released step never changed.
+   */
+  readonly migrations?: ReadonlyArray<Migration>
+  /** Of a program with `signals`: most bytes of external signals that wait for their partitions; default: 1 GiB. Then publishers are refused. */
+  readonly maximumSignalBytes?: number
 }
+
+export type { Migration }
 
 /** The engine's own table of migrations, beside that of any other program. */
 const migrationsTable = "sluice_engine_migrations"
+
+/** The table of the migrations that the program brings. */
+const programMigrationsTable = "sluice_program_migrations"
 
 /** The database belongs to another program's engine, such as the platform. Nothing was written to it. */
 export class DatabaseTaken extends Data.TaggedError("DatabaseTaken")<{ readonly message: string }> {}
@@ -48,9 +62,18 @@ const requireOwnTables = Effect.gen(function* () {
 
 const redacted = (text: string | Redacted.Redacted<string>) => (typeof text === "string" ? Redacted.make(text) : text)
 
+const layerSignals = ({ config }: Pick<Engine.EngineOptions, "config">, options: DurableOptions) =>
+  SignalsJetStream.layer({
+    partitions: config?.partitions ?? defaultConfig.partitions,
+    replicas: options.replicas,
+    maximumBytes: options.maximumSignalBytes,
+    namespace: options.namespace
+  })
+
 /** The engine over JetStream and PostgreSQL; its partitions start at once, `Engine.ready` says when they serve. */
 export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: DurableOptions) =>
   Engine.layer(engine).pipe(
+    Layer.provide(engine.signals === undefined ? Layer.empty : layerSignals(engine, options)),
     Layer.provide(
       Layer.mergeAll(
         JournalJetStream.layer({ replicas: options.replicas, namespace: options.namespace }),
@@ -60,7 +83,13 @@ export const layer = <R = never>(engine: Engine.EngineOptions<R>, options: Durab
       )
     ),
     Layer.provide(
-      Layer.effectDiscard(Effect.andThen(requireOwnTables, migrate(engineMigrations, { table: migrationsTable })))
+      Layer.effectDiscard(
+        Effect.all([
+          requireOwnTables,
+          migrate(engineMigrations, { table: migrationsTable }),
+          migrate(options.migrations ?? [], { table: programMigrationsTable })
+        ])
+      )
     ),
     Layer.provide(NatsConnection.layer({ url: redacted(options.natsUrl) })),
     Layer.provideMerge(PgClient.layer({ url: redacted(options.databaseUrl) }))

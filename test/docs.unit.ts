@@ -157,7 +157,7 @@ describe("comments", () => {
     ["a document that is not there", "/** By docs/nowhere.md, 1.1. */", ["docs/nowhere.md"]],
     ["a section that is not there", "/** (docs/platform.md, 9.9) */", ["docs/platform.md, 9.9"]],
     ["one of several, wrapped", "/**\n * (docs/platform.md, 6.1,\n * 6.4 to 6.99)\n */", ["docs/platform.md, 6.99"]],
-    ["a rule that is not there", "// docs/architecture.md, rules 2 and 20", ["docs/architecture.md, rule 20"]],
+    ["a rule that is not there", "// docs/architecture.md, rules 2 and 99", ["docs/architecture.md, rule 99"]],
     ["a title that is not there", '/** (docs/architecture.md, "Weather") */', ['docs/architecture.md, "Weather"']],
     [
       "nothing wrong",

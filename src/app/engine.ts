@@ -7,12 +7,15 @@ import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
+import { immediate } from "../engine/pace.ts"
 import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
+import type { SignalRules } from "../engine/shell/signalFeed.ts"
 import type { EventWakeups } from "../events/EventWakeups.ts"
 import { eventProjection } from "../events/eventProjection.ts"
 import { TestEventsActor } from "../events/TestEvents.ts"
 import * as JournalJetStream from "../nats/JournalJetStream.ts"
+import * as SignalsJetStream from "../nats/SignalsJetStream.ts"
 import { DiskSpace, layerWatched } from "../platform/DiskSpace.ts"
 import { Health } from "../platform/Health.ts"
 import { OrganizationActor } from "../platform/OrganizationActor.ts"
@@ -43,16 +46,31 @@ type ProjectionServices =
   | EventAppend
   | SigningSecrets
 
-/** The one SQL reactor of each partition, by its name in the cursors. */
-export const projections = Reactor.combine<ProjectionServices>("projections", [
-  organizationProjection,
-  eventProjection,
-  replayProjection,
-  dispatchProjection
-])
+/**
+ * The one SQL reactor of each partition, by its name in the cursors. It has no pace: the first attempt of a webhook
+ * waits for it.
+ */
+export const projections: Reactor.Reactor<ProjectionServices> = {
+  ...Reactor.combine<ProjectionServices>("projections", [
+    organizationProjection,
+    eventProjection,
+    replayProjection,
+    dispatchProjection
+  ]),
+  pace: immediate
+}
 
 export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
 export const lanes = [requestLimiter]
+
+/**
+ * What external signals mean, by their kind. None is known yet: mail's feedback will be the first. A signal of another
+ * kind is passed over and counted.
+ */
+export const signals: SignalRules = {}
+
+/** Most bytes of signals that wait for their partitions. Beyond that publishers are refused. */
+const maximumWaitingSignalBytes = 64 * 1024 * 1024
 
 export interface EngineSettings {
   /** Fixed at a deployment's first start. */
@@ -81,15 +99,33 @@ export const layerPorts = (settings: EngineSettings) =>
     CursorsPostgres.layer
   )
 
+/**
+ * The stream of external signals. While no kind of signal is known, a server that has no room for it, or a stream that
+ * does not fit, is no reason not to serve.
+ */
+const layerSignals = (settings: EngineSettings) =>
+  SignalsJetStream.layer({
+    partitions: settings.partitions,
+    replicas: settings.replicas,
+    maximumBytes: maximumWaitingSignalBytes,
+    namespace: settings.namespace
+  }).pipe(
+    Layer.catch((error) =>
+      Layer.effectDiscard(Effect.logWarning(`external signals are not taken in: ${error.message}`))
+    )
+  )
+
 /** The engine; its partitions start at once. */
 export const layerEngine = (settings: EngineSettings) =>
   Engine.layer({
     actors,
     lanes,
     reactors: [projections],
+    signals,
     config: { ...settings.bounds, partitions: settings.partitions }
   }).pipe(
     Layer.provide(PlacementPostgres.layer()),
+    Layer.provide(layerSignals(settings)),
     Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
     Layer.provide(layerMatching),
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, DiskSpace.layer))

@@ -7,7 +7,13 @@ import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
 import type { Migration } from "../postgres/migrate.ts"
-import { addDeploymentId, countParked, createEngineTables, keepLookupsOnPrimaryKey } from "../postgres/migrations.ts"
+import {
+  addDeploymentId,
+  addExpiryOfActors,
+  countParked,
+  createEngineTables,
+  keepLookupsOnPrimaryKey
+} from "../postgres/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
@@ -26,5 +32,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 11, name: "counts of parked records", run: countParked },
   { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) },
   { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries },
-  { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey }
+  { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
+  { number: 15, name: "expiry of actors", run: addExpiryOfActors }
 ]

@@ -5,6 +5,7 @@
  */
 import { Schema, SchemaAST } from "effect"
 import type { ActorAddress } from "./address.ts"
+import type { InternalTraits } from "./internalActor.ts"
 
 /** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. */
 export interface PublicEvent {
@@ -43,6 +44,8 @@ export interface OtherFacts {
 export interface Touched {
   readonly actor: AnyActor
   readonly key: string
+  /** Claims that the actor has had no fact yet (docs/architecture.md, rule 20). */
+  readonly fresh?: boolean
 }
 
 /** What `decide` answers. Made by `decided` and `rejected`. */
@@ -138,10 +141,27 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
   /** The other actors that waking reads or gives facts to. */
   readonly wakeTouches?: (state: State, self: ActorAddress) => ReadonlyArray<Touched>
+  /**
+   * When an actor that is not used leaves memory: after a while (`idleMillis`), which is the default, or as soon as a checkpoint has it, for
+   * kinds that are rarely needed again.
+   */
+  readonly leavesMemory?: "when idle" | "after its checkpoint"
   /** Whether the state says no more than `initial` does: the actor's row leaves the checkpoints. It must have no `wakeAt` then. */
   readonly isOver?: (state: State) => boolean
   readonly upcastFact?: Upcasts
   readonly upcastState?: Upcasts
+}
+
+/** The definition of an actor without a state: what it decides rests on the command and on the actors that it touches. */
+export interface StatelessOptions<Command, Fact, Reply, Rejection>
+  extends Pick<
+    ActorOptions<Command, Fact, null, Reply, Rejection>,
+    "kind" | "version" | "command" | "reply" | "rejection" | "touches" | "upcastFact"
+  > {
+  /** What its decisions put into the log for followers; an actor whose decisions carry only events needs none. */
+  readonly fact?: JsonCodec<Fact>
+  /** Pure. */
+  readonly decide: (command: Command, context: DecideContext) => Decision<NoInfer<Fact>, Reply, Rejection>
 }
 
 /** An actor's definition. `at`, `facts` name one of its actors inside a decision. */
@@ -150,8 +170,14 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   readonly _tag: "Actor"
   readonly kind: string
   readonly version: number
+  /** Whether the engine keeps nothing of it: no state, no checkpoint row, no wake (docs/architecture.md, rule 21). */
+  readonly isStateless: boolean
   readonly options: ActorOptions<Command, Fact, State, Reply, Rejection>
-  readonly at: (key?: string) => Touched
+  /**
+   * Names one of these actors. `fresh` claims that it has had no fact yet, so that it need not be loaded: for a key that this command
+   * brings into being, and that no other command has used (docs/architecture.md, rule 20).
+   */
+  readonly at: (key?: string, options?: { readonly fresh?: boolean }) => Touched
   readonly facts: (key: string, facts: ReadonlyArray<Fact>) => OtherFacts
   /** To and from the JSON forms. They throw on what the schema refuses. */
   readonly encodeFact: (fact: Fact) => unknown
@@ -160,6 +186,8 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   readonly decodeState: (encoded: unknown, version: number) => State
   /** Why a state cannot be written and read again; undefined when it can. */
   readonly stateProblem: (state: unknown) => string | undefined
+  /** Set for the engine's own actors; undefined for a user's. */
+  readonly internal?: InternalTraits
 }
 
 /** What `DecideContext.read` needs to know of an actor. */
@@ -244,8 +272,9 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
     _tag: "Actor",
     kind: options.kind,
     version,
+    isStateless: false,
     options,
-    at: (key = "") => ({ actor: self, key }),
+    at: (key = "", { fresh = false } = {}) => (fresh ? { actor: self, key, fresh } : { actor: self, key }),
     facts: (key, facts) => ({ actor: self, key, facts }),
     encodeFact: Schema.encodeUnknownSync(factCodec),
     decodeFact: (encoded, of) => decodeFact(of === version ? encoded : upcastFact(encoded, of)),
@@ -254,4 +283,27 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
     decodeState: (encoded, of) => decodeState(of === version ? encoded : upcastState(encoded, of))
   }
   return self
+}
+
+/**
+ * Defines an actor without a state. It is never loaded and leaves nothing in memory or in a checkpoint. Its facts and events are in the log
+ * like those of any other, and reach every follower (docs/architecture.md, rule 21). What an earlier program stored of a state of this kind
+ * is ignored, and goes with the checkpoints.
+ *
+ * Throws when the definition cannot work (no kind, a version below 1).
+ */
+export const makeStateless = <Command, Fact = null, Reply = void, Rejection = never>(
+  options: StatelessOptions<Command, Fact, Reply, Rejection>
+): Actor<Command, Fact, null, Reply, Rejection> => {
+  const { decide, fact, ...rest } = options
+  const actor = make<Command, Fact, null, Reply, Rejection>({
+    ...rest,
+    // where no schema is given, `Fact` is null
+    fact: fact ?? (Schema.Null as unknown as JsonCodec<Fact>),
+    state: Schema.Null,
+    initial: () => null,
+    evolve: () => null,
+    decide: (_state, command, context) => decide(command, context)
+  })
+  return Object.assign(actor, { isStateless: true })
 }

@@ -34,10 +34,12 @@ export interface ActorRow extends ActorAddress {
   readonly sequence: Sequence
   /** The version of the actor's definition that encoded `state`. */
   readonly version: number
-  /** JSON, at most `maximumStateBytes` as UTF-8; null when the actor is again as if it had never been used. */
+  /** JSON, at most `maximumStateBytes` and `stateSlackBytes` as UTF-8; null when the actor is again as if it had never been used. */
   readonly state: string | null
   /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
   readonly wakeAt: number | null
+  /** From when on the row means nothing any more and may go, milliseconds since the Unix epoch, or null. An indexed column. */
+  readonly expiresAt: number | null
 }
 
 /** A timer of an actor, as `Checkpoints.timers` lists them. */
@@ -127,9 +129,19 @@ export class Checkpoints extends Context.Service<
     /**
      * Drops what the second-newest checkpoint covers: checkpoint records older than it, and every actor row that has a newer row
      * of the same actor with a sequence at or below the second-newest's; of rows with a null state also the newest itself, if it is
-     * at or below it. Nothing while there are fewer than two checkpoints.
+     * at or below it. Of the kinds in `stateless`, which keep no rows, all rows at or below it go. Nothing while there are fewer than two
+     * checkpoints.
      */
-    readonly prune: (partition: number) => Effect.Effect<Removed, CheckpointsUnavailable>
+    readonly prune: (
+      partition: number,
+      stateless?: ReadonlyArray<string>
+    ) => Effect.Effect<Removed, CheckpointsUnavailable>
+
+    /**
+     * Removes rows whose `expiresAt` is at or before `now`, the earliest first and at most `limit`; answers how many. Whatever is removed, no
+     * reader misses it: who reads at `now` or later takes such a row for none.
+     */
+    readonly expire: (partition: number, now: number, limit: number) => Effect.Effect<number, CheckpointsUnavailable>
 
     /** Removes checkpoints and rows above `sequence`, in one transaction. Only for an operator's `recover --accept-loss`. */
     readonly discardAbove: (partition: number, sequence: Sequence) => Effect.Effect<Removed, CheckpointsUnavailable>

@@ -10,12 +10,13 @@ import { Cursors, type ReactorTransaction } from "./Cursors.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
 import { Registry } from "./core/actors.ts"
 import { ProcessBounds } from "./core/bounds.ts"
-import { type AskError, EngineRefused, type PartitionStopped } from "./errors.ts"
+import { type AskError, EngineRefused, type OnceError, type PartitionStopped } from "./errors.ts"
 import { Journal } from "./Journal.ts"
 import type { AnyLane, Lane } from "./Lane.ts"
 import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "./memory/CursorsMemory.ts"
 import * as JournalMemory from "./memory/JournalMemory.ts"
+import type { OnceOptions, OnceReply } from "./once.ts"
 import type { ActorInspection, PartitionInspection } from "./operator/inspect.ts"
 import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable } from "./Placement.ts"
 import type { EngineParts, Status } from "./parts.ts"
@@ -42,7 +43,7 @@ export interface EngineOptions<R = never> {
   readonly config?: Partial<EngineConfig>
 }
 
-export type { Target }
+export type { OnceOptions, OnceReply, Target }
 export { EngineRefused }
 
 export class Engine extends Context.Service<
@@ -57,6 +58,30 @@ export class Engine extends Context.Service<
       target: Target,
       command: Command
     ) => Effect.Effect<Reply, Rejection | AskError>
+
+    /**
+     * Begins to load what a command touches, so that the ask for it, made a little later, need not wait. For callers who have other work
+     * to do before. It never fails; where everything is in memory, or too much is being loaded for the organization, it does nothing, nor
+     * for a partition of another process. What was loaded may leave memory again like everything else.
+     */
+    readonly prefetch: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target,
+      command: Command
+    ) => Effect.Effect<void>
+
+    /**
+     * Like `ask`, under an idempotency key (docs/architecture.md, "Idempotency keys"). A command accepted before under the same key, with the
+     * same digest and within the window, is not decided again: it has the same reply, which crosses through the actor's `reply` schema. Another
+     * digest fails with `IdempotencyConflict`. What was rejected or has failed is decided anew. After `OutcomeUnknown` ask again under the same
+     * key.
+     */
+    readonly askOnce: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      target: Target,
+      command: Command,
+      once: OnceOptions
+    ) => Effect.Effect<OnceReply<Reply>, Rejection | OnceError>
 
     /** Asks a lane actor. It makes no fact and appends nothing; normally it answers at once. */
     readonly askLane: <Command, State, Reply>(

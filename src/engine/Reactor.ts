@@ -5,11 +5,15 @@
  * in the same store.
  */
 import { Effect } from "effect"
-import type { ReactorTransaction } from "./Cursors.ts"
-import type { LogRecord } from "./records.ts"
+import type { Actor } from "./Actor.ts"
+import { ReactorTransaction } from "./Cursors.ts"
+import { adaptive, immediate, type Pace } from "./pace.ts"
+import type { EventRecord, FactRecord, LogRecord } from "./records.ts"
+
+export { adaptive, immediate, type Pace }
 
 /** Frames and records that one transaction takes at most. */
-export const maximumBatchFrames = 64
+export const maximumBatchFrames = 256
 export const maximumBatchRecords = 2_048
 
 export interface Reactor<R = never> {
@@ -24,10 +28,82 @@ export interface Reactor<R = never> {
   readonly handle: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, unknown, R | ReactorTransaction>
   /** Whether the reactor has a use for a record; the others are left out. */
   readonly wants?: (record: LogRecord) => boolean
+  /** When the next transaction may begin; `adaptive` by default. */
+  readonly pace?: Pace
 }
 
+/** A fact of one actor, typed by its schema. Never change `fact`: the actor may share it. */
+export interface FactOf<out Fact> extends FactRecord {
+  readonly fact: Fact
+}
+
+/** A part of a reactor: which records it wants, and what it does with them. Made by `facts` and `events`. */
+export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants">
+
+/**
+ * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets those of a batch in log order, never
+ * none; they may belong to several organizations and keys.
+ */
+export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = never>(
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  handle: (records: ReadonlyArray<FactOf<Fact>>) => Effect.Effect<void, E, R>
+): Part<R> => {
+  // a record of the actor's kind holds what the actor's own schema has decoded
+  const wants = (record: LogRecord): record is FactOf<Fact> => record._tag === "Fact" && record.kind === actor.kind
+  return { wants, handle: (records) => handle(records.filter(wants)) }
+}
+
+/**
+ * The part for public events of some types (docs/reactors.md): `orders.created`, or `orders.*` for every type below
+ * `orders`. `handle` gets those of a batch in log order, never none.
+ */
+export const events = <E = never, R = never>(
+  types: ReadonlyArray<string>,
+  handle: (records: ReadonlyArray<EventRecord>) => Effect.Effect<void, E, R>
+): Part<R> => {
+  const whole = new Set(types)
+  const prefixes = types.filter((type) => type.endsWith(".*")).map((type) => type.slice(0, -1))
+  const wants = (record: LogRecord): record is EventRecord =>
+    record._tag === "Event" &&
+    (whole.has(record.event.type) || prefixes.some((prefix) => record.event.type.startsWith(prefix)))
+  return { wants, handle: (records) => handle(records.filter(wants)) }
+}
+
+export interface ReactorOptions<Parts extends ReadonlyArray<Part<unknown>>> {
+  /** Unique in the engine, stored with the cursors: never rename it. */
+  readonly name: string
+  /** They run in this order on the same batch, with one cursor and one transaction. */
+  readonly parts: Parts
+  /** When the next transaction may begin; `adaptive` by default. */
+  readonly pace?: Pace
+}
+
+/** The services that parts need. */
+export type PartServices<Parts extends ReadonlyArray<Part<unknown>>> =
+  ReturnType<Parts[number]["handle"]> extends Effect.Effect<void, unknown, infer R>
+    ? Exclude<R, ReactorTransaction>
+    : never
+
+/** Defines a reactor of parts (docs/reactors.md). Records that no part wants are passed over. */
+export const make = <const Parts extends ReadonlyArray<Part<unknown>>>({
+  name,
+  pace,
+  parts
+}: ReactorOptions<Parts>): Reactor<PartServices<Parts>> => ({
+  // `PartServices` is what the parts' own types say of them
+  ...combine(name, parts as ReadonlyArray<Part<PartServices<Parts>>>),
+  ...(pace === undefined ? {} : { pace })
+})
+
+/**
+ * Does something in memory once the transaction is committed, and not at all when it is rolled back: wake a worker,
+ * change what is kept in memory. The action must not throw.
+ */
+export const onCommit = (action: () => void): Effect.Effect<void, never, ReactorTransaction> =>
+  Effect.map(ReactorTransaction, (transaction) => transaction.onCommit(action))
+
 /** Several handlers as one reactor with one cursor: a partition has one SQL reactor. They run in the given order on the same batch. */
-export const combine = <R>(name: string, parts: ReadonlyArray<Pick<Reactor<R>, "handle" | "wants">>): Reactor<R> => ({
+export const combine = <R>(name: string, parts: ReadonlyArray<Part<R>>): Reactor<R> => ({
   name,
   wants: (record) => parts.some((part) => part.wants?.(record) ?? true),
   handle: (records) =>

@@ -13,6 +13,8 @@ export interface Signal {
   /** One subject token, such as `bounce`. */
   readonly kind: string
   readonly data: Uint8Array
+  /** How many signals of the partition the store had behind this one when it was read; where the store says so. */
+  readonly behind?: number
 }
 
 /** The longest data of a signal, in bytes. */
@@ -42,5 +44,11 @@ export class Signals extends Context.Service<
       readonly data: Uint8Array
       readonly id?: string | undefined
     }) => Effect.Effect<void, SignalsUnavailable>
+
+    /**
+     * Removes a partition's signals up to `through`, which is at least 1. Called only through `forgetSignals` of
+     * `purge.ts`: a subscription never asks for these again.
+     */
+    readonly forget: (partition: number, through: number) => Effect.Effect<void, SignalsUnavailable>
   }
 >()("sluice/engine/Signals") {}

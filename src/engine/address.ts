@@ -60,4 +60,6 @@ export interface Target {
   readonly organization: string
   /** Empty for a kind of which an organization has one. */
   readonly key?: string
+  /** Claims that the actor has had no fact yet, so that it need not be loaded (docs/architecture.md, rule 20). */
+  readonly fresh?: boolean
 }

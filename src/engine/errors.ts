@@ -114,6 +114,31 @@ export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined"
   }
 }
 
+/**
+ * The idempotency key was used for another request of the organization, which is still remembered. Nothing was stored; use a new key for a new
+ * request.
+ */
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
+  kind: Schema.String
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `the idempotency key of this command for ${this.kind} was used for another request`
+  }
+}
+
+/** The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. */
+export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyTooLarge", {
+  kind: Schema.String,
+  bytes: Schema.Number,
+  maximumBytes: Schema.Number
+}) {
+  readonly retryable = false as const
+  override get message() {
+    return `a reply of ${this.kind} takes ${this.bytes} bytes, ${this.maximumBytes} can be remembered`
+  }
+}
+
 /** The partition has stopped for good and waits for an operator: the reason says what was found. */
 export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
   partition: Schema.Number,
@@ -151,6 +176,10 @@ export const AskError = Schema.Union([
   Quarantined,
   PartitionStopped
 ])
+
+/** What an ask under an idempotency key can fail with. After `OutcomeUnknown` it is safe to ask again under the same key. */
+export type OnceError = AskError | IdempotencyConflict | ReplyTooLarge
+export const OnceError = Schema.Union([...AskError.members, IdempotencyConflict, ReplyTooLarge])
 
 const isAnAskError = Schema.is(AskError)
 

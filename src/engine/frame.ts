@@ -5,16 +5,20 @@
  *     {"v":1,"e":epoch,"n":number,"t":now,"p":"sha256 of the previous frame's bytes","s":highest signal sequence,
  *      "k":[["kind",version],…],"a":[[kind index,"organization","key"],…],"r":[[actor index,fact] or [actor index,null,event],…]}
  *
- * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. A decoder exists for every version ever written. Pure; hashing is
- * synchronous.
+ * A claim has `"c":"owner"` and no records, an accepted clock `"b":1`. Version 2 says more: an actor that begins anew with this
+ * frame is `[kind index,"organization","key",1]`, a message to another organization the record `[actor index,null,null,message]`. Only
+ * frames that say such things are of version 2. A decoder exists for every version ever written. Pure; hashing is synchronous.
  */
 import { hash } from "node:crypto"
 import { Data } from "effect"
 import type { PublicEvent } from "./Actor.ts"
 import { emptyLogHash } from "./Checkpoints.ts"
 
-/** The version of frames that this program writes. */
+/** The version of frames that say nothing that version 1 cannot say. */
 export const frameVersion = 1
+
+/** The version of frames in which an actor begins anew, or which hold messages. */
+export const extendedFrameVersion = 2
 
 /** What precedes a frame in its chain: the head of the log. */
 export interface Head {
@@ -38,13 +42,27 @@ export interface FrameActor {
   readonly version: number
   readonly organization: string
   readonly key: string
+  /** Whether the actor begins with its initial state here, whatever was stored of it before. */
+  readonly isFresh: boolean
 }
 
-/** A record of a frame: a fact (JSON, not yet decoded by the actor's schema), or a public event. */
+/** A command for an actor of another organization, as a frame holds it. */
+export interface FrameMessage {
+  readonly organization: string
+  readonly kind: string
+  readonly key: string
+  /** The version of the receiving actor's definition that wrote the command. */
+  readonly version: number
+  /** The command as JSON, not yet decoded by the receiver's schema. */
+  readonly command: unknown
+}
+
+/** A record of a frame: a fact (JSON, not yet decoded by the actor's schema), a public event, or a message. */
 export interface FrameRecord {
   readonly actor: FrameActor
   readonly fact: unknown
   readonly event: PublicEvent | undefined
+  readonly message: FrameMessage | undefined
 }
 
 /** A decoded frame. */
@@ -94,8 +112,8 @@ export interface FrameHeader {
   readonly signalSequence: number
 }
 
-const encodeHeader = (header: FrameHeader): string =>
-  `{"v":${frameVersion},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}`
+const encodeHeader = (header: FrameHeader, version = frameVersion): string =>
+  `{"v":${version},"e":${header.epoch},"n":${header.number},"t":${header.now},"p":"${header.previousHash}","s":${header.signalSequence}`
 
 /** A claim frame (docs/architecture.md, rule 4). `owner` makes its bytes different from every other claim's. */
 export const encodeClaim = (header: FrameHeader, owner: string, acceptsClock = false): Uint8Array =>
@@ -113,16 +131,20 @@ export class FrameBuilder {
   private kindIndexes = new Map<string, number>()
   private actors: Array<string> = []
   private records: Array<string> = []
+  private version = frameVersion
 
-  /** Names an actor; answers its index in this frame. Each actor once. */
-  addActor(kind: string, version: number, organization: string, key: string): number {
+  /**
+   * Names an actor; answers its index in this frame. Each actor once. `isFresh`: it begins with its initial state here.
+   */
+  addActor(kind: string, version: number, organization: string, key: string, isFresh = false): number {
     let kindIndex = this.kindIndexes.get(kind)
     if (kindIndex === undefined) {
       kindIndex = this.kinds.length
       this.kindIndexes.set(kind, kindIndex)
       this.kinds.push(`["${kind}",${version}]`)
     }
-    const text = `[${kindIndex},${JSON.stringify(organization)},${JSON.stringify(key)}]`
+    const text = `[${kindIndex},${JSON.stringify(organization)},${JSON.stringify(key)}${isFresh ? ",1" : ""}]`
+    if (isFresh) this.version = extendedFrameVersion
     this.bytes += Buffer.byteLength(text) + 1
     return this.actors.push(text) - 1
   }
@@ -140,9 +162,17 @@ export class FrameBuilder {
     this.count++
   }
 
+  /** Adds a message, encoded by `encodeMessage`. */
+  addMessage(actor: number, text: string, bytes: number): void {
+    this.records.push(`[${actor},null,null,${text}]`)
+    this.bytes += bytes + 18
+    this.count++
+    this.version = extendedFrameVersion
+  }
+
   encode(header: FrameHeader): Uint8Array {
     return Buffer.from(
-      `${encodeHeader(header)},"k":[${this.kinds.join(",")}],"a":[${this.actors.join(",")}],"r":[${this.records.join(",")}]}`
+      `${encodeHeader(header, this.version)},"k":[${this.kinds.join(",")}],"a":[${this.actors.join(",")}],"r":[${this.records.join(",")}]}`
     )
   }
 }
@@ -158,6 +188,10 @@ export const encodeEvent = (event: PublicEvent): string => {
     data: event.data ?? null
   })
 }
+
+/** Encodes a message. The command is JSON already. */
+export const encodeMessage = ({ command, key, kind, organization, version }: FrameMessage): string =>
+  JSON.stringify([organization, kind, key, version, command])
 
 /** Decodes stored bytes. Throws `FrameInvalid` on anything that is not a whole frame of a known version. */
 export const decodeFrame = (bytes: Uint8Array): Frame => {
@@ -180,36 +214,58 @@ const invalid = (what: string): never => {
 const integer = (value: unknown, what: string): number =>
   Number.isSafeInteger(value) ? (value as number) : invalid(what)
 
-const decodeV1 = (frame: Record<string, unknown>): Frame => {
-  const kinds = (frame.k ?? []) as ReadonlyArray<readonly [string, number]>
-  const table = (frame.a ?? []) as ReadonlyArray<readonly [number, string, string]>
-  const list = (frame.r ?? []) as ReadonlyArray<readonly [number, unknown, PublicEvent?]>
-  if (!Array.isArray(kinds) || !Array.isArray(table) || !Array.isArray(list)) return invalid("a table")
+/** Decodes both versions; a frame of version 1 has neither fresh actors nor messages. */
+const decodeFields = (frame: Record<string, unknown>): Frame => {
   if (typeof frame.p !== "string" || frame.p.length !== emptyLogHash.length) return invalid("the previous hash")
   if (frame.c !== undefined && typeof frame.c !== "string") return invalid("the owner of a claim")
-  const actors = table.map((entry): FrameActor => {
-    const kind = kinds[entry[0]]
-    if (kind === undefined || typeof kind[0] !== "string" || typeof kind[1] !== "number") return invalid("a kind")
-    if (typeof entry[1] !== "string" || typeof entry[2] !== "string") return invalid("an actor")
-    return { kind: kind[0], version: kind[1], organization: entry[1], key: entry[2] }
-  })
-  const records: Array<FrameRecord> = new Array(list.length)
-  for (let index = 0; index < list.length; index++) {
-    const entry = list[index]!
-    const actor = actors[entry[0]]
-    if (actor === undefined) return invalid(`the actor of record ${index}`)
-    records[index] = { actor, fact: entry[1], event: entry[2] }
-  }
   return {
     epoch: integer(frame.e, "the epoch"),
     number: integer(frame.n, "the number"),
     now: integer(frame.t, "the time"),
     previousHash: frame.p,
     signalSequence: integer(frame.s, "the signal sequence"),
-    claim: frame.c as string | undefined,
+    claim: frame.c,
     acceptsClock: frame.b === 1,
-    records
+    records: decodeRecords(frame)
   }
 }
 
-const decoders: Readonly<Record<number, (frame: Record<string, unknown>) => Frame>> = { 1: decodeV1 }
+const decodeRecords = (frame: Record<string, unknown>): ReadonlyArray<FrameRecord> => {
+  const list = (frame.r ?? []) as ReadonlyArray<readonly [number, unknown, PublicEvent?, unknown?]>
+  if (!Array.isArray(list)) return invalid("a table")
+  const actors = decodeActors(frame)
+  const records: Array<FrameRecord> = new Array(list.length)
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index]!
+    const actor = actors[entry[0]]
+    if (actor === undefined) return invalid(`the actor of record ${index}`)
+    const message = entry[3] === undefined ? undefined : decodeMessage(entry[3])
+    records[index] = { actor, fact: entry[1], event: entry[2] ?? undefined, message }
+  }
+  return records
+}
+
+const decodeActors = (frame: Record<string, unknown>): ReadonlyArray<FrameActor> => {
+  const kinds = (frame.k ?? []) as ReadonlyArray<readonly [string, number]>
+  const table = (frame.a ?? []) as ReadonlyArray<readonly [number, string, string, 1?]>
+  if (!Array.isArray(kinds) || !Array.isArray(table)) return invalid("a table")
+  return table.map((entry): FrameActor => {
+    const kind = kinds[entry[0]]
+    if (kind === undefined || typeof kind[0] !== "string" || typeof kind[1] !== "number") return invalid("a kind")
+    if (typeof entry[1] !== "string" || typeof entry[2] !== "string") return invalid("an actor")
+    return { kind: kind[0], version: kind[1], organization: entry[1], key: entry[2], isFresh: entry[3] === 1 }
+  })
+}
+
+const decodeMessage = (entry: unknown): FrameMessage => {
+  if (!Array.isArray(entry)) return invalid("a message")
+  const [organization, kind, key, version, command] = entry as ReadonlyArray<unknown>
+  if (typeof organization !== "string" || typeof kind !== "string" || typeof key !== "string")
+    return invalid("the receiver of a message")
+  return { organization, kind, key, version: integer(version, "the version of a message"), command }
+}
+
+const decoders: Readonly<Record<number, (frame: Record<string, unknown>) => Frame>> = {
+  [frameVersion]: decodeFields,
+  [extendedFrameVersion]: decodeFields
+}

@@ -39,8 +39,28 @@ export const minimumLogReserveBytes = 1_024
 /** The largest encoded state of an actor, in bytes of UTF-8. */
 export const maximumStateBytes = 64 * 1024
 
-/** The most actors one command may name. */
-export const maximumTouchedActors = 64
+/**
+ * How many bytes of facts a state near its bound takes before it is measured again. Measuring costs as much as encoding, so a state may pass
+ * the bound by so much before a fact is refused.
+ */
+export const stateSlackBytes = 8 * 1024
+
+/** The most actors one command may name. They are loaded in one batch. */
+export const maximumTouchedActors = 1_024
+
+/** How long an answer is remembered under its idempotency key, milliseconds. */
+export const defaultOnceWindowMillis = 24 * 3_600_000
+export const minimumOnceWindowMillis = 1_000
+export const maximumOnceWindowMillis = 30 * 24 * 3_600_000
+
+/** The longest idempotency key and digest, in UTF-16 units; the largest reply that is remembered, in bytes of its JSON. */
+export const maximumOnceKeyLength = 256
+export const maximumDigestLength = 256
+export const maximumReplyBytes = 16 * 1024
+
+/** Rows whose time is over that one statement removes, and statements behind one checkpoint. */
+export const maximumExpiredRows = 10_000
+export const maximumExpiryRuns = 10
 
 /** External signals read ahead, and decided in one drain. */
 export const maximumQueuedSignals = 256
@@ -53,8 +73,11 @@ export const maximumTimersPerDrain = 256
 export const maximumTimerPage = 256
 
 /** Actors loaded from the checkpoints in one call, and calls under way at once. */
-export const maximumLoadBatch = 512
+export const maximumLoadBatch = maximumTouchedActors
 export const maximumConcurrentLoads = 4
+
+/** Actors of one organization that are loaded ahead of its commands at once. */
+export const maximumPrefetchedActors = 256
 
 /** Lane asks of a partition that wait for an actor or for a confirmation. */
 export const maximumWaitingLaneAsks = 8_192
@@ -94,6 +117,9 @@ export const lookupDeadlineMillis = 5_000
 export const loadDeadlineMillis = 5_000
 export const saveDeadlineMillis = 60_000
 export const transactionDeadlineMillis = 30_000
+
+/** How long a shutdown waits for reactors to do what their pace has held back. */
+export const reactorsCloseMillis = 1_000
 
 /** How long a page of timers under way holds back the timers in memory. */
 export const pageHoldMillis = 1_000

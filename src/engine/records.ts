@@ -9,6 +9,7 @@ import type { Registry } from "./core/actors.ts"
 import { describe } from "./describe.ts"
 import { type Frame, FrameInvalid } from "./frame.ts"
 import { eventId } from "./ids.ts"
+import { isInternalKind } from "./internalActor.ts"
 
 interface RecordPlace {
   readonly partition: number
@@ -59,31 +60,34 @@ export interface CommittedFrame {
   readonly records: ReadonlyArray<LogRecord | UnreadableRecord>
 }
 
-/** The records of a stored frame. */
+/** The records of a stored frame, without messages and the facts of the engine's own actors. */
 export const recordsOf = (
   registry: Registry,
   partition: number,
   sequence: number,
   frame: Frame
 ): ReadonlyArray<LogRecord | UnreadableRecord> =>
-  frame.records.map(({ actor, event, fact }, index): LogRecord | UnreadableRecord => {
-    const place = {
-      partition,
-      sequence,
-      index,
-      now: frame.now,
-      organization: actor.organization,
-      kind: actor.kind,
-      key: actor.key
+  frame.records.flatMap(
+    ({ actor, event, fact, message }, index): LogRecord | UnreadableRecord | ReadonlyArray<never> => {
+      if (message !== undefined || isInternalKind(actor.kind)) return []
+      const place = {
+        partition,
+        sequence,
+        index,
+        now: frame.now,
+        organization: actor.organization,
+        kind: actor.kind,
+        key: actor.key
+      }
+      if (event !== undefined)
+        return { _tag: "Event", ...place, id: eventId(partition, frame.epoch, frame.number, index), event }
+      try {
+        return { _tag: "Fact", ...place, fact: decodeFact(registry, sequence, actor, fact) }
+      } catch (cause) {
+        return { _tag: "Unreadable", ...place, version: actor.version, fact, error: describe(cause) }
+      }
     }
-    if (event !== undefined)
-      return { _tag: "Event", ...place, id: eventId(partition, frame.epoch, frame.number, index), event }
-    try {
-      return { _tag: "Fact", ...place, fact: decodeFact(registry, sequence, actor, fact) }
-    } catch (cause) {
-      return { _tag: "Unreadable", ...place, version: actor.version, fact, error: describe(cause) }
-    }
-  })
+  )
 
 /** Decodes a fact by its actor's schema. Throws `FrameInvalid` with the place. */
 export const decodeFact = (

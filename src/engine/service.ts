@@ -5,16 +5,151 @@
 import { Effect, Exit } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
-import { type AskError, CommandInvalid, EngineRefused, PartitionUnavailable } from "./errors.ts"
+import { type AskError, CommandInvalid, EngineRefused, type OnceError, PartitionUnavailable } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
+import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import { inspectActor, inspectPartition } from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
 import type { Remote } from "./Remote.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
-import { askRemote } from "./shell/remoteAsk.ts"
+import { askOnceRemote, askRemote } from "./shell/remoteAsk.ts"
 
 const unplacedRetryMillis = 250
+
+/** Finds partitions, here or in another process. */
+class Places {
+  readonly parts: EngineParts
+  readonly local: ReadonlyMap<number, Partition>
+  readonly remote: Remote["Service"] | undefined
+  /** The highest epoch seen of each partition of another process. */
+  readonly epochs = new Map<number, number>()
+
+  constructor(parts: EngineParts, local: ReadonlyMap<number, Partition>, remote: Remote["Service"] | undefined) {
+    this.parts = parts
+    this.local = local
+    this.remote = remote
+  }
+
+  idOf(organization: string): number {
+    return partitionOf(organization, this.parts.config.partitions)
+  }
+
+  here(organization: string): Partition | undefined {
+    return this.local.get(this.idOf(organization))
+  }
+
+  /** The index of an actor's kind, or the error where it is not one of this engine's. */
+  indexOf(actor: AnyActor): number | CommandInvalid {
+    const { registry } = this.parts
+    const index = registry.actorIndex(actor.kind)
+    return registry.actors[index] === actor ? index : unknownKind(actor.kind)
+  }
+
+  unplaced(organization: string): AskError {
+    const reason = "it is not placed here"
+    return new PartitionUnavailable({
+      partition: this.idOf(organization),
+      reason,
+      retryAfterMillis: unplacedRetryMillis
+    })
+  }
+
+  inspected(id: number): Effect.Effect<Partition, EngineRefused> {
+    const partition = this.local.get(id)
+    return partition === undefined
+      ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
+      : Effect.succeed(partition)
+  }
+}
+
+const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
+
+/** What asks actors. */
+const actorAsks = (places: Places) => ({
+  ask: <Command, Fact, State, Reply, Rejection>(
+    actor: Actor<Command, Fact, State, Reply, Rejection>,
+    target: Target,
+    command: Command
+  ) =>
+    Effect.callback<Reply, Rejection | AskError>((resume) => {
+      const index = places.indexOf(actor)
+      if (typeof index !== "number") return resume(Effect.fail(index))
+      const { fresh, key = "", organization } = target
+      const { epochs, remote } = places
+      const partition = places.here(organization)
+      if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh)
+      else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
+      else resume(askRemote(remote, epochs, places.idOf(organization), actor, target, command))
+    }),
+
+  askOnce: <Command, Fact, State, Reply, Rejection>(
+    actor: Actor<Command, Fact, State, Reply, Rejection>,
+    target: Target,
+    command: Command,
+    once: OnceOptions
+  ) =>
+    Effect.callback<OnceReply<Reply>, Rejection | OnceError>((resume) => {
+      const index = places.indexOf(actor)
+      if (typeof index !== "number") return resume(Effect.fail(index))
+      const { fresh, key = "", organization } = target
+      const guard = onceGuard(actor, key, once)
+      if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
+      const { epochs, remote } = places
+      const partition = places.here(organization)
+      if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
+      else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
+      else resume(askOnceRemote(remote, epochs, places.idOf(organization), actor, target, command, once))
+    }),
+
+  prefetch: <Command, Fact, State, Reply, Rejection>(
+    actor: Actor<Command, Fact, State, Reply, Rejection>,
+    { fresh, key = "", organization }: Target,
+    command: Command
+  ) =>
+    Effect.sync(() => {
+      const index = places.indexOf(actor)
+      if (typeof index === "number") places.here(organization)?.prefetch(organization, index, key, command, fresh)
+    }),
+
+  state: <Command, Fact, State, Reply, Rejection>(
+    actor: Actor<Command, Fact, State, Reply, Rejection>,
+    { key = "", organization }: Target
+  ) =>
+    Effect.callback<State, AskError>((resume) => {
+      const index = places.indexOf(actor)
+      if (typeof index !== "number") return resume(Effect.fail(index))
+      const partition = places.here(organization)
+      if (partition === undefined) return resume(Effect.fail(places.unplaced(organization)))
+      partition.peek(organization, index, key, resume as Resume)
+    })
+})
+
+/** What asks lanes. */
+const laneAsks = (places: Places) => {
+  const askLaneNow = <Command, State, Reply>(
+    lane: Lane<Command, State, Reply>,
+    { key = "", organization }: Target,
+    command: Command,
+    later: (exit: Exit.Exit<Reply, AskError>) => void
+  ): Exit.Exit<Reply, AskError> | undefined => {
+    const { registry } = places.parts
+    const laneIndex = registry.laneIndex(lane.kind)
+    if (registry.lanes[laneIndex] !== lane) return Exit.fail(unknownKind(lane.kind))
+    const partition = places.here(organization)
+    if (partition === undefined) return Exit.fail(places.unplaced(organization))
+    const caller = later as unknown as Resume
+    const answer = partition.askLane({ organization, laneIndex, key, command, caller })
+    if (answer === undefined) return undefined
+    return answer.accepted ? Exit.succeed(answer.value as never) : Exit.fail(answer.value as AskError)
+  }
+  const askLane = <Command, State, Reply>(lane: Lane<Command, State, Reply>, target: Target, command: Command) =>
+    Effect.callback<Reply, AskError>((resume) => {
+      const exit = askLaneNow(lane, target, command, resume)
+      if (exit !== undefined) resume(exit)
+    })
+  return { askLane, askLaneNow }
+}
 
 /** Makes the service of an engine whose partitions in this process are `local`. */
 export const makeService = (
@@ -22,82 +157,20 @@ export const makeService = (
   local: ReadonlyMap<number, Partition>,
   remote: Remote["Service"] | undefined
 ) => {
-  const { partitions } = parts.config
-  const { registry } = parts
-  const unplaced = (partition: number): AskError =>
-    new PartitionUnavailable({ partition, reason: "it is not placed here", retryAfterMillis: unplacedRetryMillis })
-  const epochs = new Map<number, number>()
-  const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
-  const localOf = (id: number): Effect.Effect<Partition, EngineRefused> => {
-    const partition = local.get(id)
-    return partition === undefined
-      ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
-      : Effect.succeed(partition)
-  }
-  const askLaneNow = <Command, State, Reply>(
-    lane: Lane<Command, State, Reply>,
-    target: Target,
-    command: Command,
-    later: (exit: Exit.Exit<Reply, AskError>) => void
-  ): Exit.Exit<Reply, AskError> | undefined => {
-    const index = registry.laneIndex(lane.kind)
-    if (registry.lanes[index] !== lane) return Exit.fail(unknownKind(lane.kind))
-    const id = partitionOf(target.organization, partitions)
-    const partition = local.get(id)
-    if (partition === undefined) return Exit.fail(unplaced(id))
-    const caller = later as unknown as Resume
-    const { key = "", organization } = target
-    const answer = partition.askLane({ organization, laneIndex: index, key, command, caller })
-    if (answer === undefined) return undefined
-    return answer.accepted ? Exit.succeed(answer.value as never) : Exit.fail(answer.value as AskError)
-  }
+  const places = new Places(parts, local, remote)
   return {
-    partitions,
-    partitionOf: (organization: string) => partitionOf(organization, partitions),
-    ask: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target,
-      command: Command
-    ) =>
-      Effect.callback<Reply, Rejection | AskError>((resume) => {
-        const index = registry.actorIndex(actor.kind)
-        if (registry.actors[index] !== actor) return resume(Effect.fail(unknownKind(actor.kind)))
-        const id = partitionOf(target.organization, partitions)
-        const partition = local.get(id)
-        if (partition !== undefined) {
-          partition.offer(target.organization, index, target.key ?? "", command, resume as Resume)
-        } else {
-          resume(
-            remote === undefined ? Effect.fail(unplaced(id)) : askRemote(remote, epochs, id, actor, target, command)
-          )
-        }
-      }),
-    askLane: <Command, State, Reply>(lane: Lane<Command, State, Reply>, target: Target, command: Command) =>
-      Effect.callback<Reply, AskError>((resume) => {
-        const exit = askLaneNow(lane, target, command, resume)
-        if (exit !== undefined) resume(exit)
-      }),
-    askLaneNow,
-    state: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target
-    ) =>
-      Effect.callback<State, AskError>((resume) => {
-        const index = registry.actorIndex(actor.kind)
-        if (registry.actors[index] !== actor) return resume(Effect.fail(unknownKind(actor.kind)))
-        const id = partitionOf(target.organization, partitions)
-        const partition = local.get(id)
-        if (partition === undefined) return resume(Effect.fail(unplaced(id)))
-        partition.peek(target.organization, index, target.key ?? "", resume as Resume)
-      }),
+    partitions: parts.config.partitions,
+    partitionOf: (organization: string) => places.idOf(organization),
+    ...actorAsks(places),
+    ...laneAsks(places),
     ready: awaitAllServing(local),
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
-    inspectPartition: (id: number) => Effect.flatMap(localOf(id), inspectPartition),
-    inspectActor: (actor: AnyActor, target: Target) =>
-      Effect.flatMap(localOf(partitionOf(target.organization, partitions)), (partition) =>
-        inspectActor(partition, { organization: target.organization, kind: actor.kind, key: target.key ?? "" })
+    inspectPartition: (id: number) => Effect.flatMap(places.inspected(id), inspectPartition),
+    inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
+      Effect.flatMap(places.inspected(places.idOf(organization)), (partition) =>
+        inspectActor(partition, { organization, kind: actor.kind, key })
       )
   }
 }

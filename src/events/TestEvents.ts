@@ -21,16 +21,11 @@ const exampleOf = (type: CataloguedType, endpointId: string): object =>
     : catalogue[type].example
 
 /** One per organization, and one per endpoint that an event is for alone, by its id; its decisions carry an event and no fact. */
-export const TestEventsActor = Actor.make({
+export const TestEventsActor = Actor.makeStateless({
   kind: testEventsKind,
   command: Schema.Struct({ type: Schema.Literals(exampleTypes) }),
-  fact: Schema.Null,
-  state: Schema.Null,
   reply: Schema.Null,
-  initial: () => null,
-  evolve: () => null,
-  isOver: () => true,
-  decide: (_state, { type }, { self }) =>
+  decide: ({ type }, { self }) =>
     // Each example is of its own type.
     Actor.decided({ events: [publicEvent(type, exampleOf(type, self.key) as never, false)], reply: null })
 })

@@ -4,7 +4,7 @@
  * (docs/architecture.md, "External signals"). Needs `NatsConnection`.
  */
 import { type NatsConnection as Client, headers } from "@nats-io/transport-node"
-import { Context, Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"
+import { Data, Effect, Layer, Schedule, type Scope, Stream } from "effect"
 import { isSubjectToken } from "../engine/address.ts"
 import { maximumSignalBytes, type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
 import { NatsConnection } from "./connection.ts"
@@ -43,20 +43,6 @@ export interface SignalsOptions {
 /** The stream of signals does not fit this deployment. Terminal; the message says what an operator can do. */
 export class SignalsRefused extends Data.TaggedError("SignalsRefused")<{ readonly message: string }> {}
 
-/**
- * Frees room in the stream, for a caller that knows which signals were processed. Only JetStream's signals offer it.
- */
-export class SignalsRetention extends Context.Service<
-  SignalsRetention,
-  {
-    /**
-     * Removes a partition's signals up to `through`. Frames must cover them, and those frames must not be purged
-     * before.
-     */
-    readonly forget: (partition: number, through: number) => Effect.Effect<void, SignalsUnavailable>
-  }
->()("sluice/nats/SignalsRetention") {}
-
 /** Attempts to open the stream at a start, and the pause between them. */
 const openAttempts = 10
 const openPauseMillis = 500
@@ -64,11 +50,7 @@ const openPauseMillis = 500
 export const make = (
   client: Client,
   options: SignalsOptions
-): Effect.Effect<
-  { readonly signals: Signals["Service"]; readonly retention: SignalsRetention["Service"] },
-  SignalsRefused | SignalsUnavailable,
-  Scope.Scope
-> =>
+): Effect.Effect<Signals["Service"], SignalsRefused | SignalsUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const requests = yield* Requests.make(client)
     const api = Api.make(requests)
@@ -132,39 +114,30 @@ export const make = (
         }
       }).pipe(Effect.catchTag("RequestFailed", (failure) => Effect.fail(unavailable(failure))))
 
-    return {
-      signals: Signals.of({ subscribe, publish }),
-      retention: SignalsRetention.of({
-        forget: (partition, through) =>
-          // the server would take a lower sequence than 2 for "everything"
-          Number.isSafeInteger(through) && through >= 1
-            ? Effect.mapError(
-                api.purge(stream, { filter: `${storedUnder(partition)}>`, seq: through + 1 }),
-                unavailable
-              )
-            : Effect.void
-      })
-    }
+    /** The server would take a purge below 2 for one of everything; `forgetSignals` never asks for one. */
+    const forget = (partition: number, through: number) =>
+      Number.isSafeInteger(through) && through >= 1
+        ? Effect.mapError(api.purge(stream, { filter: `${storedUnder(partition)}>`, seq: through + 1 }), unavailable)
+        : Effect.void
+
+    return Signals.of({ subscribe, publish, forget })
   })
 
-/** The signals of a deployment, and the means to make room. */
+/** The signals of a deployment. */
 export const layer = (
   options: SignalsOptions
-): Layer.Layer<Signals | SignalsRetention, SignalsRefused | SignalsUnavailable, NatsConnection> =>
-  Layer.effectContext(
-    Effect.gen(function* () {
-      const { client } = yield* NatsConnection
-      const { retention, signals } = yield* make(client, options)
-      return Context.make(Signals, signals).pipe(Context.add(SignalsRetention, retention))
-    })
+): Layer.Layer<Signals, SignalsRefused | SignalsUnavailable, NatsConnection> =>
+  Layer.effect(
+    Signals,
+    Effect.flatMap(NatsConnection, ({ client }) => make(client, options))
   )
 
 const unavailable = (cause: { readonly message: string }): SignalsUnavailable =>
   cause instanceof SignalsUnavailable ? cause : new SignalsUnavailable({ message: cause.message, cause })
 
-const signalOf = ({ message, sequence }: OrderedReader.Delivered, prefixLength: number): Signal => {
+const signalOf = ({ behind, message, sequence }: OrderedReader.Delivered, prefixLength: number): Signal => {
   const [organization = "", kind = ""] = message.subject.slice(prefixLength).split(".")
-  return { sequence, organization, kind, data: message.data }
+  return { sequence, organization, kind, data: message.data, behind }
 }
 
 const settingsOf = (stream: string, prefix: string, options: SignalsOptions): Api.StreamConfig => ({

@@ -40,6 +40,8 @@ export interface ReaderOptions {
 /** A stored message and its place in the stream. */
 export interface Delivered {
   readonly sequence: number
+  /** How many messages the consumer had behind this one. */
+  readonly behind: number
   readonly message: Msg
 }
 
@@ -221,7 +223,7 @@ class Reader implements OrderedReader {
       return
     }
     this.delivered = place.delivered
-    this.buffer.push({ sequence: place.sequence, message })
+    this.buffer.push({ sequence: place.sequence, behind: place.behind, message })
     pull.remaining--
     if (pull.remaining === 0) this.end(pull)
     this.wakeSoon()
@@ -241,11 +243,14 @@ class Reader implements OrderedReader {
  * Where a delivered message stands: its reply subject is `$JS.ACK.<stream>.<consumer>.<times>.<sequence>.<delivered>.<time>.<pending>`,
  * or the same with domain and account before the stream.
  */
-export const placeOf = (reply: string): { readonly sequence: number; readonly delivered: number } | undefined => {
+export const placeOf = (
+  reply: string
+): { readonly sequence: number; readonly delivered: number; readonly behind: number } | undefined => {
   if (!reply.startsWith("$JS.ACK.")) return undefined
   const tokens = reply.split(".")
   const at = tokens.length === 9 ? 5 : 7
   const sequence = Number(tokens[at])
   const delivered = Number(tokens[at + 1])
-  return Number.isSafeInteger(sequence) && Number.isSafeInteger(delivered) ? { sequence, delivered } : undefined
+  const behind = Number(tokens[at + 3])
+  return [sequence, delivered, behind].every(Number.isSafeInteger) ? { sequence, delivered, behind } : undefined
 }

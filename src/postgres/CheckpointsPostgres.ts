@@ -31,7 +31,8 @@ const actorColumns = {
   sequence: "int8",
   version: "int4",
   state: "text",
-  wake_at: "float8"
+  wake_at: "float8",
+  expires_at: "float8"
 } as const
 
 /** The timeout of a statement that removes superseded rows, of which there may be many. */
@@ -114,10 +115,10 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
 
   const insertActors = (partition: number, rows: ReadonlyArray<ActorRow>) =>
     sql`
-      insert into engine_actors (partition, organization, kind, key, sequence, version, state, wake_at)
-      select partition, organization, kind, key, sequence, version, state, wake_at
+      insert into engine_actors (partition, organization, kind, key, sequence, version, state, wake_at, expires_at)
+      select partition, organization, kind, key, sequence, version, state, wake_at, expires_at
       from ${unnest(
-        rows.map((row) => ({ ...row, partition, wake_at: row.wakeAt })),
+        rows.map((row) => ({ ...row, partition, wake_at: row.wakeAt, expires_at: row.expiresAt })),
         actorColumns
       )}`
 
@@ -171,7 +172,7 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "tim
   const newestRows = (partition: number, addresses: ReadonlyArray<ActorAddress>, through: number) =>
     sql<ActorRow>`
       select found.organization, found.kind, found.key, found.sequence, found.version, found.state,
-        found.wake_at as "wakeAt"
+        found.wake_at as "wakeAt", found.expires_at as "expiresAt"
       from ${unnest(addresses, { organization: "text", kind: "text", key: "text" })}
       cross join lateral (
         select * from engine_actors a
@@ -215,7 +216,7 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "tim
  * The removals. Those that look for actors' rows by sequence say that it is above 0, as every sequence is: the index that
  * they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`).
  */
-const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "discardAbove"> => {
+const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | "discardAbove"> => {
   const patiently = <A, E>(body: Effect.Effect<A, E>) =>
     inTransaction(sql, withStatementTimeout(sql, pruneTimeoutMillis, body))
 
@@ -241,8 +242,20 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "discardAbo
       and state is null
     returning 1`
 
+  /** The rows of kinds that keep none any more. */
+  const ofKinds = (partition: number, kinds: ReadonlyArray<string>, covered: number) => sql`
+    delete from engine_actors
+    where partition = ${partition} and ${sql.in("kind", kinds)} and sequence > 0 and sequence <= ${covered}
+    returning 1`
+
+  const expired = (partition: number, now: number, limit: number) => sql`
+    delete from engine_actors where ctid = any(array(
+      select ctid from engine_actors where partition = ${partition} and expires_at <= ${now}::float8
+      order by expires_at limit ${limit}
+    )) returning 1`
+
   return {
-    prune: Effect.fn("Checkpoints.prune")((partition) =>
+    prune: Effect.fn("Checkpoints.prune")((partition, stateless = []) =>
       patiently(
         Effect.gen(function* () {
           const [place] = yield* sql<{ readonly covered: number | null; readonly pruned: number }>`
@@ -254,13 +267,18 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "discardAbo
           const { covered, pruned } = place
           const rows =
             (yield* countOf(superseded(partition, pruned, covered))) +
-            (yield* countOf(ended(partition, pruned, covered)))
+            (yield* countOf(ended(partition, pruned, covered))) +
+            (stateless.length === 0 ? 0 : yield* countOf(ofKinds(partition, stateless, covered)))
           const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence < ${covered} returning 1`)
           yield* sql`update engine_partitions set pruned_through = ${covered} where partition = ${partition}`
           return { rows, checkpoints }
         })
       )
+    ),
+
+    expire: Effect.fn("Checkpoints.expire")((partition, now, limit) =>
+      patiently(countOf(expired(partition, now, limit)))
     ),
 
     discardAbove: Effect.fn("Checkpoints.discardAbove")((partition, sequence) =>

@@ -117,10 +117,19 @@ export const keepLookupsOnPrimaryKey = Effect.gen(function* () {
   yield* sql`drop index engine_actors_by_checkpoint`
 })
 
+/** Rows that mean nothing after some time are found by it and go, without a fact or a wake of their actors. */
+export const addExpiryOfActors = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table engine_actors add column expires_at float8`
+  yield* sql`
+    create index engine_actors_by_expiry on engine_actors (partition, expires_at) where expires_at is not null`
+})
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
   { number: 2, name: "id of the deployment", run: addDeploymentId },
   { number: 3, name: "counts of parked records", run: countParked },
-  { number: 4, name: "look-ups of actors", run: keepLookupsOnPrimaryKey }
+  { number: 4, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
+  { number: 5, name: "expiry of actors", run: addExpiryOfActors }
 ]

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { ReactorTransaction } from "../engine/Cursors.ts"
-import type { Reactor } from "../engine/Reactor.ts"
+import { adaptive, immediate, type Pace, type Reactor } from "../engine/Reactor.ts"
 import type { LogRecord } from "../engine/records.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -25,8 +25,12 @@ export const makeBooksStore = (): BooksStore => ({ entries: new Map(), jobs: [],
 
 export const placeOfRecord = (record: LogRecord): string => `${record.partition}/${record.sequence}/${record.index}`
 
+/** The paces of scenarios: as usual, one that waits after every transaction, and none. */
+const paces: ReadonlyArray<Pace> = [adaptive, { share: 0.05, burstMillis: 0, maximumWaitMillis: 200 }, immediate]
+
 export const makeBooks = (simulation: Simulation, _engine: SimulatedEngine): Reactor<never> => ({
   name: booksName,
+  pace: paces[simulation.scenario.seed % paces.length]!,
   handle: (records) =>
     Effect.gen(function* () {
       const transaction = yield* ReactorTransaction

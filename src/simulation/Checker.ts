@@ -15,6 +15,8 @@ export interface Observer {
   readonly committed?: (commit: Commit) => void
   /** A process decided something that is not stored yet. */
   readonly decided?: (decided: Decided, engine: SimulatedEngine) => void
+  /** A command was asked of a process. */
+  readonly asked?: (attempt: Attempt) => void
   /** An ask was answered. */
   readonly answered?: (attempt: Attempt) => void
   /** A command has its final answer. */
@@ -24,6 +26,8 @@ export interface Observer {
   readonly checkpointed?: (record: CheckpointRecord, rows: ReadonlyArray<ActorRow>, engine: SimulatedEngine) => void
   /** Frames below a sequence are about to be purged. */
   readonly purging?: (partition: number, below: number, by: string) => void
+  /** Signals up to a sequence are about to be removed. */
+  readonly forgetting?: (partition: number, through: number, by: string) => void
   /** A reactor's transaction with this record was committed. */
   readonly effected?: (record: LogRecord) => void
   /** Called between two steps. */

@@ -5,6 +5,8 @@
 import type { AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
 import { encodeEvent } from "../engine/frame.ts"
+import { isRefusal } from "./answers.ts"
+import type { Answer } from "./Operations.ts"
 import { type ActorHistory, jsonOf, type Moment } from "./Truth.ts"
 
 /** A decision as it was taken, durable or not. */
@@ -22,6 +24,8 @@ export interface Decided extends ActorAddress {
   readonly restsOn: string | undefined
   /** Place of the decision: which frame it was drafted for, and its index in the drain. */
   readonly frame: FramePlace
+  /** Whether the engine has told the caller that nothing of it is stored. */
+  isRefused: boolean
   /** Sequence of the frame that holds it. */
   storedAt: number | undefined
   /** Moves the oracle's model; set for actors that have one. */
@@ -91,6 +95,13 @@ export class Decisions {
     }
   }
 
+  /** Notes the answer to a command. Answers the last decision about it, if it was decided. */
+  answered(command: unknown, answer: Answer): Decided | undefined {
+    const decided = this.ofCommand.get(command)
+    if (decided !== undefined && isRefusal(answer)) decided.isRefused = true
+    return decided
+  }
+
   /** What was drafted for a frame that is now on its way, in order. */
   draftedFor(partition: number, epoch: number, number: number): ReadonlyArray<Decided> {
     const drafts = this.drafts.get(partition)
@@ -144,6 +155,7 @@ export class Decisions {
       records,
       restsOn,
       frame,
+      isRefused: false,
       storedAt: undefined,
       step: undefined
     }

@@ -51,5 +51,7 @@ export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 export const requiredMarks: ReadonlyArray<string> = [
   ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
   ...appendMarks,
-  ...sentences.map(([, mark]) => mark)
+  ...sentences.map(([, mark]) => mark),
+  "once, replay",
+  "once, conflict"
 ]

@@ -1,5 +1,6 @@
 /** What clients of a simulation do and are told: commands with their attempts, looks at a state, lane asks. */
 import type { Exit } from "effect"
+import type { OnceOptions } from "../engine/once.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 
@@ -11,13 +12,24 @@ export interface Operation {
   readonly key: string
   /** JSON form. */
   readonly command: unknown
+  /** The engine's idempotency key that it is asked under. */
+  readonly once: OnceOptions | undefined
   readonly startedAt: number
   readonly attempts: Array<Attempt>
   /** The same command under the same idempotency key, asked before. */
   readonly repeats: Operation | undefined
+  /** Whether it claims that its actor is fresh. */
+  readonly isFresh: boolean
   answer: Answer | undefined
   /** How often it was asked, even when nobody received it. */
   tries: number
+}
+
+/** What more there is to say of a command. */
+export interface BeginOptions {
+  readonly repeats?: Operation
+  readonly isFresh?: boolean | undefined
+  readonly once?: OnceOptions | undefined
 }
 
 /** How an ask ended. */
@@ -35,6 +47,8 @@ export interface Attempt {
   readonly command: unknown
   readonly startedAt: number
   answer: Answer | undefined
+  /** Whether the answer was remembered under the idempotency key, so that nothing was decided. */
+  isReplay: boolean
   answeredAt: number
   /** The epoch of the partition that answered. */
   epoch: number

@@ -48,6 +48,7 @@ export const operations = {
     "crash after the commit"
   ],
   lookup: ["unavailable", "hangs"],
+  expire: ["unavailable", "hangs"],
   work: ["killed after the effect"],
   subscribe: ["cut off"]
 } as const
@@ -69,7 +70,23 @@ export type Which = typeof Which.Type
 export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
 
 export const Step = Schema.Union([
-  Schema.TaggedStruct("Command", { ...Target, command: Schema.Json, to: Which }),
+  Schema.TaggedStruct("Command", {
+    ...Target,
+    command: Schema.Json,
+    to: Which,
+    /** Whether the command claims that its actor is fresh. */
+    fresh: Schema.optionalKey(Schema.Boolean)
+  }),
+  /** A command under an idempotency key of the engine's. What it asks for is its digest. */
+  Schema.TaggedStruct("Once", {
+    ...Target,
+    command: Schema.Json,
+    to: Which,
+    once: Schema.String,
+    windowMillis: Schema.optionalKey(Count)
+  }),
+  /** Begins to load what a command touches. */
+  Schema.TaggedStruct("Prefetch", { ...Target, command: Schema.Json, to: Which }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
   /** Many commands at once. */

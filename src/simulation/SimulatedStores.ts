@@ -108,7 +108,8 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
       }),
     load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
-    prune: (partition) => ask("lookup", () => inner.prune(partition)),
+    prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),
+    expire: (partition, now, limit) => ask("expire", () => inner.expire(partition, now, limit)),
     discardAbove: (partition, sequence) => ask(undefined, () => inner.discardAbove(partition, sequence))
   })
 }
@@ -174,9 +175,14 @@ export const makeSignals = (simulation: Simulation, engine: SimulatedEngine): Si
   const inner = SignalsMemory.make(store)
   return Signals.of({
     publish: inner.publish,
+    forget: (partition, through) =>
+      Effect.suspend(() => {
+        simulation.forgetting(partition, through, engine.name)
+        return Effect.andThen(wait(simulation, engine, simulation.latency()), inner.forget(partition, through))
+      }),
     subscribe: (partition, after) =>
       Stream.flattenIterable(
-        Stream.unfold(after, (at) =>
+        Stream.unfold(Math.max(after, store.forgotten[partition]!), (at) =>
           Effect.callback<readonly [ReadonlyArray<Signal>, number], SignalsUnavailable>((resume) => {
             const look = () => {
               const list = store.lists[partition]!

@@ -2,9 +2,10 @@
  * One scenario as it is played: the machine room, the stores, the processes, the clients, and the checkers that are told everything. Steps
  * come from `play.ts`. Needs no service.
  */
-import type { Exit } from "effect"
+import { Exit } from "effect"
 import { partitionOf } from "../engine/address.ts"
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
+import { internalActors } from "../engine/internalActors.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
 import * as CheckpointsMemory from "../engine/memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
@@ -18,7 +19,7 @@ import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
 import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
-import type { Answer, Attempt, LookAnswer, Operation } from "./Operations.ts"
+import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
 import { Outages } from "./Outages.ts"
 import { Prng } from "./Prng.ts"
 import type { Scenario } from "./Scenario.ts"
@@ -100,7 +101,7 @@ export class Simulation {
     this.faults = new Faults(scenario.faults, this.marks, (line) => this.trace(line))
     this.truth = new Truth(
       topology.partitions,
-      workload.actors,
+      [...workload.actors, ...internalActors],
       (actor, key) => workload.oracles[actor.kind]?.initial(key),
       (organization) => partitionOf(organization, topology.partitions)
     )
@@ -183,7 +184,7 @@ export class Simulation {
   begin(
     target: { organization: string; actor: string; key: string },
     command: unknown,
-    repeats?: Operation
+    { isFresh = false, once, repeats }: BeginOptions = {}
   ): Operation {
     const operation: Operation = {
       number: this.operations.length,
@@ -191,9 +192,11 @@ export class Simulation {
       kind: target.actor,
       key: target.key,
       command,
+      once,
       startedAt: this.world.now,
       attempts: [],
       repeats,
+      isFresh,
       answer: undefined,
       tries: 0
     }
@@ -215,14 +218,33 @@ export class Simulation {
       command,
       startedAt: this.world.now,
       answer: undefined,
+      isReplay: false,
       answeredAt: 0,
       epoch: 0,
       decided: undefined,
       isLost: false
     }
     operation.attempts.push(attempt)
-    const target = { organization: operation.organization, key: operation.key }
-    engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+    for (const observer of this.observers) observer.asked?.(attempt)
+    const target = { organization: operation.organization, key: operation.key, fresh: operation.isFresh }
+    if (operation.once === undefined) {
+      engine.fork(engine.engine.ask(actor, target, command), (exit) => this.answered(attempt, exit))
+      return
+    }
+    engine.fork(engine.engine.askOnce(actor, target, command, operation.once), (exit) => {
+      attempt.isReplay = exit._tag === "Success" && exit.value.isReplay
+      this.answered(
+        attempt,
+        Exit.map(exit, ({ reply }) => reply)
+      )
+    })
+  }
+
+  /** Asks a process to load what a command touches. Nobody waits for it. */
+  prefetch(target: { organization: string; actor: string; key: string }, command: unknown, engine: SimulatedEngine) {
+    const actor = engine.actors.get(target.actor)
+    if (actor === undefined || engine.engine === undefined) return
+    engine.fork(engine.engine.prefetch(actor, target, decodeCommand(actor, command)), () => {})
   }
 
   look(target: { organization: string; actor: string; key: string }, engine: SimulatedEngine): void {
@@ -295,7 +317,7 @@ export class Simulation {
     const answer = answerOf(exit)
     attempt.answer = answer
     attempt.answeredAt = this.world.now
-    attempt.decided = engine.decisions.ofCommand.get(attempt.command)
+    attempt.decided = engine.decisions.answered(attempt.command, answer)
     attempt.epoch = engine.partition(this.partitionOf(operation.organization))?.core.head.epoch ?? 0
     this.trace(() => `${engine.name} answers #${operation.number}: ${describeAnswer(answer)}`)
     if (answer._tag === "Failed") this.marks.reach(`answer, ${answer.error}`)
@@ -354,14 +376,14 @@ export class Simulation {
   /** Removes frames as the server does when it is told to. */
   purge(partition: number, below: number, by: string): void {
     for (const observer of this.observers) observer.purging?.(partition, below, by)
-    const { log } = this.server.of(partition)
-    const last = JournalMemory.lastSequenceOf(log)
     this.trace(() => `  log ${partition}: purged below ${below} by ${by}`)
-    // with a sequence past the end, the server empties the stream and moves its last sequence
-    const kept = log.frames.filter((frame) => frame.sequence >= below)
-    log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
-    log.frames = kept
-    log.firstSequence = kept[0]?.sequence ?? Math.max(below, last + 1)
+    JournalMemory.purgeLog(this.server.of(partition).log, below)
+  }
+
+  /** Told before signals are removed from their store. */
+  forgetting(partition: number, through: number, by: string): void {
+    for (const observer of this.observers) observer.forgetting?.(partition, through, by)
+    this.trace(() => `  signals of partition ${partition}: removed up to ${through} by ${by}`)
   }
 
   effected(record: LogRecord): void {

@@ -4,7 +4,8 @@
  */
 import type { AnyActor } from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
-import { decodeFrame, type Frame, hashOf } from "../engine/frame.ts"
+import { decodeFrame, type Frame, type FrameActor, type FrameRecord, hashOf } from "../engine/frame.ts"
+import { isInternalKind } from "../engine/internalActor.ts"
 import type { StoredFrame } from "../engine/Journal.ts"
 import type { Decided } from "./Decisions.ts"
 import type { SimulatedProcess } from "./World.ts"
@@ -68,6 +69,12 @@ const within = <K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> => {
     map.set(key, found)
   }
   return found
+}
+
+/** What was decided in the last run of a drain, which decides anew what an earlier run of it has decided. */
+const lastRun = (drafted: ReadonlyArray<Decided>): ReadonlyArray<Decided> => {
+  const begins = drafted.findLastIndex(({ frame }, at) => at > 0 && frame.command <= drafted[at - 1]!.frame.command)
+  return begins === -1 ? drafted : drafted.slice(begins)
 }
 
 export class Truth {
@@ -166,39 +173,44 @@ export class Truth {
   /** Finds the drafted decisions that a frame is made of: each one's facts stand in it in order. */
   private match(frame: Frame, drafted: ReadonlyArray<Decided>) {
     const decisions: Array<Decided> = []
-    const texts = frame.records.map(({ actor, event, fact }) =>
-      JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact])
-    )
-    // search from the end: refused decisions under the same frame number come earlier and may look the same
-    let end = texts.length
-    for (let index = drafted.length - 1; index >= 0; index--) {
-      const decision = drafted[index]!
-      const from = end - decision.records.length
-      if (from < 0 || !decision.records.every((text, at) => texts[from + at] === text)) continue
-      decisions.unshift(decision)
-      end = from
+    const texts = frame.records
+      .filter(({ actor }) => !isInternalKind(actor.kind))
+      .map(({ actor, event, fact }) => JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact]))
+    // a refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
+    // the drain, since what refuses it (its claim is no longer true) is that one's fact
+    let end = 0
+    for (const decision of lastRun(drafted)) {
+      if (decision.isRefused || !decision.records.every((text, at) => texts[end + at] === text)) continue
+      decisions.push(decision)
+      end += decision.records.length
     }
     const problem =
-      end === 0 ? undefined : `record ${end - 1} of ${texts.length} was decided by nobody: ${texts[end - 1]}`
+      end === texts.length ? undefined : `record ${end} of ${texts.length} was decided by nobody: ${texts[end]}`
     return { decisions, problem }
   }
 
   private fold(commit: Commit): void {
     const { frame, sequence } = commit
+    const ruled = frame.records.filter(({ actor }) => !isInternalKind(actor.kind))
     // group by decision if the decisions are known, so that states between two decisions of a frame are known too
     const groups: Array<{ readonly size: number; readonly decision: Decided | undefined }> =
       commit.problem === undefined && commit.decisions.length > 0
         ? commit.decisions.map((decision) => ({ size: decision.records.length, decision }))
-        : frame.records.map(() => ({ size: 1, decision: undefined }))
+        : ruled.map(() => ({ size: 1, decision: undefined }))
+    for (const record of frame.records) if (isInternalKind(record.actor.kind)) this.foldInternal(commit, record)
+    const begun = new Set<FrameActor>()
     let from = 0
     for (const { decision, size } of groups) {
       const changed = new Map<ActorHistory, unknown>()
-      for (const { actor: name, event, fact } of frame.records.slice(from, from + size)) {
+      for (const { actor: name, event, fact } of ruled.slice(from, from + size)) {
         if (event !== undefined) continue
         const history = this.history(name)
         const { options } = history.actor
+        const isAnew = name.isFresh && !begun.has(name)
+        begun.add(name)
         const known = changed.get(history)
-        const state = known ?? history.moments[history.moments.length - 1]!.state
+        const last = history.moments[history.moments.length - 1]!.state
+        const state = known ?? (isAnew ? options.initial(name.key) : last)
         const own = known === undefined && options.copy !== undefined ? options.copy(state) : state
         changed.set(history, options.evolve(own, history.actor.decodeFact(fact, name.version)))
       }
@@ -209,6 +221,14 @@ export class Truth {
         history.moments.push(new Moment(history.actor, sequence, commit.at, state, model))
       }
     }
+  }
+
+  /** A fact of the engine's own, which no rule has decided. */
+  private foldInternal({ at, sequence }: Commit, { actor, fact }: FrameRecord): void {
+    const history = this.history(actor)
+    const before = history.moments[history.moments.length - 1]!
+    const state = history.actor.options.evolve(before.state, history.actor.decodeFact(fact, actor.version))
+    history.moments.push(new Moment(history.actor, sequence, at, state, undefined))
   }
 }
 

@@ -35,6 +35,8 @@ export interface CommandSource {
   readonly arbitrary: Arbitrary.Arbitrary<unknown>
   /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
   readonly finish?: (command: unknown, number: number) => unknown
+  /** Whether the command claims that its actor is fresh; whoever draws it may be wrong. */
+  readonly isFresh?: boolean
 }
 
 export interface Workload {
@@ -45,6 +47,8 @@ export interface Workload {
   readonly organizations: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
   readonly commands: ReadonlyArray<CommandSource>
+  /** Commands that are asked under idempotency keys of the engine; none when left out. */
+  readonly onceCommands?: ReadonlyArray<CommandSource>
   /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
   readonly isRepeatable: boolean
   /** By kind. */

@@ -50,6 +50,8 @@ export class SimulatedProcess {
   /** How far its monotonic clock is behind because it stood still during suspensions, milliseconds. */
   private monotonicLag = 0
   private suspendedAt: number | undefined = undefined
+  /** Time that none of its clocks has shown: its wall clock was set back while its monotonic clock stood still. */
+  hiddenMillis = 0
   private operations: number
   private readonly slices: Prng
 
@@ -119,6 +121,12 @@ export class SimulatedProcess {
   suspend(): void {
     this.suspendedAt = this.world.now
     this.clockStoppedAt = undefined
+  }
+
+  /** Sets the wall clock forth or back. */
+  jump(millis: number): void {
+    this.clockOffset += millis
+    if (this.isSuspended && millis < 0) this.hiddenMillis -= millis
   }
 
   get isSuspended(): boolean {

@@ -1,10 +1,10 @@
 /** How clients send commands and read answers. Needs no service. */
 import { Cause, type Exit, Schema } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
-import { AskError, isRetryable } from "../engine/errors.ts"
+import { isRetryable, OnceError } from "../engine/errors.ts"
 import type { Answer } from "./Operations.ts"
 
-const isAskError = Schema.is(AskError)
+const isAskError = Schema.is(OnceError)
 
 const decoders = new WeakMap<object, (encoded: unknown) => unknown>()
 
@@ -30,6 +30,9 @@ export const answerOf = (exit: Exit.Exit<unknown, unknown>): Answer => {
   }
   return { _tag: "Rejected", rejection: error }
 }
+
+/** Whether an answer says that nothing of the command is stored, whatever its rule has decided. */
+export const isRefusal = (answer: Answer): boolean => answer._tag === "Failed" && answer.error !== "OutcomeUnknown"
 
 /** An answer as a person reads it. */
 export const describeAnswer = (answer: Answer): string => {

@@ -1,6 +1,7 @@
 /**
  * The workload with which the engine itself is simulated: accounts between which money moves (two actors in one decision, rejections,
- * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, and a lane that limits.
+ * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, a till that relies on the engine's idempotency
+ * keys, and a lane that limits.
  */
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -139,6 +140,77 @@ export const Alarm = Actor.make<AlarmCommand, AlarmFact, { readonly pending: Rea
   isOver: (state) => state.pending.length === 0
 })
 
+const letterKeys = ["a", "b", "c"]
+
+const LetterFact = Schema.Struct({ from: Schema.String, text: Schema.String, at: Schema.NullOr(Schema.Number) })
+const LetterState = Schema.Struct({
+  texts: Schema.mutableKey(Schema.Array(Schema.String)),
+  at: Schema.mutableKey(Schema.NullOr(Schema.Number))
+})
+interface LetterState {
+  texts: ReadonlyArray<string>
+  at: number | null
+}
+
+const LetterCommand = Schema.TaggedStruct("Write", {
+  text: Id,
+  inMillis: Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 20_000 })))
+})
+
+/** The texts that a letter keeps. */
+const maximumTexts = 5
+
+/** Keeps its last texts, and adds one when it is woken. Who writes it often claims that it is fresh, and is often wrong. */
+export const Letter = Actor.make<typeof LetterCommand.Type, typeof LetterFact.Type, LetterState, number>({
+  kind: "letter",
+  command: LetterCommand,
+  fact: LetterFact,
+  state: LetterState,
+  reply: Schema.Number,
+  initial: () => ({ texts: [], at: null }),
+  decide: (state, { inMillis, text }, { now }) =>
+    Actor.decided({
+      facts: [{ from: "writer", text, at: inMillis === null ? null : now + inMillis }],
+      reply: state.texts.length
+    }),
+  copy: (state) => ({ ...state }),
+  evolve: (state, { at, from, text }) => {
+    state.texts = [...state.texts, `${from} ${text}`].slice(-maximumTexts)
+    state.at = at
+    return state
+  },
+  wakeAt: ({ at }) => at ?? undefined,
+  wake: (_state, { now }) => Actor.decided({ facts: [{ from: "wake", text: `${now}`, at: null }] }),
+  leavesMemory: "after its checkpoint"
+})
+
+const BellCommand = Schema.TaggedStruct("Ring", {
+  /** Different in every command, so that decisions can be told apart. No key: a repeat rings again. */
+  name: Id,
+  times: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })),
+  letters: Schema.Array(Schema.Literals(letterKeys)),
+  fresh: Schema.Boolean
+})
+
+/** Has no state. Says in letters that it rang, naming some of them more than once and more than a scan takes. */
+export const Bell = Actor.makeStateless({
+  kind: "bell",
+  command: BellCommand,
+  fact: Schema.Struct({ name: Schema.String, times: Schema.Number }),
+  reply: Schema.Number,
+  touches: ({ fresh, letters }) => letters.slice(0, 12).map((key) => Letter.at(key, { fresh })),
+  decide: ({ letters, name, times }, context) => {
+    const keys = [...new Set(letters.slice(0, 12))]
+    const text = keys.map((key) => context.read(Letter, key).texts.length).join(" ")
+    return Actor.decided({
+      facts: [{ name, times }],
+      others: keys.map((key) => Letter.facts(key, [{ from: "bell", text, at: null }])),
+      events: times > 8 ? [{ type: "bank.rang", service: "bank", livemode: true, data: { times } }] : [],
+      reply: times
+    })
+  }
+})
+
 const MeterFact = Schema.Struct({ signal: Schema.Number, amount: Schema.Number })
 
 /** Adds up what signals say. */
@@ -193,14 +265,46 @@ export const Limiter = Lane.make<
   keepUntil: (state) => (state.window + 1) * windowMillis
 })
 
+const TillCommand = Schema.Union([
+  /** Too large a price is rejected. */
+  Schema.TaggedStruct("Sell", { price: Schema.Literals([1, 2, 3, 500]) }),
+  Schema.TaggedStruct("Total", {})
+])
+
+/** Adds up what was sold. Its rule recognizes no repeat: the engine's idempotency keys have to. */
+export const Till = Actor.make<
+  typeof TillCommand.Type,
+  number,
+  { readonly sales: number; readonly total: number },
+  ReadonlyArray<number>,
+  string
+>({
+  kind: "till",
+  command: TillCommand,
+  fact: Schema.Number,
+  state: Schema.Struct({ sales: Schema.Number, total: Schema.Number }),
+  reply: Schema.Array(Schema.Number),
+  rejection: Schema.String,
+  initial: () => ({ sales: 0, total: 0 }),
+  decide: ({ sales, total }, command) => {
+    if (command._tag === "Total") return Actor.decided({ reply: [sales, total] })
+    if (command.price > 100 && sales % 2 === 0) return Actor.rejected(`sale ${sales} is too dear`)
+    return Actor.decided({ facts: [command.price], reply: [sales + 1, total + command.price] })
+  },
+  evolve: ({ sales, total }, price) => ({ sales: sales + 1, total: total + price })
+})
+
 const withId = (command: unknown, number: number): unknown =>
   typeof command === "object" && command !== null && "id" in command ? { ...command, id: `k${number}` } : command
+
+const withName = (command: unknown, number: number): unknown => ({ ...(command as object), name: `r${number}` })
+const withText = (command: unknown, number: number): unknown => ({ ...(command as object), text: `t${number}` })
 
 const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema) as Arbitrary.Arbitrary<unknown>
 
 export const bank: Workload = {
   name: "bank",
-  actors: [Account, Alarm, Meter],
+  actors: [Account, Alarm, Meter, Letter, Bell, Till],
   lanes: [Limiter],
   signals: { [usageKind]: usage },
   organizations: ["org_1", "org_2", "org_3"],
@@ -212,7 +316,15 @@ export const bank: Workload = {
     { actor: Account, weight: 6, arbitrary: draw(AccountCommand.members[3]) },
     { actor: Account, weight: 0.3, arbitrary: draw(AccountCommand.members[4]) },
     { actor: Account, weight: 0.3, arbitrary: draw(AccountCommand.members[5]) },
-    { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId }
+    { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId },
+    { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText },
+    { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
+    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName }
+  ],
+  onceCommands: [
+    { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },
+    { actor: Till, weight: 1, arbitrary: draw(TillCommand.members[1]) },
+    { actor: Account, weight: 2, arbitrary: draw(AccountCommand.members[0]), finish: withId }
   ],
   isRepeatable: true,
   oracles: {},

@@ -31,7 +31,9 @@ const usual: Partial<Record<StepTag, number>> = {
   Command: 60,
   Repeat: 3,
   Burst: 4,
+  Once: 4,
   Look: 8,
+  Prefetch: 4,
   AskLane: 8,
   Signal: 8,
   Advance: 12
@@ -46,13 +48,15 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { SecondOwner: 5, Crash: 2 },
   { Restart: 4 },
   { ClockJump: 4, ClockStop: 2, ClockGo: 2, Crash: 1 },
-  { Outage: 4 },
+  { Outage: 8 },
   { Checkpoint: 8, Purge: 2, Crash: 2 },
   { Checkpoint: 3, LoseTail: 4, Heal: 2 },
   { Checkpoint: 2, CorruptFrame: 4, Heal: 2 },
   { AskLane: 30, Advance: 6 },
   { Signal: 30, Crash: 2 },
-  { Burst: 8 }
+  { Burst: 8 },
+  { Once: 40, Repeat: 12, Crash: 2, Checkpoint: 2 },
+  { Once: 40, Repeat: 12, SecondOwner: 3, ClockJump: 2 }
 ]
 
 /** Draws a scenario from a seed. The same seed and workload give the same one. */
@@ -61,12 +65,14 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   const weights: Partial<Record<StepTag, number>> = { ...usual }
   if (workload.lanes.length === 0) delete weights.AskLane
   if (Object.keys(workload.signals).length === 0) delete weights.Signal
+  if (workload.onceCommands === undefined) delete weights.Once
   const hasLane = weights.AskLane !== undefined
+  const hasOnce = weights.Once !== undefined
   const hasSignals = weights.Signal !== undefined
   const chosen = draw.chance(0.1) ? [] : [draw.pick(themes), ...(draw.chance(0.4) ? [draw.pick(themes)] : [])]
   for (const theme of chosen) {
     for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
-      if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals)) continue
+      if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals) || (tag === "Once" && !hasOnce)) continue
       weights[tag] = (weights[tag] ?? 0) + weight
     }
   }
@@ -106,15 +112,27 @@ class CommandDraw {
     return this.sources[Number(this.draw.weighted(this.weights))]!
   }
 
+  onceSource(): CommandSource {
+    const sources = this.workload.onceCommands!
+    return sources[
+      Number(this.draw.weighted(Object.fromEntries(sources.map(({ weight }, at) => [String(at), weight]))))
+    ]!
+  }
+
   next(source: CommandSource): unknown {
     let values = this.drawn.get(source)
     if (values === undefined || values.length === 0) {
-      values = [...sample(source.arbitrary, `${this.seed}/${this.sources.indexOf(source)}/${this.number}`, 12)]
+      values = [...sample(source.arbitrary, `${this.seed}/${this.indexOf(source)}/${this.number}`, 12)]
       this.drawn.set(source, values)
     }
     const value = values.pop()
     const number = this.number++
     return encode(source, source.finish === undefined ? value : source.finish(value, number))
+  }
+
+  private indexOf(source: CommandSource): number {
+    const index = this.sources.indexOf(source)
+    return index === -1 ? this.sources.length + this.workload.onceCommands!.indexOf(source) : index
   }
 
   target(source: CommandSource) {
@@ -143,6 +161,20 @@ const encode = (source: CommandSource, value: unknown): unknown => {
 
 const which = (draw: Prng): Which => (draw.chance(0.3) ? "older" : "newest")
 
+/** A command under one of few keys, so that keys are used again, in time and too late. */
+const drawOnce = (draw: Prng, commands: CommandDraw): Step => {
+  const source = commands.onceSource()
+  const windowMillis = draw.pick([undefined, 1_000, 4_000, 60_000])
+  return {
+    _tag: "Once",
+    ...commands.target(source),
+    command: commands.next(source) as Schema.Json,
+    to: which(draw),
+    once: `key ${draw.int(0, 5)}`,
+    ...(windowMillis === undefined ? {} : { windowMillis })
+  }
+}
+
 const drawStep = (
   draw: Prng,
   weights: Partial<Record<StepTag, number>>,
@@ -153,8 +185,16 @@ const drawStep = (
   switch (tag) {
     case "Command": {
       const source = commands.source()
+      const target = commands.target(source)
+      const command = commands.next(source) as Schema.Json
+      return { _tag: tag, ...target, command, to: which(draw), ...(source.isFresh === true ? { fresh: true } : {}) }
+    }
+    case "Prefetch": {
+      const source = commands.source()
       return { _tag: tag, ...commands.target(source), command: commands.next(source) as Schema.Json, to: which(draw) }
     }
+    case "Once":
+      return drawOnce(draw, commands)
     case "Repeat":
       return { _tag: tag, back: draw.int(0, 20) }
     case "Burst": {

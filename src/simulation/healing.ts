@@ -2,6 +2,7 @@
  * The end of a scenario: all faults stop, an operator does what only an operator can, and the deployment finishes its
  * work. It does not depend on the steps that came before.
  */
+import { isInternalKind } from "../engine/internalActor.ts"
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../engine/shell/purge.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -166,8 +167,9 @@ const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: numbe
   const commits = truth.commits[partition]!
   for (let index = commits.length - 1; index >= 0; index--) {
     const { frame, sequence } = commits[index]!
-    if (frame.records.length === 0) continue
-    const last = `${partition}/${sequence}/${frame.records.length - 1}`
+    const lastIndex = frame.records.findLastIndex(({ actor }) => !isInternalKind(actor.kind))
+    if (lastIndex === -1) continue
+    const last = `${partition}/${sequence}/${lastIndex}`
     return (
       books.entries.has(last) ||
       stores.cursors.parked.some((record) => record.partition === partition && record.sequence === sequence)

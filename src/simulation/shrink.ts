@@ -117,6 +117,7 @@ const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workl
       }
       return
     }
+    case "Once":
     case "Command": {
       if (step.to === "older") yield { ...step, to: "newest" }
       const actor = workload.actors.find(({ kind }) => kind === step.actor)

@@ -18,12 +18,23 @@ const maximumProcesses = 3
 export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
     case "Command":
-      return simulation.ask(simulation.begin(step, step.command), pick(simulation, step.to))
+      return simulation.ask(simulation.begin(step, step.command, { isFresh: step.fresh }), pick(simulation, step.to))
+    case "Once": {
+      const { command, once: key, windowMillis } = step
+      const once = { key, digest: JSON.stringify(command), ...(windowMillis === undefined ? {} : { windowMillis }) }
+      return simulation.ask(simulation.begin(step, command, { once }), pick(simulation, step.to))
+    }
+    case "Prefetch": {
+      const engine = pick(simulation, step.to)
+      return engine === undefined ? undefined : simulation.prefetch(step, step.command, engine)
+    }
     case "Repeat": {
       const before = simulation.operations[simulation.operations.length - 1 - step.back]
       if (before === undefined) return
       const target = { organization: before.organization, actor: before.kind, key: before.key }
-      return simulation.ask(simulation.begin(target, before.command, before.repeats ?? before))
+      const { isFresh, once } = before
+      const repeats = before.repeats ?? before
+      return simulation.ask(simulation.begin(target, before.command, { repeats, isFresh, once }))
     }
     case "Burst":
       for (const command of step.commands) simulation.ask(simulation.begin(step, command))
@@ -120,7 +131,7 @@ const changeProcess = (
       return
     case "ClockJump":
       if (engine === undefined) return
-      engine.process.clockOffset += step.millis
+      engine.process.jump(step.millis)
       simulation.marks.reach(step.millis < 0 ? "fault, clock: step back" : "fault, clock: jump")
       return
     case "ClockStop":

@@ -19,16 +19,11 @@ const Command = Schema.Union([
 ])
 
 /** One per organization. */
-export const TelcoActor = Actor.make({
+export const TelcoActor = Actor.makeStateless({
   kind: "telco",
   command: Command,
-  fact: Schema.Null,
-  state: Schema.Null,
   reply: Schema.Null,
-  initial: () => null,
-  evolve: () => null,
-  isOver: () => true,
-  decide: (_state, command) => {
+  decide: (command) => {
     switch (command._tag) {
       case "LookupCompleted":
         return Actor.decided({

@@ -1,6 +1,7 @@
 /** Every benchmark there is. To add one, write it in a file under `rows/` and name it here. */
 import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
 import { engineBenchmarks } from "./rows/engine.ts"
+import { engineBesideBenchmarks } from "./rows/engineBeside.ts"
 import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
@@ -15,6 +16,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...directoryIndexBenchmarks,
   ...startupBenchmarks,
   ...engineBenchmarks,
+  ...engineBesideBenchmarks,
   ...engineRecoveryBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks

@@ -3,8 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
-import { maximumStateBytes } from "../../src/engine/limits.ts"
+import { maximumStateBytes, maximumTouchedActors, stateSlackBytes } from "../../src/engine/limits.ts"
 import { Account, Counter } from "./support/actors.ts"
+import { servingCore } from "./support/core.ts"
 import { makeDeployment, serving } from "./support/deployment.ts"
 import { add, get, target } from "./support/durability.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
@@ -17,6 +18,22 @@ const tagOf = (result: Result.Result<unknown, unknown>): unknown =>
 /** Bytes of a counter's state with one note, besides the note. */
 const besides = Buffer.byteLength(JSON.stringify({ total: 0, notes: [""] }))
 
+/** Bytes of each part of a ring, and how many parts it keeps. */
+const ringBytes = 100
+const ringLength = Math.floor((maximumStateBytes - 2) / (ringBytes + 1))
+const RingState = Schema.Array(Schema.String)
+
+/** Keeps the last parts of a fixed size, and so stays just below the bound. */
+const Ring = Actor.make<number, string, typeof RingState.Type>({
+  kind: "ring",
+  command: Schema.Number,
+  fact: Schema.String,
+  state: RingState,
+  initial: () => [],
+  decide: (_, n) => Actor.decided({ facts: [String(n).padStart(ringBytes - 2, "0")] }),
+  evolve: (state, fact) => [...state, fact].slice(-ringLength)
+})
+
 describe("a state near its bound", () => {
   const texts: ReadonlyArray<readonly [string, string]> = [
     ["ASCII", "x"],
@@ -26,7 +43,7 @@ describe("a state near its bound", () => {
   ]
 
   it.effect.each(texts)(
-    "given %s, then 64 KiB are taken, come back after a restart, and one byte more is refused",
+    "given %s, then 64 KiB are taken, and what comes on top before it is measured again; after a restart it is refused",
     ([, unit]) =>
       Effect.gen(function* () {
         const deployment = makeDeployment()
@@ -39,16 +56,43 @@ describe("a state near its bound", () => {
         expect(tagOf(yield* note(`${text}x`, "org_1"))).toBe("StateTooLarge")
         expect(yield* engine.state(Counter, target)).toMatchObject({ notes: [] })
         expect(tagOf(yield* note(text, "org_1"))).toBe("Success")
-        // a total of two figures would be one byte too many
-        expect(yield* engine.ask(Counter, target, add(9))).toBe(9)
-        expect(tagOf(yield* Effect.result(engine.ask(Counter, target, add(1))))).toBe("StateTooLarge")
+        const size = Effect.map(engine.state(Counter, target), (state) => Buffer.byteLength(JSON.stringify(state)))
+        expect(yield* size).toBe(maximumStateBytes)
+        let more = 0
+        while (tagOf(yield* note(unit.repeat(100), "org_1")) === "Success") more++
+        expect(more).toBeGreaterThan(0)
+        const grown = yield* size
+        expect(grown).toBeGreaterThan(maximumStateBytes)
+        expect(grown).toBeLessThanOrEqual(maximumStateBytes + stateSlackBytes)
         yield* stop
         const again = yield* serving(deployment)
-        const { notes, total } = yield* again.engine.state(Counter, target)
-        expect([notes.length, notes[0] === text, total]).toEqual([1, true, 9])
+        const { notes } = yield* again.engine.state(Counter, target)
+        expect([notes.length, notes[0] === text]).toEqual([1 + more, true])
         expect(tagOf(yield* Effect.result(again.engine.ask(Counter, target, add(1))))).toBe("StateTooLarge")
       })
   )
+
+  it("given a ring that stays near its bound, then over many facts it is encoded a few times, not for each of them", () => {
+    const core = servingCore({ actors: [Ring], lanes: [] })
+    let encodings = 0
+    Object.assign(Ring, {
+      encodeState: (state: typeof RingState.Type) => {
+        encodings++
+        return [...state]
+      }
+    })
+    const facts = 10_000
+    for (let n = 0; n < facts; n++) {
+      core.ask(Ring, "org_1", n)
+      if (n % 500 === 499) core.run()
+    }
+    core.run()
+    const bytes = Buffer.byteLength(JSON.stringify(core.peek(Ring, "org_1").value))
+    expect(bytes).toBeGreaterThan(maximumStateBytes - 512)
+    expect(bytes).toBeLessThanOrEqual(maximumStateBytes)
+    expect(encodings).toBeGreaterThan(0)
+    expect(encodings).toBeLessThanOrEqual(Math.ceil((facts * ringBytes) / stateSlackBytes))
+  })
 
   it.effect("given one that was refused, then smaller ones of the same drain and later are decided", () =>
     Effect.gen(function* () {
@@ -108,18 +152,19 @@ const Reader = Actor.make<
 
 describe("a decision over other actors", () => {
   const actors = [Counter, Reader, Account]
+  const most = maximumTouchedActors
 
   it.effect(
-    "given 64 of them, then it reads what they are at that moment; 65 are refused, and so is one that it did not name",
+    "given as many as it may name, then it reads what they are at that moment; one more is refused, and so is one that it did not name",
     () =>
       Effect.gen(function* () {
         const { engine } = yield* serving(makeDeployment(), { actors })
-        for (let n = 0; n < 65; n++) yield* engine.ask(Counter, { organization: "org_1", key: `k${n}` }, add(1))
+        for (let n = 0; n <= most; n++) yield* engine.ask(Counter, { organization: "org_1", key: `k${n}` }, add(1))
         const ask = (names: number, reads: number) => Effect.result(engine.ask(Reader, target, { names, reads }))
-        expect(yield* ask(64, 64)).toMatchObject({ success: 64 })
-        expect(["CommandInvalid", "CommandFailed"]).toContain(tagOf(yield* ask(65, 0)))
+        expect(yield* ask(most, most)).toMatchObject({ success: most })
+        expect(["CommandInvalid", "CommandFailed"]).toContain(tagOf(yield* ask(most + 1, 0)))
         expect(tagOf(yield* ask(1, 2))).toBe("CommandFailed")
-        expect(yield* engine.state(Reader, target)).toEqual({ sum: 64 })
+        expect(yield* engine.state(Reader, target)).toEqual({ sum: most })
       }).pipe(quiet)
   )
 

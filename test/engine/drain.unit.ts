@@ -23,6 +23,7 @@ describe("a drain in which a belief of the core is false", () => {
         cell.loaded = true
         return true
       },
+      prefetch: () => {},
       waitFor: () => {},
       poisoned: () => {},
       crowded: () => {},

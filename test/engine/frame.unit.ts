@@ -8,6 +8,8 @@ import {
   decodeFrame,
   encodeClaim,
   encodeEvent,
+  encodeMessage,
+  type FrameActor,
   FrameBuilder,
   FrameInvalid,
   type FrameRecord,
@@ -42,7 +44,8 @@ const Records = Schema.Array(
     kind: Schema.Literals(["one", "two"]),
     key: Schema.String,
     fact: Schema.Json,
-    isEvent: Schema.Boolean
+    isFresh: Schema.Boolean,
+    what: Schema.Literals(["fact", "event", "message"])
   })
 )
 
@@ -56,23 +59,44 @@ describe("rule 8, frames", () => {
       acceptsClock: false,
       records: [
         {
-          actor: { kind: "counter", version: 1, organization: "org_1", key: "" },
+          actor: { kind: "counter", version: 1, organization: "org_1", key: "", isFresh: false },
           fact: { _tag: "Added", amount: 1.5 },
           event: undefined
         },
         {
-          actor: { kind: "account", version: 2, organization: "org_1", key: 'a "quoted" key' },
+          actor: { kind: "account", version: 2, organization: "org_1", key: 'a "quoted" key', isFresh: false },
           fact: { change: -3 },
           event: undefined
         },
         {
-          actor: { kind: "counter", version: 1, organization: "org_1", key: "" },
+          actor: { kind: "counter", version: 1, organization: "org_1", key: "", isFresh: false },
           fact: null,
           event: { type: "counter.added", service: "counter", livemode: true, data: { note: "Zürich 𝄞" } }
         },
-        { actor: { kind: "counter", version: 1, organization: "org_2", key: "k" }, fact: null, event: undefined }
+        {
+          actor: { kind: "counter", version: 1, organization: "org_2", key: "k", isFresh: false },
+          fact: null,
+          event: undefined
+        }
       ]
     })
+  })
+
+  it("a frame of version 2 is read and written as it was on the first day", () => {
+    const builder = new FrameBuilder()
+    const email = builder.addActor("email", 1, "org_1", "e_1", true)
+    builder.addFact(email, '{"state":"queued"}', 18)
+    const message = { organization: "org_2", kind: "account", key: "", version: 2, command: { amount: 5 } }
+    const text = encodeMessage(message)
+    builder.addMessage(email, text, text.length)
+    const bytes = golden("frame-v2.golden.json")
+    expect(Buffer.from(builder.encode(header)).toString()).toBe(Buffer.from(bytes).toString())
+    const actor = { kind: "email", version: 1, organization: "org_1", key: "e_1", isFresh: true }
+    expect(decodeFrame(bytes).records).toEqual([
+      { actor, fact: { state: "queued" }, event: undefined, message: undefined },
+      { actor, fact: null, event: undefined, message }
+    ])
+    expect(hashOf(bytes)).toBe("cafec2709833ea3c8aff611bba1189eee3c3a0665033b2a905b084a518646087")
   })
 
   it("a claim of version 1 is read and written as it was on the first day", () => {
@@ -86,24 +110,26 @@ describe("rule 8, frames", () => {
   it.prop("what is encoded is decoded, record for record, and measured", [Arbitrary.schema(Records)], ([records]) => {
     const builder = new FrameBuilder()
     const indexes = new Map<string, number>()
+    const actors: Array<FrameActor> = []
     const expected: Array<FrameRecord> = []
-    for (const { fact, isEvent, key, kind, organization } of records) {
+    for (const { fact, isFresh, key, kind, organization, what } of records) {
       const name = JSON.stringify([kind, organization, key])
       let index = indexes.get(name)
       if (index === undefined) {
-        index = builder.addActor(kind, 1, organization, key)
+        index = actors.push({ kind, version: 1, organization, key, isFresh }) - 1
+        expect(builder.addActor(kind, 1, organization, key, isFresh)).toBe(index)
         indexes.set(name, index)
       }
-      const actor = { kind, version: 1, organization, key }
-      const event = { type: "a.b", service: "a", livemode: false, data: fact }
-      const text = isEvent ? encodeEvent(event) : JSON.stringify(fact)
-      if (isEvent) builder.addEvent(index, text, Buffer.byteLength(text))
-      else builder.addFact(index, text, Buffer.byteLength(text))
-      expected.push(
-        isEvent
-          ? { actor, fact: null, event: JSON.parse(JSON.stringify(event)) }
-          : { actor, fact: JSON.parse(JSON.stringify(fact)), event: undefined }
-      )
+      const actor = actors[index]!
+      const data = JSON.parse(JSON.stringify(fact))
+      const event = { type: "a.b", service: "a", livemode: false, data }
+      const message = { organization: "org_far", kind: "account", key, version: 3, command: data }
+      const text =
+        what === "event" ? encodeEvent(event) : what === "message" ? encodeMessage(message) : JSON.stringify(fact)
+      const add = { event: builder.addEvent, fact: builder.addFact, message: builder.addMessage }[what]
+      add.call(builder, index, text, Buffer.byteLength(text))
+      const none = { actor, fact: null, event: undefined, message: undefined }
+      expected.push({ event: { ...none, event }, fact: { ...none, fact: data }, message: { ...none, message } }[what])
     }
     const bytes = builder.encode(header)
     expect(decodeFrame(bytes).records).toEqual(expected)
@@ -131,7 +157,7 @@ describe("rule 8, frames", () => {
     ["null", "null"],
     ["a number", "7"],
     ["no version", "{}"],
-    ["a version of the future", '{"v":2}'],
+    ["a version of the future", '{"v":3}'],
     ["a frame without epoch", `{"v":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0}`],
     ["a frame whose chain is cut", '{"v":1,"e":1,"n":1,"t":1,"p":"ab","s":0}'],
     ["a record of nobody", `{"v":1,"e":1,"n":1,"t":1,"p":"${emptyLogHash}","s":0,"k":[],"a":[],"r":[[0,1]]}`],

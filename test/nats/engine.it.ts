@@ -340,7 +340,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
         }
       }
       const { client } = yield* connectTo(server.url)
-      const { signals } = yield* SignalsJetStream.make(client, { partitions: 1, maximumBytes })
+      const signals = yield* SignalsJetStream.make(client, { partitions: 1, maximumBytes })
       const publish = (from: number, count: number) =>
         Effect.forEach(names(from, count), (text) =>
           signals.publish({ organization, kind: "bounce", data: Buffer.from(text), id: text })

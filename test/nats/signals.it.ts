@@ -18,7 +18,7 @@ signalsContract(
     Effect.map(oneServer(), ({ url }) =>
       SignalsHarness.of({
         partitions: 8,
-        connect: Effect.orDie(Effect.map(signalsOn(url, { partitions: 8 }), ({ signals }) => signals))
+        connect: Effect.orDie(signalsOn(url, { partitions: 8 }))
       })
     )
   )
@@ -60,7 +60,7 @@ layer(
         const { url } = yield* Server
         const { client } = yield* connectTo(url)
         const namespace = `p${partitions}`
-        const { signals } = yield* signalsOn(url, { partitions, namespace })
+        const signals = yield* signalsOn(url, { partitions, namespace })
         const organizations = yield* Effect.forEach(Array.from({ length: 300 }), () => randomOrganization)
         yield* Effect.forEach(organizations, (organization) => signals.publish(bounce(organization, "x")), {
           concurrency: 32
@@ -85,7 +85,7 @@ layer(
     Effect.gen(function* () {
       const { url } = yield* Server
       const { client } = yield* connectTo(url)
-      const { signals } = yield* signalsOn(url, { partitions: 4, namespace: "relay" })
+      const signals = yield* signalsOn(url, { partitions: 4, namespace: "relay" })
       yield* Effect.promise(() => client.request("relay.signal.org_7.complaint", "{}", { timeout: 5_000 }))
       const found = yield* signals.subscribe(partitionOf("org_7", 4), 0).pipe(Stream.take(1), Stream.runCollect)
       assert.deepStrictEqual([found[0]?.organization, found[0]?.kind], ["org_7", "complaint"])
@@ -106,7 +106,7 @@ layer(
   it.effect("what cannot be a signal is refused in words, and stores nothing", () =>
     Effect.gen(function* () {
       const { url } = yield* Server
-      const { signals } = yield* signalsOn(url, { partitions: 1, namespace: "bad" })
+      const signals = yield* signalsOn(url, { partitions: 1, namespace: "bad" })
       for (const organization of ["", "a.b", "a b", "*", ">", "ö"]) {
         const error = yield* Effect.flip(signals.publish(bounce(organization, "x")))
         assert.match(error.message, /one word/)
@@ -123,7 +123,7 @@ layer(
     Effect.gen(function* () {
       const { url } = yield* Server
       const options = { partitions: 2, namespace: "full", maximumBytes: 300_000 }
-      const { retention, signals } = yield* signalsOn(url, options)
+      const signals = yield* signalsOn(url, options)
       const [own, other] = ["org_a", "org_b", "org_c", "org_d"].reduce<[string, string]>(
         (pair, name) => (partitionOf(name, 2) === 0 ? [name, pair[1]] : [pair[0], name]),
         ["", ""]
@@ -136,12 +136,12 @@ layer(
       )
       assert.match(published, /maximum bytes exceeded/)
       const first = yield* signals.subscribe(0, 0).pipe(Stream.take(1), Stream.runCollect)
-      yield* retention.forget(0, first[0]!.sequence)
+      yield* signals.forget(0, first[0]!.sequence)
       yield* signals.publish(large)
       const next = yield* signals.subscribe(0, 0).pipe(Stream.take(1), Stream.runCollect)
       assert.strictEqual(next[0]!.sequence, first[0]!.sequence + 1)
-      for (const through of [0, -1, Number.NaN]) yield* retention.forget(0, through)
-      yield* retention.forget(0, 1_000_000)
+      for (const through of [0, -1, Number.NaN]) yield* signals.forget(0, through)
+      yield* signals.forget(0, 1_000_000)
       yield* signals.publish(bounce(own, "goes on"))
       const after = yield* signals.subscribe(0, 0).pipe(Stream.take(1), Stream.runCollect)
       assert.strictEqual(Buffer.from(after[0]!.data).toString(), "goes on")
@@ -154,7 +154,7 @@ layer(
   it.effect("a stream that was made anew is not mistaken for one without new signals", () =>
     Effect.gen(function* () {
       const { url } = yield* Server
-      const { signals } = yield* signalsOn(url, { partitions: 1, namespace: "anew" })
+      const signals = yield* signalsOn(url, { partitions: 1, namespace: "anew" })
       yield* signals.publish(bounce("org", "1"))
       const error = yield* Effect.flip(Stream.runDrain(signals.subscribe(0, 7)))
       assert.match(error.message, /ends at 1, but partition 0 has processed signals up to 7.*--seq=8/)
@@ -166,7 +166,7 @@ describe("signals on a server that goes away", () => {
   it.live("a subscription ends with an error, and a new one goes on where it was", () =>
     Effect.gen(function* () {
       const server = yield* oneServer()
-      const { signals } = yield* signalsOn(server.url, { partitions: 1 })
+      const signals = yield* signalsOn(server.url, { partitions: 1 })
       yield* signals.publish(bounce("org", "1"))
       let last = 0
       const fiber = yield* Effect.forkScoped(

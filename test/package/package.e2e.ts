@@ -1,7 +1,7 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
  * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
- * README and of docs/send.md, as written.
+ * README, of docs/reactors.md and of docs/send.md, as written.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -57,7 +57,7 @@ describe("the packed package", () => {
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
     const documents = await Promise.all(
-      ["README.md", "docs/send.md"].map((document) => readFile(join(root, document), "utf8"))
+      ["README.md", "docs/reactors.md", "docs/send.md"].map((document) => readFile(join(root, document), "utf8"))
     )
     documented = new Map(documents.flatMap((document) => [...programs(document)]))
     for (const [file, text] of documented) await writeFile(join(project, file), text)
@@ -137,6 +137,16 @@ describe("the packed package", () => {
       ["5", "5"],
       ["5", "10"]
     ])
+  })
+
+  it("runs the guide's reactor in memory, and its projection in the transaction of its cursor", async () => {
+    expect(await runProgram("orders.ts")).toBe("800 2")
+    const once = Effect.gen(function* () {
+      const { url } = yield* makeDatabase
+      const environment = { DATABASE_URL: Redacted.value(url), NATS_URL: inject("natsUrl") }
+      return yield* Effect.promise(() => runProgram("projection.ts", environment))
+    })
+    expect(await Effect.runPromise(Effect.scoped(once))).toContain("[ { cents: 800 } ]")
   })
 
   it("runs the README's limiter and directory without a server", async () => {

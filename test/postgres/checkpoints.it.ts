@@ -34,7 +34,7 @@ layer(checkpoints.pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestServi
         const address = { organization: "org", kind: "account" }
         const rows = function* () {
           for (let index = 0; index < 20_000; index++) {
-            yield { ...address, key: `k${index}`, sequence: 5, version: 1, state: "{}", wakeAt: null }
+            yield { ...address, key: `k${index}`, sequence: 5, version: 1, state: "{}", wakeAt: null, expiresAt: null }
           }
         }
         const writer = sql<{ readonly pid: number }>`

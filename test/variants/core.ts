@@ -117,8 +117,8 @@ export const core: ReadonlyArray<Variant> = [
   },
   {
     name: "core: a fence says that the signals of its frame are decided",
-    file: src("core/PartitionCore"),
-    find: "const fenceHeader = { ...header, signalSequence: this.headNow.signalSequence }",
+    file: src("core/Drain"),
+    find: "const fenceHeader = { ...header, signalSequence: head.signalSequence }",
     replace: "const fenceHeader = header",
     sentence: "a signal whose frame was refused is never decided after a restart",
     finders: [unit("coreDemands", "coreRoom")]

@@ -1,7 +1,8 @@
 /** Variants of the engine. */
 import { engineLog } from "./engineLog.ts"
 import { engineMemory } from "./engineMemory.ts"
+import { engineOnce } from "./engineOnce.ts"
 import { engineReactors } from "./engineReactors.ts"
 import type { Variant } from "./runner/variant.ts"
 
-export const engine: ReadonlyArray<Variant> = [...engineLog, ...engineMemory, ...engineReactors]
+export const engine: ReadonlyArray<Variant> = [...engineLog, ...engineMemory, ...engineOnce, ...engineReactors]

@@ -216,8 +216,8 @@ export const engineLog: ReadonlyArray<Variant> = [
   {
     name: "engine: a shutdown takes no checkpoint",
     file: src("shell/supervising"),
-    find: 'if (served._tag === "Closed") yield* checkpoint(partition)',
-    replace: "{}",
+    find: "        yield* checkpoint(partition)\n      }\n",
+    replace: "      }\n",
     sentence: "a start replays what the last process could have saved",
     finders: [unit("witnesses"), simulation]
   },

@@ -71,7 +71,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a loaded state counts as empty",
     file: src("core/rows"),
-    find: "      cell.bytes = Buffer.byteLength(row.state)\n",
+    find: "      cell.bytes = Math.max(cell.bytes, Buffer.byteLength(row.state))\n",
     replace: "",
     sentence: "a state that was loaded may grow to twice its bound",
     finders: [unit("bounds"), simulation]
@@ -160,8 +160,8 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a load that fails leaves its waiters",
     file: src("core/ActorLoader"),
-    find: "      this.release(cell, error)\n      memory.remove(cell)",
-    replace: "      memory.remove(cell)",
+    find: "      this.release(cell, error)\n      // the running",
+    replace: "      // the running",
     sentence: "whoever waits for an actor that could not be read is never answered",
     finders: [unit("boundedActors"), simulation]
   },
@@ -240,7 +240,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: actors with a timer leave while a page is read",
     file: src("core/ActorMemory"),
-    find: " && !(this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY)",
+    find: "    if (this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY) return false\n",
     replace: "",
     sentence: "an alarm whose actor left memory in that moment does not ring",
     finders: [unit("actorMemory"), simulation]

@@ -13,7 +13,7 @@ export const engineReactors: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a frame that does not fit a batch is skipped",
-    file: src("shell/reacting"),
+    file: src("shell/batching"),
     find: "> maximumBatchRecords) break",
     replace: "> maximumBatchRecords) continue",
     sentence: "a reactor never sees the records of a frame that does not fit beside others",
@@ -37,9 +37,9 @@ export const engineReactors: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a broken record does not stop those behind it",
-    file: src("shell/reacting"),
-    find: "        parked.push(organization)\n        break\n",
-    replace: "        parked.push(organization)\n",
+    file: src("shell/parking"),
+    find: "      parked.push(organization)\n      break\n",
+    replace: "      parked.push(organization)\n",
     sentence: "records behind one that cannot be worked on are done out of turn, and again by the retry",
     finders: [unit("reactorBatches"), simulation]
   },
@@ -67,6 +67,46 @@ export const engineReactors: ReadonlyArray<Variant> = [
     replace: "",
     sentence: "a reactor that lags never sees some records",
     finders: [unit("changesKept"), simulation]
+  },
+  {
+    name: "engine: a shutdown does not end a reactor's wait",
+    file: src("shell/pacing"),
+    find: "      partition.isClosing ||\n",
+    replace: "",
+    sentence: "what a reactor's pace has held back waits until the next start",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: a reactor that waits holds up a purge",
+    file: src("shell/pacing"),
+    find: "      partition.wantsPositions ||\n",
+    replace: "",
+    sentence: "a log that is nearly full is purged later than it could be",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: a reactor waits until its feed overflows",
+    file: src("shell/pacing"),
+    find: "Math.min(maximumBatchFrames, feedFrames * crowdedShare)",
+    replace: "maximumBatchFrames",
+    sentence: "a reactor reads from the log what it could have had from memory",
+    finders: [unit("pace")]
+  },
+  {
+    name: "engine: signals are removed up to the newest checkpoint",
+    file: src("shell/purge"),
+    find: "const [, secondNewest] =",
+    replace: "const [secondNewest] =",
+    sentence: "a start from the checkpoint before the newest does not find signals that it has to read",
+    finders: [unit("forgetting"), simulation]
+  },
+  {
+    name: "engine: signals are removed up to any place",
+    file: src("shell/purge"),
+    find: "through >= 1 && through <= decidedThrough",
+    replace: "through <= decidedThrough",
+    sentence: "a server takes a purge below the first signal as one of all of them",
+    finders: [unit("forgetting")]
   },
   {
     name: "engine: signals are read again after a restart",

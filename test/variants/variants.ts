@@ -1,5 +1,6 @@
 /** All broken variants, by area. */
 import { core } from "./core.ts"
+import { coreActors } from "./coreActors.ts"
 import { coreIntake } from "./coreIntake.ts"
 import { engine } from "./engine.ts"
 import { journal } from "./journal.ts"
@@ -12,6 +13,7 @@ import { webhooksFairness } from "./webhooksFairness.ts"
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
   ...core,
+  ...coreActors,
   ...coreIntake,
   ...journal,
   ...postgres,

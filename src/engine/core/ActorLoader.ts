@@ -5,7 +5,7 @@
  */
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { PartitionUnavailable } from "../errors.ts"
-import { loadHoldMillis, retryAfterMillis } from "../limits.ts"
+import { loadHoldMillis, maximumTouchedActors, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Cell, Entry, type LaneAsk } from "./actors.ts"
 import { assert } from "./assert.ts"
@@ -93,21 +93,34 @@ export class ActorLoader {
   }
 
   /**
-   * Loads an actor's state: true when it is there at once, false when it was asked for. Throws when the state cannot be
-   * had.
+   * Loads an actor's state: true when it is there at once, false when it was asked for. An actor that is claimed to be fresh has its initial
+   * state for the running drain, and counts as not loaded until the drain has stored facts of it. Throws when the state cannot be had.
    */
-  load(cell: Cell): boolean {
+  load(cell: Cell, isFresh = false): boolean {
     if (cell.loaded) return true
     if (cell.unreadable !== undefined) throw quarantined(cell.organization.name, cell.unreadable.reason)
+    if (cell.actor.isStateless) return this.pass(cell)
     if (this.base === undefined || this.isBaseEmpty || cell.isNew) {
       this.initialize(cell)
       return true
     }
-    if (!cell.requested) {
-      this.loads.request(cell)
-      this.options.host.readsWanted()
+    if (cell.requested) return false
+    if (isFresh) {
+      this.options.memory.passes(cell)
+      cell.state = cell.actor.options.initial(cell.key)
+      return true
     }
+    this.loads.request(cell)
+    this.options.host.readsWanted()
     return false
+  }
+
+  /** Makes an actor without a state, which is gone when the drain is over. */
+  private pass(cell: Cell): boolean {
+    cell.state = null
+    cell.loaded = true
+    this.options.memory.passes(cell)
+    return true
   }
 
   /** Makes a new actor. When its initial state cannot be made, nothing is left behind. */
@@ -160,23 +173,37 @@ export class ActorLoader {
 
   /** Asks for the actors of a signal or command before its turn, so that those of many arrive together. */
   prefetch(entry: Entry): void {
+    this.askFor(entry, false)
+  }
+
+  /** Asks for the actors of a command that may come, as far as its organization's share of that goes. */
+  prefetchAhead(entry: Entry): void {
+    if (this.base !== undefined && !this.isBaseEmpty) this.askFor(entry, true)
+  }
+
+  private askFor(entry: Entry, isAhead: boolean): void {
     if (!this.mayLoad) return
     const { memory } = this.options
+    const { organization } = entry
     const want = (index: number, key: string) => {
-      if (index < 0 || (entry.organization.cell(index, key) === undefined && !memory.admitsActor())) return
-      const cell = memory.cell(entry.organization, index, key)
+      if (memory.registry.actors[index]?.isStateless !== false) return
+      const known = organization.cell(index, key)
+      if (known === undefined && ((isAhead && !this.loads.admitsAhead(organization)) || !memory.admitsActor())) return
+      const cell = known ?? memory.cell(organization, index, key)
       memory.use(cell, this.monotonic)
-      if (!cell.loaded && cell.unreadable === undefined) this.load(cell)
+      if (cell.loaded || cell.requested || cell.unreadable !== undefined) return
+      if (!this.load(cell) && isAhead) this.loads.ahead(cell)
     }
     try {
-      want(entry.actorIndex, entry.key)
+      if (!entry.isFresh) want(entry.actorIndex, entry.key)
+      if (entry.guard !== undefined) want(memory.registry.actorIndex(entry.guard.actor.kind), entry.guard.key)
       const { touches } = entry.actor.options
       if (touches === undefined) return
       const self = { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key }
       const names: unknown = touches(entry.command, self)
       checkTouches(entry.actor, names)
-      for (const name of names as ReturnType<typeof touches>)
-        want(memory.registry.actorIndex(name.actor.kind), name.key)
+      for (const name of names.slice(0, maximumTouchedActors))
+        if (name.fresh !== true) want(memory.registry.actorIndex(name.actor.kind), name.key)
     } catch {
       // the error is told when the entry is decided
     }
@@ -205,7 +232,8 @@ export class ActorLoader {
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
-      memory.remove(cell)
+      // the running drain may have begun it anew
+      if (!memory.isPassing(cell)) memory.remove(cell)
     }
     host.wake()
   }

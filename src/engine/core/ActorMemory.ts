@@ -30,6 +30,10 @@ export class ActorMemory implements Evictable {
   private oldest: Cell | undefined = undefined
   private newest: Cell | undefined = undefined
   private readonly emptied = new Set<Organization>()
+  private readonly passing = new Set<Cell>()
+  /** Idle actors that leave with the next checkpoint, and those that were in use then. */
+  private readonly leaving = new Set<Cell>()
+  private late: Array<Cell> = []
 
   constructor(registry: Registry, bounds: ProcessBounds) {
     this.registry = registry
@@ -60,10 +64,16 @@ export class ActorMemory implements Evictable {
       cell = new Cell(organization, this.registry.actors[actorIndex]!, actorIndex, key)
       map.set(key, cell)
       organization.cellCount++
-      this.cellCount++
-      this.bounds.actors++
+      this.count(cell, 1)
     }
     return cell
+  }
+
+  /** Counts an actor that takes a place. One without a state goes with the drain, and takes none. */
+  private count({ actor }: Cell, change: 1 | -1): void {
+    if (actor.isStateless) return
+    this.cellCount += change
+    this.bounds.actors += change
   }
 
   /** Whether a new actor fits, after idle ones were let go. */
@@ -80,6 +90,30 @@ export class ActorMemory implements Evictable {
     this.list(cell)
   }
 
+  /** Notes an actor that is here for the running drain alone, unless the drain gives it a state. */
+  passes(cell: Cell): void {
+    this.passing.add(cell)
+  }
+
+  /** Whether an actor is here for the running drain. */
+  isPassing(cell: Cell): boolean {
+    return this.passing.has(cell)
+  }
+
+  /**
+   * Ends a drain: what it used may leave memory again, since an idle partition may have no next drain for a long time. What has no state goes
+   * at once.
+   */
+  endDrain(): void {
+    this.drain++
+    for (const cell of this.passing) {
+      if (cell.isEmpty) cell.state = undefined
+      if (cell.isEmpty || cell.actor.isStateless) this.remove(cell)
+    }
+    if (this.late.length > 0) this.late = this.late.filter((cell) => this.leaving.has(cell) && !this.leave(cell))
+    this.passing.clear()
+  }
+
   /** Notes a change: the actor stays until a checkpoint has it. */
   changed(cell: Cell): void {
     this.dirty.add(cell)
@@ -93,6 +127,7 @@ export class ActorMemory implements Evictable {
       this.dirty.delete(cell)
       this.settle(cell)
     }
+    this.late = [...this.leaving].filter((cell) => !this.leave(cell))
   }
 
   /**
@@ -124,14 +159,19 @@ export class ActorMemory implements Evictable {
     let cell = this.oldest
     while (cell !== undefined && gone < count && may(cell)) {
       const { newer } = cell
-      if (cell.usedBy !== this.drain && !(this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY)) {
-        this.remove(cell)
-        this.onEvicted(cell)
-        gone++
-      }
+      if (this.leave(cell)) gone++
       cell = newer
     }
     return gone
+  }
+
+  /** Lets an idle actor go unless something needs it. Whether it went. */
+  private leave(cell: Cell): boolean {
+    if (this.isReplaying || cell.usedBy === this.drain) return false
+    if (this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY) return false
+    this.remove(cell)
+    this.onEvicted(cell)
+    return true
   }
 
   remove(cell: Cell): void {
@@ -142,8 +182,7 @@ export class ActorMemory implements Evictable {
     map.delete(cell.key)
     if (cell.isIdle) this.unlist(cell)
     organization.cellCount--
-    this.cellCount--
-    this.bounds.actors--
+    this.count(cell, -1)
     this.noteEmptied(organization)
   }
 
@@ -199,6 +238,9 @@ export class ActorMemory implements Evictable {
   /** Forgets all actors and lanes; waiting commands stay (docs/architecture.md, rule 3: drop the memory). */
   dropActors(): void {
     this.dirty.clear()
+    this.passing.clear()
+    this.leaving.clear()
+    this.late = []
     this.oldest = undefined
     this.newest = undefined
     this.bounds.actors -= this.cellCount
@@ -212,6 +254,7 @@ export class ActorMemory implements Evictable {
       organization.lanes.length = 0
       organization.cellCount = 0
       organization.laneCount = 0
+      organization.prefetched = 0
       organization.quarantine = undefined
       this.emptied.add(organization)
     }
@@ -219,6 +262,7 @@ export class ActorMemory implements Evictable {
 
   private list(cell: Cell): void {
     cell.isIdle = true
+    if (cell.actor.options.leavesMemory === "after its checkpoint") this.leaving.add(cell)
     cell.older = this.newest
     if (this.newest === undefined) this.oldest = cell
     else this.newest.newer = cell
@@ -233,5 +277,6 @@ export class ActorMemory implements Evictable {
     cell.older = undefined
     cell.newer = undefined
     cell.isIdle = false
+    this.leaving.delete(cell)
   }
 }

@@ -3,7 +3,7 @@
  * 10, 12, 13, 17). It checks what a rule answers before that counts, and a command whose rule breaks fails alone.
  * Decided entries wait here for the frame, or are answered before it.
  */
-import type { AnyActor, Decision } from "../Actor.ts"
+import type { Decision, Touched } from "../Actor.ts"
 import { describe } from "../describe.ts"
 import {
   CommandFailed,
@@ -11,6 +11,7 @@ import {
   DecisionTooLarge,
   Overloaded,
   PartitionUnavailable,
+  ReplyTooLarge,
   StateTooLarge
 } from "../errors.ts"
 import type { Head } from "../frame.ts"
@@ -27,13 +28,17 @@ import type { ActorMemory } from "./ActorMemory.ts"
 import { Answers } from "./Answers.ts"
 import type { Cell, Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
-import { DrainContext } from "./context.ts"
+import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision } from "./Draft.ts"
+import { type Guard, guarded } from "./guard.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import { checkDecision, checkTouches, KeyInvalid, quarantined } from "./rules.ts"
+import { checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined } from "./rules.ts"
 
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
+
+/** Actors touched between two looks at the time. */
+const touchedPerLook = 64
 
 const noCells: ReadonlyArray<Cell> = []
 
@@ -46,10 +51,12 @@ export interface DeciderHost {
   readonly memory: ActorMemory
   readonly mailbox: Mailbox
   /**
-   * Loads an actor at once and answers true, or asks for its checkpoint row and answers false. Throws when the state
-   * cannot be had.
+   * Loads an actor at once and answers true, or asks for its checkpoint row and answers false. One that is claimed to be
+   * fresh is not asked for. Throws when the state cannot be had.
    */
-  readonly load: (cell: Cell) => boolean
+  readonly load: (cell: Cell, isFresh?: boolean) => boolean
+  /** Asks for all actors of a command. */
+  readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
   readonly poisoned: (kind: string, reason: string) => void
@@ -80,6 +87,7 @@ export class Decider {
   /** Whether a decision no longer fitted into the frame. */
   private full = false
   private logRoom = Number.POSITIVE_INFINITY
+  private touchedCount = 0
   private monotonic = 0
 
   constructor(host: DeciderHost) {
@@ -112,6 +120,11 @@ export class Decider {
     )
   }
 
+  /** A count that rises with the work that takes long: states that were measured, and every so many actors that were touched. */
+  get slowWork(): number {
+    return this.draft.measured + Math.floor(this.touchedCount / touchedPerLook)
+  }
+
   /** Takes the answers that waited for the frame, which is stored now. */
   takeAnswers(): Answers {
     const answers = new Answers()
@@ -142,38 +155,55 @@ export class Decider {
     const { options } = entry.actor
     const isWake = entry.wakeAt !== undefined
     let cell: Cell
-    let touched = noCells
+    let touched: TouchedCells
     let decision: Decision<unknown, unknown, unknown>
     try {
       const found = this.cellOf(entry)
       if (found === undefined) return this.crowded(entry)
       cell = found
-      if (!cell.loaded && !this.host.load(cell)) return this.stall(entry, cell)
+      if (entry.command === peekCommand) {
+        if (!this.host.load(cell)) return this.stall(entry, cell)
+        return this.answerNow(entry, cell.state)
+      }
+      if (!this.bring(cell, entry.isFresh)) {
+        // what else the command touches comes with it; what a wake touches is not known before
+        if (!isWake) this.host.prefetch(entry)
+        return this.stall(entry, cell)
+      }
       if (isWake && (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
         return this.moved(entry)
-      if (entry.command === peekCommand) return this.answerNow(entry, cell.state)
+      const beside = entry.guard === undefined ? undefined : this.besideOf(entry, entry.guard)
+      if (beside === "no room") return this.crowded(entry)
+      if (beside !== undefined && !this.bring(beside)) {
+        this.host.prefetch(entry)
+        return this.stall(entry, beside)
+      }
+      const known = beside && entry.guard?.recall(this.draft.stateOf(beside), this.draft.now)
+      if (known !== undefined) return this.settle(entry, known.accepted, known.value)
       const touches = isWake ? options.wakeTouches : options.touches
-      if (touches !== undefined) {
+      if (touches === undefined) touched = new TouchedCells(cell, noCells, entry.isFresh ? [cell] : noCells)
+      else {
         const names: unknown = touches(isWake ? this.draft.stateOf(cell) : entry.command, cell.address)
         checkTouches(entry.actor, names)
-        const cells = this.touch(entry, names as ReturnType<typeof touches>)
-        if (cells === undefined) return this.crowded(entry)
-        const missing = cells.find(({ loaded }) => !loaded)
-        if (missing !== undefined) return this.stall(entry, missing)
-        touched = cells
+        const found = this.touch(entry, cell, names)
+        if (found === undefined) return this.crowded(entry)
+        if (!(found instanceof TouchedCells)) return this.stall(entry, found)
+        touched = found
       }
-      const context = new DrainContext(this.draft, cell, touched)
+      if (beside !== undefined) touched = touched.and(beside)
+      const context = new DrainContext(this.draft, touched)
       const state = this.draft.stateOf(cell)
       const answer: unknown = isWake ? options.wake!(state, context) : options.decide(state, entry.command, context)
       checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
       decision = answer as Decision<unknown, unknown, unknown>
+      if (entry.guard !== undefined && decision.accepted) decision = guarded(entry.guard, decision, this.draft.now)
     } catch (cause) {
       return this.poison(entry, cause)
     }
     if (!decision.accepted) return this.unchanged(entry, cell, false, decision.rejection)
     if (decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)
       return this.unchanged(entry, cell, true, decision.reply)
-    return this.accept(entry, cell, touched, decision)
+    return this.accept(entry, touched, decision)
   }
 
   /**
@@ -189,47 +219,62 @@ export class Decider {
   private cellOf(entry: Entry): Cell | undefined {
     const { memory } = this.host
     const known = entry.organization.cell(entry.actorIndex, entry.key)
-    if (known === undefined && !memory.admitsActor()) return undefined
+    // an actor without a state needs no place of its own, because it leaves with the drain
+    if (known === undefined && !entry.actor.isStateless && !memory.admitsActor()) return undefined
     const cell = known ?? memory.cell(entry.organization, entry.actorIndex, entry.key)
     memory.use(cell, this.monotonic)
     return cell
   }
 
+  /** The actor of an entry's guard. */
+  private besideOf({ organization }: Entry, { actor, key }: Guard): Cell | "no room" {
+    const { memory } = this.host
+    const index = memory.registry.actorIndex(actor.kind)
+    if (organization.cell(index, key) === undefined && !memory.admitsActor()) return "no room"
+    const cell = memory.cell(organization, index, key)
+    memory.use(cell, this.monotonic)
+    return cell
+  }
+
+  /** Whether an actor's state is there to decide upon. One that is not is asked for. */
+  private bring(cell: Cell, isFresh = false): boolean {
+    return cell.loaded || this.draft.hasChanged(cell) || this.host.load(cell, isFresh)
+  }
+
   /**
-   * The actors that a command names. Those not loaded are asked for. Undefined when there is no room for one of them.
+   * The actors that a command names. Those not loaded are asked for together, and one of them is answered instead. Undefined
+   * when there is no room for one of them.
    */
-  private touch(
-    entry: Entry,
-    names: ReadonlyArray<{ readonly actor: AnyActor; readonly key: string }>
-  ): ReadonlyArray<Cell> | undefined {
+  private touch(entry: Entry, self: Cell, names: ReadonlyArray<Touched>): TouchedCells | Cell | undefined {
     const { host } = this
     if (names.length > maximumTouchedActors)
       throw new RangeError(`it names ${names.length} actors, at most ${maximumTouchedActors} are allowed`)
+    this.touchedCount += names.length
     const cells: Array<Cell> = []
+    const fresh: Array<Cell> = entry.isFresh ? [self] : []
+    let missing: Cell | undefined
     for (const name of names) {
       const index = host.memory.registry.actorIndex(name.actor.kind)
       if (index < 0) throw new Error(`${name.actor.kind} is not an actor of this engine`)
       if (entry.organization.cell(index, name.key) === undefined && !host.memory.admitsActor()) return undefined
       const cell = host.memory.cell(entry.organization, index, name.key)
       host.memory.use(cell, this.monotonic)
-      if (!cell.loaded) host.load(cell)
+      if (!this.bring(cell, name.fresh)) missing ??= cell
+      if (name.fresh === true) fresh.push(cell)
       cells.push(cell)
     }
-    return cells
+    return missing ?? new TouchedCells(self, cells, fresh)
   }
 
-  private accept(
-    entry: Entry,
-    cell: Cell,
-    touched: ReadonlyArray<Cell>,
-    decision: Decision<unknown, unknown, unknown>
-  ): Fate {
+  private accept(entry: Entry, touched: TouchedCells, decision: Decision<unknown, unknown, unknown>): Fate {
     const { draft } = this
+    const cell = touched.self
     const { kind } = entry.actor
     let encoded: EncodedDecision
     try {
       // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
-      encoded = draft.encode(cell, touched, decision)
+      encoded = draft.encode(touched, decision)
+      draft.checkClaims(touched, encoded)
     } catch (cause) {
       return this.poison(entry, cause)
     }
@@ -251,7 +296,7 @@ export class Decider {
       this.awaitFrame(entry, false, undefined)
       throw cause
     }
-    draft.add(cell, encoded)
+    draft.add(touched, encoded)
     return this.settle(entry, true, decision.reply)
   }
 
@@ -312,10 +357,10 @@ export class Decider {
     const cell = entry.organization.cell(entry.actorIndex, entry.key)
     if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
     // an actor that could not be made is not left behind
-    if (cell !== undefined && !cell.loaded && !cell.requested && cell.unreadable === undefined)
-      this.host.memory.remove(cell)
-    if (cause instanceof KeyInvalid)
+    if (cell?.isEmpty === true && !this.draft.hasChanged(cell)) this.host.memory.remove(cell)
+    if (cause instanceof KeyInvalid || (cause instanceof NotFresh && entry.caller !== undefined))
       return this.settle(entry, false, new CommandInvalid({ kind, reason: cause.message }))
+    if (cause instanceof ReplyTooLarge) return this.settle(entry, false, cause)
     this.host.poisoned(kind, reason)
     return this.settle(entry, false, new CommandFailed({ kind, reason }))
   }

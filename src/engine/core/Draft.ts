@@ -5,13 +5,13 @@
 import type { Decision, PublicEvent } from "../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"
 import { eventId, maximumIdCommands } from "../ids.ts"
-import { maximumDrainCommands, maximumStateBytes } from "../limits.ts"
+import { maximumDrainCommands, maximumStateBytes, stateSlackBytes } from "../limits.ts"
 import type { LogRecord } from "../records.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import type { Cell } from "./actors.ts"
 import { assert } from "./assert.ts"
-import { type DecidingDraft, findTouched } from "./context.ts"
-import { checkKey, checkState, wakeAtOf } from "./rules.ts"
+import type { DecidingDraft, TouchedCells } from "./context.ts"
+import { checkKey, checkState, NotFresh, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
 /** Bytes a record takes in a frame besides its text. */
@@ -20,6 +20,9 @@ const recordOverheadBytes = 16
 /** Bytes an actor takes in a frame's table besides its names, and the most bytes of one character of them as JSON. */
 const actorOverheadBytes = 24
 const maximumCharacterBytes = 6
+
+/** The most bytes that a name takes as JSON. Those of plain ASCII are as long as they look. */
+const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : maximumCharacterBytes) * name.length
 
 /**
  * Thrown when a decision has changed a state in place and so cannot be undone alone. The drain is decided again, with
@@ -55,11 +58,6 @@ interface Undo {
   readonly before: Undo | undefined
 }
 
-const isAmong = (last: Undo | undefined, cell: Cell): boolean => {
-  for (let step = last; step !== undefined; step = step.before) if (step.cell === cell) return true
-  return false
-}
-
 export class Draft implements DecidingDraft {
   readonly partition: number
   builder = new FrameBuilder()
@@ -75,6 +73,7 @@ export class Draft implements DecidingDraft {
   private sequence = 0
   private changed: Array<Cell> = []
   private idCommands = 0
+  private applied = 0
 
   constructor(partition: number, wantsRecords: boolean) {
     this.partition = partition
@@ -128,13 +127,19 @@ export class Draft implements DecidingDraft {
 
   stateOf = (cell: Cell): unknown => (cell.draftOf === this.stamp ? cell.draft : cell.state)
 
+  /** Whether this drain has facts of the actor. Its draft is known then, even where nothing else is. */
+  hasChanged(cell: Cell): boolean {
+    return cell.draftOf === this.stamp
+  }
+
   /** When an actor wants to be woken; infinity for never. */
   wakeAtOf(cell: Cell): number {
     return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
   }
 
   /** Encodes and measures a decision, changing nothing. Throws what an encoder throws, and when facts are for an actor that is not touched. */
-  encode(cell: Cell, touched: ReadonlyArray<Cell>, decision: Decision<unknown, unknown, unknown>): EncodedDecision {
+  encode(touched: TouchedCells, decision: Decision<unknown, unknown, unknown>): EncodedDecision {
+    const cell = touched.self
     const { events, others } = decision
     let count = decision.facts.length
     for (const other of others) count += other.facts.length
@@ -163,7 +168,7 @@ export class Draft implements DecidingDraft {
     addFacts(cell, decision.facts)
     for (const other of others) {
       checkKey(other.key)
-      const target = findTouched(cell, touched, other.actor.kind, other.key)
+      const target = touched.find(other.actor.kind, other.key)
       bytes += this.tableBytes(target)
       addFacts(target, other.facts)
     }
@@ -183,15 +188,19 @@ export class Draft implements DecidingDraft {
       copies = cells[index]!.bytes + encoded.bytes > maximumStateBytes
     let undo: Undo | undefined
     let inPlace = false
+    const application = ++this.applied
     try {
       for (let index = 0; index < facts.length; index++) {
         const cell = cells[index]!
         const { copy, evolve } = cell.actor.options
-        if (!isAmong(undo, cell)) {
+        if (cell.actor.isStateless) continue
+        if (cell.appliedOf !== application) {
           const isNew = cell.draftOf !== this.stamp
           // before an undo is noted, because copying may throw
           const first = isNew && copy !== undefined ? copy(cell.state) : cell.state
-          undo = { cell, draft: cell.draft, wakeAt: cell.draftWakeAt, bytes: cell.bytes, isNew, before: undo }
+          const { bytes, draft, draftWakeAt: wakeAt } = cell
+          undo = { cell, draft, wakeAt, bytes, isNew, before: undo }
+          cell.appliedOf = application
           if (isNew) {
             cell.draft = first
             cell.draftOf = this.stamp
@@ -213,7 +222,8 @@ export class Draft implements DecidingDraft {
         // the estimate is over the bound; only encoding tells the real size
         const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
         this.measured++
-        cell.bytes = Math.min(bytes, maximumStateBytes)
+        // so that the next facts are counted before it is encoded again
+        cell.bytes = Math.min(bytes, maximumStateBytes - stateSlackBytes)
         if (bytes <= maximumStateBytes) continue
         this.undo(undo)
         return { _tag: "Outgrown", bytes }
@@ -226,10 +236,22 @@ export class Draft implements DecidingDraft {
     }
   }
 
+  /**
+   * Throws when a decision gives facts to an actor that its command claims to be fresh, and that has had some. Only of an actor in memory is
+   * that known; a command that leaves such an actor alone is a repeat that recognizes itself.
+   */
+  checkClaims({ fresh }: TouchedCells, { cells }: EncodedDecision): void {
+    if (fresh.length === 0) return
+    const changed = new Set(cells)
+    for (const cell of fresh)
+      if (changed.has(cell) && (this.hasChanged(cell) || cell.changedAt > 0)) throw new NotFresh(cell)
+  }
+
   /** Takes back a decision's steps, the last one first. */
   private undo(last: Undo | undefined): void {
     for (let step = last; step !== undefined; step = step.before) {
       const { bytes, cell, draft, isNew, wakeAt } = step
+      cell.appliedOf = -1
       cell.draft = draft
       cell.draftWakeAt = wakeAt
       cell.bytes = bytes
@@ -240,12 +262,14 @@ export class Draft implements DecidingDraft {
     }
   }
 
-  /** Adds an applied decision to the frame. */
-  add(cell: Cell, { cells, events, facts, sizes, texts }: EncodedDecision): void {
+  /** Adds the decision that was applied last to the frame. */
+  add({ fresh, self: cell }: TouchedCells, { cells, events, facts, sizes, texts }: EncodedDecision): void {
+    for (const claimed of fresh) if (claimed.appliedOf === this.applied) claimed.freshOf = this.stamp
     for (let index = 0; index < facts.length; index++) {
       const of = cells[index]!
       const actor = this.frameIndexOf(of)
-      if (this.wantsRecords) this.records.push({ _tag: "Fact", ...this.place(of), fact: facts[index] })
+      if (this.wantsRecords && of.actor.internal === undefined)
+        this.records.push({ _tag: "Fact", ...this.place(of), fact: facts[index] })
       this.builder.addFact(actor, texts[index]!, sizes[index]!)
     }
     for (let index = 0; index < events.length; index++) {
@@ -262,6 +286,13 @@ export class Draft implements DecidingDraft {
   /** Makes the drafts the durable states, since the frame is stored at `sequence`. */
   commit(sequence: number, memory: ActorMemory, timers: Timers): void {
     for (const cell of this.changed) {
+      if (cell.freshOf === this.stamp) {
+        cell.loaded = true
+        cell.isNew = false
+        cell.unreadable = undefined
+        // the timer of what a checkpoint may have of it
+        timers.loaded(cell)
+      }
       cell.state = cell.draft
       cell.draft = undefined
       cell.changedAt = sequence
@@ -278,13 +309,15 @@ export class Draft implements DecidingDraft {
   private tableBytes(cell: Cell): number {
     return cell.frameOf === this.stamp
       ? 0
-      : actorOverheadBytes + maximumCharacterBytes * (cell.organization.name.length + cell.key.length)
+      : actorOverheadBytes + nameBytes(cell.organization.name) + nameBytes(cell.key)
   }
 
   private frameIndexOf(cell: Cell): number {
     if (cell.frameOf !== this.stamp) {
       cell.frameOf = this.stamp
-      cell.frameIndex = this.builder.addActor(cell.actor.kind, cell.actor.version, cell.organization.name, cell.key)
+      const { actor, key, organization } = cell
+      const isFresh = cell.freshOf === this.stamp
+      cell.frameIndex = this.builder.addActor(actor.kind, actor.version, organization.name, key, isFresh)
     }
     return cell.frameIndex
   }

@@ -12,6 +12,7 @@ import { type Caller, type Cell, Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { Decider, type DeciderHost, type Fate } from "./Decider.ts"
 import { DecideAgain } from "./Draft.ts"
+import type { DraftedFrame } from "./protocol.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Timer, Timers } from "./timers.ts"
 
@@ -99,17 +100,33 @@ export class Drain {
     this.decider.begin(head, now, this.turn.monotonic, 0)
   }
 
+  /** The frame of what was decided, to be appended after `head`. */
+  frameAfter(head: Head): DraftedFrame {
+    const { decidedCount, draft, signalSequence } = this.decider
+    const { epoch, hash, number, sequence } = head
+    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
+    const fenceHeader = { ...header, signalSequence: head.signalSequence }
+    return {
+      header,
+      bytes: draft.builder.encode(header),
+      fence: () => draft.fence(fenceHeader),
+      expectedLast: sequence,
+      decided: decidedCount,
+      records: draft.builder.count
+    }
+  }
+
   /** Ends a drain of which nothing has to be stored. */
   end(): void {
     assert(!this.decider.hasFrame, "a drain with a frame ends without it")
     this.decider.takeWaiting()
-    this.letGo()
+    this.host.memory.endDrain()
   }
 
   /** Commits the drain, whose frame is stored at `sequence`. Answers what waited for it. */
   commit(sequence: number): Answers {
     this.decider.draft.commit(sequence, this.host.memory, this.timers)
-    this.letGo()
+    this.host.memory.endDrain()
     return this.decider.takeAnswers()
   }
 
@@ -120,16 +137,9 @@ export class Drain {
   abandon(): ReadonlyArray<Caller> {
     const entries = this.decider.takeWaiting()
     this.decider.draft.discard()
-    this.letGo()
+    this.host.memory.endDrain()
     for (const entry of entries.toReversed()) if (entry.caller === undefined) this.putBack(entry)
     return entries.flatMap(({ caller }) => caller ?? [])
-  }
-
-  /**
-   * Lets the actors that the drain used leave memory again. An idle partition may have no next drain for a long time.
-   */
-  private letGo(): void {
-    this.host.memory.drain++
   }
 
   private decide(entry: Entry): Fate {
@@ -149,14 +159,14 @@ export class Drain {
       this.takeSignals(mailbox.hasRunnable ? signalsShare : 1)
     }
     let sinceLook = 0
-    let measured = decider.draft.measured
+    let work = decider.slowWork
     while (this.decider.hasRoom(1)) {
       const entry = mailbox.take()
       if (entry === undefined) break
       if (this.decide(entry) === "no room") mailbox.putBack(entry)
-      if (++sinceLook < timeStride && decider.draft.measured === measured) continue
+      if (++sinceLook < timeStride && decider.slowWork === work) continue
       sinceLook = 0
-      measured = decider.draft.measured
+      work = decider.slowWork
       if (this.turn.spent() > 1) return
     }
   }
@@ -190,7 +200,9 @@ export class Drain {
     const { host, timers } = this
     const { memory } = host
     const actorIndex = memory.registry.actorIndex(timer.kind)
-    const organization = actorIndex < 0 ? undefined : memory.organization(timer.organization)
+    // a kind that has no state any more has no wakes
+    const isKnown = memory.registry.actors[actorIndex]?.isStateless === false
+    const organization = isKnown ? memory.organization(timer.organization) : undefined
     if (organization === undefined) {
       timers.take(timer)
       return "decided"
@@ -224,7 +236,8 @@ export class Drain {
       if (entry === undefined || this.turn.spent() > share) return
       entry.organization = memory.organization(entry.organization.name) ?? entry.organization
       const cell = entry.organization.cell(entry.actorIndex, entry.key)
-      if (cell?.loaded !== true && !this.host.mayLoad()) return
+      const isThere = cell?.loaded === true || entry.actor.isStateless
+      if (!isThere && !this.host.mayLoad()) return
       signals.take()
       if (this.decide(entry) === "decided") continue
       signals.putBack(entry)

@@ -11,12 +11,16 @@ import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
 import { peekCommand } from "./Decider.ts"
+import type { Guard } from "./guard.ts"
 import type { LaneAnswer, Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { CoreOptions } from "./protocol.ts"
 import { estimateBytes } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Instant, Moment, PartitionTime } from "./time.ts"
+
+/** What a guard counts of the bytes that commands hold while they wait. */
+const guardBytes = 256
 
 export interface IntakeParts {
   readonly options: CoreOptions
@@ -51,7 +55,15 @@ export class Intake {
   }
 
   /** Takes in a caller's command, or answers at once why it cannot. */
-  offer(organizationName: string, actorIndex: number, key: string, command: unknown, caller: Caller): void {
+  offer(
+    organizationName: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    caller: Caller,
+    isFresh = false,
+    guard?: Guard
+  ): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
       host.reply(caller, false, this.refusal.error)
@@ -65,10 +77,25 @@ export class Intake {
       return
     }
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
+    entry.isFresh = isFresh
     entry.bytes = estimateBytes(command)
+    if (guard !== undefined) entry.bytes += guardBytes
+    entry.guard = guard
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))
+  }
+
+  /** Begins to load what a command touches that is not in memory. Does nothing where that is not possible now. */
+  prefetch(organizationName: string, actorIndex: number, key: string, command: unknown, isFresh: boolean): void {
+    if (this.refusal !== undefined) return
+    const organization = this.parts.memory.organization(organizationName)
+    if (organization === undefined) return
+    const actor = this.options.registry.actors[actorIndex]!
+    const entry = new Entry(organization, actor, actorIndex, key, command, undefined)
+    entry.isFresh = isFresh
+    this.parts.loader.prefetchAhead(entry)
+    this.parts.memory.noteEmptied(organization)
   }
 
   /**

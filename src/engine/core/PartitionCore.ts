@@ -5,7 +5,6 @@
  * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
  * belief ends the life, and the next one starts from the log.
  */
-
 import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
@@ -69,7 +68,7 @@ export class PartitionCore implements Evictable {
     memory.onEvicted = (cell) => this.timers.evicted(cell)
     const laneResumed = (ask: LaneAsk, error: unknown) => this.intake.laneResumed(ask, error)
     const loader = new ActorLoader({ partition, memory, mailbox, host, laneResumed }, this.timers)
-    const load = (cell: Cell) => loader.load(cell)
+    const load = (cell: Cell, isFresh?: boolean) => loader.load(cell, isFresh)
     const waitFor = (cell: Cell, waiter: Entry | LaneAsk) => loader.waitFor(cell, waiter)
     const common = { partition, memory, load, waitFor, poisoned: host.poisoned }
     const lanes = new Lanes({ ...common, told: () => this.tellLane(), isFresh: (at) => time.isFresh(at) })
@@ -77,7 +76,8 @@ export class PartitionCore implements Evictable {
     const waitsForPage = (timer: Parameters<TimerPages["holds"]>[0]) => pages.holds(timer, this.timers, now.monotonic)
     const crowded = () => this.crowded()
     const defer = (timer: TimerRow) => loader.defer(timer)
-    const drainHost = { ...common, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
+    const prefetch = (entry: Entry) => loader.prefetch(entry)
+    const drainHost = { ...common, prefetch, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)
     const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })
@@ -260,18 +260,7 @@ export class PartitionCore implements Evictable {
   }
 
   private send(): DraftedFrame {
-    const { decidedCount, draft, signalSequence } = this.drain.decider
-    const { epoch, hash, number, sequence } = this.headNow
-    const header = { epoch, number: number + 1, now: draft.now, previousHash: hash, signalSequence }
-    const fenceHeader = { ...header, signalSequence: this.headNow.signalSequence }
-    this.underWay = {
-      header,
-      bytes: draft.builder.encode(header),
-      fence: () => draft.fence(fenceHeader),
-      expectedLast: sequence,
-      decided: decidedCount,
-      records: draft.builder.count
-    }
+    this.underWay = this.drain.frameAfter(this.headNow)
     // these answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership
     if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
     return this.underWay

@@ -4,11 +4,14 @@
  */
 import type { AnyActor } from "../Actor.ts"
 import type { ActorAddress } from "../address.ts"
+import { internalActors } from "../internalActors.ts"
 import type { AnyLane } from "../Lane.ts"
+import type { Guard } from "./guard.ts"
 import type { Timer } from "./timers.ts"
 
 /** The actors and lanes an engine knows, by kind. */
 export class Registry {
+  /** The users' actors, then the engine's own. */
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes: ReadonlyArray<AnyLane>
   private readonly actorIndexes = new Map<string, number>()
@@ -16,9 +19,9 @@ export class Registry {
 
   /** Throws when a kind is defined twice. */
   constructor(actors: ReadonlyArray<AnyActor>, lanes: ReadonlyArray<AnyLane>) {
-    this.actors = actors
+    this.actors = [...actors, ...internalActors]
     this.lanes = lanes
-    for (const [index, actor] of actors.entries()) {
+    for (const [index, actor] of this.actors.entries()) {
       if (this.actorIndexes.has(actor.kind)) throw new Error(`two actors are of kind ${actor.kind}`)
       this.actorIndexes.set(actor.kind, index)
     }
@@ -31,6 +34,11 @@ export class Registry {
   /** The index of a kind, or -1. */
   actorIndex(kind: string): number {
     return this.actorIndexes.get(kind) ?? -1
+  }
+
+  /** The kinds whose actors have no state. */
+  get statelessKinds(): ReadonlyArray<string> {
+    return this.actors.filter(({ isStateless }) => isStateless).map(({ kind }) => kind)
   }
 
   laneIndex(kind: string): number {
@@ -50,10 +58,14 @@ export class Entry {
   readonly command: unknown
   /** Undefined for signals and timers. */
   readonly caller: Caller | undefined
+  /** Whether the caller claims that the actor has had no fact yet. */
+  isFresh = false
   /** Estimated size of the command, counted while it waits. */
   bytes = 0
   /** Position of a signal, 0 for others. */
   signalSequence = 0
+  /** What is looked at before it is decided, and noted with the decision; undefined for most. */
+  guard: Guard | undefined = undefined
   /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
   /** The error to answer with, set when the entry must not be decided again. */
@@ -107,6 +119,8 @@ export class Cell {
   loaded = false
   /** Its checkpoint row is being read. */
   requested = false
+  /** It is being read ahead of a command, and counts to its organization's share of that. */
+  isAhead = false
   unreadable: Unreadable | undefined = undefined
   /** It has no row and begins with its initial state. */
   isNew = false
@@ -120,6 +134,10 @@ export class Cell {
   /** Index in the table of the frame being built, while `frameOf` is that frame's number. */
   frameIndex = -1
   frameOf = -1
+  /** The drain in which it begins anew. Its draft is all there is of it then, and what a checkpoint has of it does not count. */
+  freshOf = -1
+  /** The last decision that was applied to its draft. */
+  appliedOf = -1
   /** The drain that used it last. It stays in memory until that drain is over. */
   usedBy = -1
   /** Sequence of the frame that changed it last, 0 for never. */
@@ -150,6 +168,11 @@ export class Cell {
 
   get address(): ActorAddress {
     return { organization: this.organization.name, kind: this.actor.kind, key: this.key }
+  }
+
+  /** Whether nothing but this object would be lost if it left memory: it has no state that counts, and nobody brings it one. */
+  get isEmpty(): boolean {
+    return !this.loaded && !this.requested && this.unreadable === undefined
   }
 }
 
@@ -194,6 +217,8 @@ export class Organization {
   stalled = 0
   /** Bytes of both. */
   bytes = 0
+  /** Actors that are being read ahead of commands. */
+  prefetched = 0
   inRing = false
   nextInRing: Organization | undefined = undefined
   /** Whether one of its facts could not be applied to a state in place. From then on every decision of it works on copies. */

@@ -15,29 +15,62 @@ export interface DecidingDraft {
   readonly nextIdCommand: () => number
 }
 
-/** The touched cell of that kind and key; the deciding actor counts as touched. Throws when there is none. */
-export const findTouched = (self: Cell, touched: ReadonlyArray<Cell>, kind: string, key: string): Cell => {
-  for (const cell of touched) if (cell.actor.kind === kind && cell.key === key) return cell
-  if (self.actor.kind === kind && self.key === key) return self
-  throw new Error(`the command does not name ${kind} "${key}" among the actors it touches`)
+/** Up to so many actors are looked through one by one; among more, each is found by its name. */
+const maximumScannedActors = 8
+
+/** The actors that a command touches; the deciding actor counts as touched. */
+export class TouchedCells {
+  readonly self: Cell
+  readonly cells: ReadonlyArray<Cell>
+  /** Those that the command claims to be fresh. */
+  readonly fresh: ReadonlyArray<Cell>
+  private byName: Map<string, Cell> | undefined = undefined
+
+  constructor(self: Cell, cells: ReadonlyArray<Cell>, fresh: ReadonlyArray<Cell>) {
+    this.self = self
+    this.cells = cells
+    this.fresh = fresh
+  }
+
+  /** These and one more. */
+  and(cell: Cell): TouchedCells {
+    return new TouchedCells(this.self, [...this.cells, cell], this.fresh)
+  }
+
+  /** The actor of that kind and key. Throws when it is not touched. */
+  find(kind: string, key: string): Cell {
+    const { self } = this
+    if (self.actor.kind === kind && self.key === key) return self
+    const found = this.cells.length > maximumScannedActors ? this.named.get(`${kind}\n${key}`) : this.scan(kind, key)
+    if (found !== undefined) return found
+    throw new Error(`the command does not name ${kind} "${key}" among the actors it touches`)
+  }
+
+  private scan(kind: string, key: string): Cell | undefined {
+    for (const cell of this.cells) if (cell.actor.kind === kind && cell.key === key) return cell
+    return undefined
+  }
+
+  private get named(): Map<string, Cell> {
+    this.byName ??= new Map(this.cells.map((cell) => [`${cell.actor.kind}\n${cell.key}`, cell]))
+    return this.byName
+  }
 }
 
 export class DrainContext implements DecideContext {
   readonly now: number
   private readonly draft: DecidingDraft
-  private readonly cell: Cell
-  private readonly touched: ReadonlyArray<Cell>
+  private readonly touched: TouchedCells
   private idCommand = -1
 
-  constructor(draft: DecidingDraft, cell: Cell, touched: ReadonlyArray<Cell>) {
+  constructor(draft: DecidingDraft, touched: TouchedCells) {
     this.now = draft.now
     this.draft = draft
-    this.cell = cell
     this.touched = touched
   }
 
   get self(): ActorAddress {
-    return this.cell.address
+    return this.touched.self.address
   }
 
   // Getters, not methods, so that a rule may destructure the context; most rules never ask for either function.
@@ -51,6 +84,6 @@ export class DrainContext implements DecideContext {
 
   get read() {
     return <State>(actor: ActorOfState<State>, key = ""): State =>
-      this.draft.stateOf(findTouched(this.cell, this.touched, actor.kind, key)) as State
+      this.draft.stateOf(this.touched.find(actor.kind, key)) as State
   }
 }

@@ -2,8 +2,8 @@
  * The actors whose checkpoint rows are wanted, in batches: those asked for while a batch is being read go together in
  * the next one (docs/architecture.md, rule 10).
  */
-import { maximumConcurrentLoads, maximumLoadBatch } from "../limits.ts"
-import type { Cell } from "./actors.ts"
+import { maximumConcurrentLoads, maximumLoadBatch, maximumPrefetchedActors } from "../limits.ts"
+import type { Cell, Organization } from "./actors.ts"
 
 /** Actors whose rows are read together. */
 export interface LoadBatch {
@@ -31,6 +31,17 @@ export class Loads {
     this.wanted.push(cell)
   }
 
+  /** Whether an actor of that organization may be asked for ahead of its command. */
+  admitsAhead({ prefetched }: Organization): boolean {
+    return prefetched < maximumPrefetchedActors && this.wanted.length < maximumLoadBatch
+  }
+
+  /** Counts an actor that was asked for ahead of its command. */
+  ahead(cell: Cell): void {
+    cell.isAhead = true
+    cell.organization.prefetched++
+  }
+
   /** The next batch; undefined when none may be read now. */
   take(through: number): LoadBatch | undefined {
     if (this.wanted.length === 0 || this.underWay >= maximumConcurrentLoads) return undefined
@@ -42,7 +53,11 @@ export class Loads {
   ended(batch: LoadBatch): boolean {
     if (batch.life !== this.life) return false
     this.underWay--
-    for (const cell of batch.cells) cell.requested = false
+    for (const cell of batch.cells) {
+      cell.requested = false
+      if (cell.isAhead) cell.organization.prefetched--
+      cell.isAhead = false
+    }
     return true
   }
 }

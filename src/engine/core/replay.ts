@@ -6,12 +6,20 @@
 import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"
 import { describe } from "../describe.ts"
-import { decodeFrame, type Frame, FrameInvalid, type FrameRecord, type Head, headAfter } from "../frame.ts"
+import {
+  decodeFrame,
+  type Frame,
+  type FrameActor,
+  FrameInvalid,
+  type FrameRecord,
+  type Head,
+  headAfter
+} from "../frame.ts"
 import type { StoredFrame } from "../Journal.ts"
 import { maximumStateBytes } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import type { Cell, Organization, Unreadable } from "./actors.ts"
-import { keep, keepAlso, type StoredFact } from "./rows.ts"
+import { keep, keepAlso, refill, type StoredFact } from "./rows.ts"
 import { checkState, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
@@ -22,6 +30,9 @@ interface Doubt {
   readonly facts: Array<StoredFact>
   readonly reason: string
 }
+
+/** Whether a record changes an actor; events and messages do not. */
+const isFact = ({ event, message }: FrameRecord): boolean => event === undefined && message === undefined
 
 export interface ReplayOptions {
   readonly memory: ActorMemory
@@ -40,6 +51,8 @@ export class Replay {
   private readonly doubts = new Map<Cell, Doubt>()
   private readonly fillAll: (cells: ReadonlyArray<Cell>, rows: ReadonlyArray<ActorRow>) => void
   private readonly changed = new Set<Cell>()
+  /** The entries of frames' tables whose actors have begun anew. */
+  private readonly begun = new WeakSet<FrameActor>()
   private readonly linked: Array<{ readonly sequence: number; readonly frame: Frame }> = []
 
   constructor(options: ReplayOptions, head: Head, careful: ReadonlySet<string>) {
@@ -74,7 +87,7 @@ export class Replay {
   apply(): string | undefined {
     for (const { frame, sequence } of this.linked.splice(0)) {
       for (const record of frame.records) {
-        const problem = record.event === undefined ? this.applyFact(sequence, record) : undefined
+        const problem = isFact(record) ? this.applyFact(sequence, record) : undefined
         if (problem !== undefined) return `frame ${sequence} has a fact of ${formatAddress(record.actor)}${problem}`
       }
     }
@@ -105,16 +118,20 @@ export class Replay {
     const missing: Array<Cell> = []
     for (const frame of frames) {
       let last: unknown
-      for (const { actor, event } of frame.records) {
-        if (actor === last || event !== undefined) continue
+      for (const record of frame.records) {
+        const { actor } = record
+        if (actor === last || !isFact(record)) continue
         last = actor
         const index = memory.registry.actorIndex(actor.kind)
         const organization = memory.organization(actor.organization)
-        if (index < 0 || organization?.cell(index, actor.key) !== undefined || organization === undefined) continue
+        if (memory.registry.actors[index]?.isStateless !== false) continue
+        if (organization === undefined || organization.cell(index, actor.key) !== undefined) continue
         // the actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
         // room
         memory.admitsActor()
-        missing.push(memory.cell(organization, index, actor.key))
+        const cell = memory.cell(organization, index, actor.key)
+        // what a checkpoint has of it does not count
+        if (!actor.isFresh) missing.push(cell)
       }
     }
     return missing
@@ -127,10 +144,12 @@ export class Replay {
     const actor = registry.actors[index]
     if (actor === undefined) return ", a kind that this program does not know"
     if (of.version > actor.version) return ` of version ${of.version}; this program knows ${actor.version}`
+    if (actor.isStateless) return undefined
     const organization = this.memory.organizations.get(of.organization)
     const cell = organization?.cell(index, of.key)
     if (organization === undefined || cell === undefined) return ", whose name is none"
     if (this.broken.size > 0 && this.broken.has(of.organization)) return undefined
+    if (of.isFresh && !this.begun.has(of)) this.beginAnew(cell, of)
     cell.changedAt = sequence
     this.changed.add(cell)
     // the size is not known without encoding; the next write measures it
@@ -139,6 +158,14 @@ export class Replay {
     else if (this.careful.has(of.organization)) this.foldCarefully(cell, sequence, { version: of.version, fact })
     else this.fold(cell, fact, of.version)
     return undefined
+  }
+
+  /** Gives an actor its initial state again, whatever was stored of it before. */
+  private beginAnew(cell: Cell, of: FrameActor): void {
+    this.begun.add(of)
+    this.doubts.delete(cell)
+    refill(cell)
+    if (cell.unreadable !== undefined) this.quarantine(cell.organization, cell.unreadable.reason)
   }
 
   /** Folds a fact. The row's state belongs to nobody else, so it may be changed in place; a shared initial state may not. */

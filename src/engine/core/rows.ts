@@ -61,7 +61,8 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
       cell.state = actor.options.initial(cell.key)
     } else {
       cell.state = row.version === unreadableVersion ? readKept(cell, row.state) : readState(actor, row)
-      cell.bytes = Buffer.byteLength(row.state)
+      // facts of a drain that has begun it anew may be counted already
+      cell.bytes = Math.max(cell.bytes, Buffer.byteLength(row.state))
       cell.ownsState = true
       cell.changedAt = row.sequence
       cell.wakeAt =
@@ -77,6 +78,18 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
       row: hasState ? keptRow(row.version, row.state!) : JSON.stringify({ v: actor.version, f: [] } satisfies Kept)
     }
   }
+}
+
+/** Puts the initial state into an actor that has facts, in place of all that was known of it. */
+export const refill = (cell: Cell): void => {
+  cell.loaded = false
+  cell.unreadable = undefined
+  cell.isNew = false
+  cell.state = undefined
+  cell.ownsState = false
+  cell.bytes = 0
+  cell.wakeAt = Number.POSITIVE_INFINITY
+  fill(cell, undefined, true)
 }
 
 /** An unreadable row in the form in which it is kept; undefined when it is not even JSON. */
@@ -115,9 +128,11 @@ export interface SnapshotActor {
  */
 export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number): ActorRow => {
   const { actor } = cell
-  if (kept !== undefined) return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null }
+  if (kept !== undefined)
+    return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null, expiresAt: null }
   const never = wakeAt === Number.POSITIVE_INFINITY
   const text = never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state))
   if (text !== null) cell.bytes = Math.max(cell.bytes, Buffer.byteLength(text))
-  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt }
+  const expiresAt = actor.internal?.expiresAt?.(state) ?? null
+  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
 }

@@ -3,9 +3,10 @@
  * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
  * an error that names the rule and what is wrong with it.
  */
-import { type AnyActor, Decision } from "../Actor.ts"
+import { type AnyActor, Decision, type Touched } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
 import { Quarantined } from "../errors.ts"
+import type { Cell } from "./actors.ts"
 
 /** A rule answered what the engine cannot store. */
 export class RuleBroken extends Error {
@@ -15,6 +16,15 @@ export class RuleBroken extends Error {
 /** A key is not valid. */
 export class KeyInvalid extends RangeError {
   override readonly name = "KeyInvalid"
+}
+
+/** A command gives facts to an actor that it claims to be fresh, and that has had some. */
+export class NotFresh extends Error {
+  override readonly name = "NotFresh"
+
+  constructor({ actor, key }: Cell) {
+    super(`it claims that ${actor.kind} "${key}" is fresh, but that actor has had facts`)
+  }
 }
 
 /**
@@ -40,7 +50,10 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
 }
 
 /** Checks a list of touched actors. */
-export const checkTouches = (actor: AnyActor, answer: unknown): void => {
+export const checkTouches: (actor: AnyActor, answer: unknown) => asserts answer is ReadonlyArray<Touched> = (
+  actor,
+  answer
+) => {
   if (!Array.isArray(answer)) throw new RuleBroken(`touches of ${actor.kind} answered ${nameOf(answer)}, not an array`)
 }
 

@@ -54,36 +54,75 @@ const runStaged = <A, E, R>(
     )
   })
 
+const readCursor = (store: CursorsStore, partition: number, reactor: string): Cursor =>
+  store.cursors.get(keyOf(partition, reactor)) ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
+
+const parkedAt = (store: CursorsStore, partition: number, reactor: string): ReadonlyArray<ParkedRecord> =>
+  store.parked.filter((record) => record.partition === partition && record.reactor === reactor)
+
+const transactIn =
+  (store: CursorsStore): Cursors["Service"]["transact"] =>
+  (move, effects) =>
+    Effect.suspend(() => {
+      const actions: Array<() => void> = []
+      return Effect.flatMap(
+        runStaged(effects, (action) => actions.push(action), move),
+        (value) =>
+          Effect.suspend(() => {
+            const { from, partition, reactor, to } = move
+            const found = readCursor(store, partition, reactor)
+            if (!samePlace(found, move.from)) {
+              return Effect.fail(new CursorMoved({ partition, reactor, expected: from, found }))
+            }
+            store.cursors.set(keyOf(partition, reactor), { partition, reactor, ...to })
+            for (const action of actions) action()
+            return Effect.succeed(value)
+          })
+      )
+    })
+
+const unparkIn =
+  (store: CursorsStore): Cursors["Service"]["unpark"] =>
+  (records, effects) =>
+    Effect.suspend(() => {
+      const actions: Array<() => void> = []
+      return Effect.flatMap(
+        runStaged(effects, (action) => actions.push(action)),
+        (value) => {
+          // of two who take the same records the second finds them gone
+          const gone = records.filter((record) => !store.parked.some((held) => sameRecord(held, record))).length
+          if (gone > 0) {
+            const message = `${gone} of ${records.length} records are no longer parked: look again`
+            return Effect.fail(new CursorsUnavailable({ message }))
+          }
+          store.parked = store.parked.filter((held) => !records.some((record) => sameRecord(held, record)))
+          for (const action of actions) action()
+          return Effect.succeed(value)
+        }
+      )
+    })
+
+const parkedOrganizationsIn =
+  (store: CursorsStore): Cursors["Service"]["parkedOrganizations"] =>
+  (partition, reactor, page) =>
+    Effect.sync(() => {
+      const counts = new Map<string, number>()
+      for (const { organization } of parkedAt(store, partition, reactor))
+        counts.set(organization, (counts.get(organization) ?? 0) + 1)
+      const found = [...counts].map(([organization, count]) => ({ organization, count }))
+      if (page === undefined) return found
+      return found
+        .filter(({ organization }) => page.after === undefined || organization > page.after)
+        .sort((left, right) => (left.organization < right.organization ? -1 : 1))
+        .slice(0, page.limit)
+    })
+
 /** The port over a store. */
-export const make = (store: CursorsStore): Cursors["Service"] => {
-  const read = (partition: number, reactor: string): Cursor =>
-    store.cursors.get(keyOf(partition, reactor)) ?? { partition, reactor, sequence: 0, hash: emptyLogHash }
-  return Cursors.of({
+export const make = (store: CursorsStore): Cursors["Service"] =>
+  Cursors.of({
     list: (partition) => Effect.sync(() => [...store.cursors.values()].filter((c) => c.partition === partition)),
-    read: (partition, reactor) => Effect.sync(() => read(partition, reactor)),
-    transact: (move, effects) =>
-      Effect.suspend(() => {
-        const actions: Array<() => void> = []
-        return Effect.flatMap(
-          runStaged(effects, (action) => actions.push(action), move),
-          (value) =>
-            Effect.suspend(() => {
-              const found = read(move.partition, move.reactor)
-              if (!samePlace(found, move.from)) {
-                return Effect.fail(
-                  new CursorMoved({ partition: move.partition, reactor: move.reactor, expected: move.from, found })
-                )
-              }
-              store.cursors.set(keyOf(move.partition, move.reactor), {
-                partition: move.partition,
-                reactor: move.reactor,
-                ...move.to
-              })
-              for (const action of actions) action()
-              return Effect.succeed(value)
-            })
-        )
-      }),
+    read: (partition, reactor) => Effect.sync(() => readCursor(store, partition, reactor)),
+    transact: transactIn(store),
     attempt: (effects) =>
       Effect.flatMap(Effect.service(ReactorTransaction), (outer) => runStaged(effects, outer.onCommit)),
     park: (records) =>
@@ -97,61 +136,27 @@ export const make = (store: CursorsStore): Cursors["Service"] => {
     parkedCount: (partition, reactor, organization) =>
       Effect.sync(
         () =>
-          store.parked.filter(
-            (record) =>
-              record.partition === partition &&
-              record.reactor === reactor &&
-              (organization === undefined || record.organization === organization)
+          parkedAt(store, partition, reactor).filter(
+            (record) => organization === undefined || record.organization === organization
           ).length
       ),
-    parkedOrganizations: (partition, reactor, page) =>
-      Effect.sync(() => {
-        const counts = new Map<string, number>()
-        for (const record of store.parked) {
-          if (record.partition === partition && record.reactor === reactor)
-            counts.set(record.organization, (counts.get(record.organization) ?? 0) + 1)
-        }
-        const found = [...counts].map(([organization, count]) => ({ organization, count }))
-        if (page === undefined) return found
-        return found
-          .filter(({ organization }) => page.after === undefined || organization > page.after)
-          .sort((left, right) => (left.organization < right.organization ? -1 : 1))
-          .slice(0, page.limit)
-      }),
+    parkedOrganizations: parkedOrganizationsIn(store),
     parked: (partition, reactor, organization, limit) =>
       Effect.sync(() =>
-        store.parked
-          .filter((r) => r.partition === partition && r.reactor === reactor && r.organization === organization)
+        parkedAt(store, partition, reactor)
+          .filter((record) => record.organization === organization)
           .sort((left, right) => left.sequence - right.sequence || left.index - right.index)
           .slice(0, limit)
       ),
-    unpark: (records, effects) =>
-      Effect.suspend(() => {
-        const actions: Array<() => void> = []
-        return Effect.flatMap(
-          runStaged(effects, (action) => actions.push(action)),
-          (value) => {
-            // of two who take the same records the second finds them gone
-            const gone = records.filter((record) => !store.parked.some((held) => sameRecord(held, record))).length
-            if (gone > 0) {
-              const message = `${gone} of ${records.length} records are no longer parked: look again`
-              return Effect.fail(new CursorsUnavailable({ message }))
-            }
-            store.parked = store.parked.filter((held) => !records.some((record) => sameRecord(held, record)))
-            for (const action of actions) action()
-            return Effect.succeed(value)
-          }
-        )
-      }),
+    unpark: unparkIn(store),
     parkedAmong: (partition, reactor, organizations) =>
       Effect.map(ReactorTransaction, () => {
-        const parked = store.parked.filter((record) => record.partition === partition && record.reactor === reactor)
-        return new Set(organizations.filter((name) => parked.some(({ organization }) => organization === name)))
+        const parked = new Set(parkedAt(store, partition, reactor).map(({ organization }) => organization))
+        return new Set(organizations.filter((name) => parked.has(name)))
       }),
     forget: (partition, reactor) => Effect.sync(() => void store.cursors.delete(keyOf(partition, reactor))),
     reset: (cursor) => Effect.sync(() => void store.cursors.set(keyOf(cursor.partition, cursor.reactor), cursor))
   })
-}
 
 export const layerOf = (store: CursorsStore): Layer.Layer<Cursors> => Layer.succeed(Cursors, make(store))
 

@@ -108,6 +108,18 @@ export const surveyLogs = (store: JournalStore, partitions: number): ReadonlyArr
   return found
 }
 
+/**
+ * Removes the frames below a sequence, as the server does when it is told to: with a sequence past the end it empties
+ * the log and moves its last sequence.
+ */
+export const purgeLog = (log: MemoryLog, below: number): void => {
+  const last = lastSequenceOf(log)
+  const kept = log.frames.filter((frame) => frame.sequence >= below)
+  log.bytes = kept.reduce((sum, frame) => sum + frame.bytes.length, 0)
+  log.frames = kept
+  log.firstSequence = kept[0]?.sequence ?? Math.max(below, last + 1)
+}
+
 /** A port onto one log of a store. */
 export const openLog = (store: JournalStore, partition: number, deployment?: string): Log => {
   const owner = ownerOf(store, partition, deployment)

@@ -10,7 +10,10 @@ const batchSize = 64
 
 export interface SignalsStore {
   readonly partitions: number
+  /** All that were ever published; a signal's sequence is its place, from 1. */
   readonly lists: Array<Array<Signal>>
+  /** Up to which sequence each partition's are removed. */
+  readonly forgotten: Array<number>
   readonly ids: Set<string>
   /** Subscribers that wait for the next signal. */
   readonly waiting: Set<() => void>
@@ -19,6 +22,7 @@ export interface SignalsStore {
 export const makeStore = (partitions: number): SignalsStore => ({
   partitions,
   lists: Array.from({ length: partitions }, () => []),
+  forgotten: Array.from({ length: partitions }, () => 0),
   ids: new Set(),
   waiting: new Set()
 })
@@ -46,10 +50,14 @@ export const make = (store: SignalsStore): Signals["Service"] =>
       }),
     subscribe: (partition, after) =>
       Stream.flattenIterable(
-        Stream.unfold(after, (at) =>
+        Stream.unfold(Math.max(after, store.forgotten[partition]!), (at) =>
           Effect.map(waitFor(store, partition, at), (batch) => [batch, batch[batch.length - 1]!.sequence] as const)
         )
-      )
+      ),
+    forget: (partition, through) =>
+      Effect.sync(() => {
+        store.forgotten[partition] = Math.max(store.forgotten[partition]!, through)
+      })
   })
 
 const waitFor = (store: SignalsStore, partition: number, after: number): Effect.Effect<ReadonlyArray<Signal>> =>

@@ -9,7 +9,7 @@ import { type Engine, EngineRefused } from "../Engine.ts"
 import type { Reactor } from "../Reactor.ts"
 import { decodeRecord } from "../records.ts"
 import { internals } from "../shell/internals.ts"
-import { showParked } from "../shell/reacting.ts"
+import { showParked } from "../shell/parking.ts"
 
 type AnyEngine = Engine["Service"]
 

@@ -5,7 +5,7 @@
  */
 import { Clock, Data, Effect, Random, Stream } from "effect"
 import { type CheckpointRecord, Checkpoints, emptyLogHash, type LogPosition } from "../Checkpoints.ts"
-import { Cursors } from "../Cursors.ts"
+import { type Cursor, Cursors } from "../Cursors.ts"
 import { decodeFrame, emptyHead, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
 import { Journal, type Log, type LogState } from "../Journal.ts"
 import { append } from "../shell/append.ts"
@@ -109,39 +109,96 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
     )
   if (!options.dryRun && log.deployment === undefined) yield* log.adopt(deployment.id)
 
-  let head: Head
-  if (end !== undefined && (state.lastSequence > 0 || records.length === 0)) {
-    head = end
-    for (const record of records) {
-      if (record === base || fitting.includes(record)) continue
-      lines.push(`Dropped: the checkpoint at frame ${record.sequence} of ${time(record.now)}, and what only it knew.`)
-    }
-    const lastSeen = Math.max(0, ...records.map(({ sequence }) => sequence), ...all.map(({ sequence }) => sequence))
-    if (lastSeen > state.lastSequence)
-      lines.push(
-        `Lost: decisions of frames ${state.lastSequence + 1} to ${lastSeen}, and of later ones if there were any.`
-      )
-    if (!options.dryRun) yield* checkpoints.discardAbove(partition, base?.sequence ?? 0)
-  } else {
-    // no checkpoint continues in the log: the newest checkpoint becomes the state
-    const newest = records[0]
-    const sequence = Math.max(state.lastSequence, newest?.sequence ?? 0)
-    head = { ...(newest === undefined ? emptyHead : headOf(newest)), sequence }
-    lines.push(
-      newest === undefined
-        ? "Lost: everything; there is no checkpoint that could stand for it."
-        : `Kept: the state of the checkpoint at frame ${newest.sequence} of ${time(newest.now)}. Lost: every decision after it, and the log's frames.`
-    )
-    if (!options.dryRun) {
-      yield* log.restartAfter(sequence)
-      if (newest === undefined || sequence > newest.sequence) {
-        yield* checkpoints.save({ record: { ...head, partition }, previous: newest?.sequence ?? 0, rows: [] })
-      }
-    }
+  const found: Findings = {
+    partition,
+    dryRun: options.dryRun === true,
+    log,
+    state,
+    records,
+    cursors: all,
+    fitting,
+    end,
+    lines
   }
+  const head =
+    end !== undefined && (state.lastSequence > 0 || records.length === 0)
+      ? yield* dropLater(found, end)
+      : yield* restartFromCheckpoint(found)
+  yield* moveCursors(found, head, options.reactors)
+  if (!options.dryRun)
+    yield* appendClaim(log, head, head.epoch + lostEpochs, Math.max(head.now, yield* Clock.currentTimeMillis), false)
+  return { partition, fits: false, lines } as LossReport
+}, Effect.scoped)
 
+/** What was found of a partition whose log has lost something. Without `dryRun` it is mended; `lines` say what goes. */
+interface Findings {
+  readonly partition: number
+  readonly dryRun: boolean
+  readonly log: Log
+  readonly state: LogState
+  /** The checkpoints, the newest one first, and those of them that still fit the log. */
+  readonly records: ReadonlyArray<CheckpointRecord>
+  readonly fitting: ReadonlyArray<CheckpointRecord>
+  readonly cursors: ReadonlyArray<Cursor>
+  /** The head of the log as it is; undefined when no checkpoint continues in it. */
+  readonly end: Head | undefined
+  readonly lines: Array<string>
+}
+
+/** The log decides: checkpoints after its end go. Answers the head. */
+const dropLater = Effect.fnUntraced(function* (
+  { cursors, dryRun, fitting, lines, partition, records, state }: Findings,
+  end: Head
+) {
+  const checkpoints = yield* Checkpoints
+  const [base] = fitting
+  for (const record of records) {
+    if (record === base || fitting.includes(record)) continue
+    lines.push(`Dropped: the checkpoint at frame ${record.sequence} of ${time(record.now)}, and what only it knew.`)
+  }
+  const lastSeen = Math.max(0, ...records.map(({ sequence }) => sequence), ...cursors.map(({ sequence }) => sequence))
+  if (lastSeen > state.lastSequence)
+    lines.push(
+      `Lost: decisions of frames ${state.lastSequence + 1} to ${lastSeen}, and of later ones if there were any.`
+    )
+  if (!dryRun) yield* checkpoints.discardAbove(partition, base?.sequence ?? 0)
+  return end
+})
+
+/** No checkpoint continues in the log: the newest one becomes the state. Answers the head. */
+const restartFromCheckpoint = Effect.fnUntraced(function* ({
+  dryRun,
+  lines,
+  log,
+  partition,
+  records,
+  state
+}: Findings) {
+  const checkpoints = yield* Checkpoints
+  const [newest] = records
+  const sequence = Math.max(state.lastSequence, newest?.sequence ?? 0)
+  const head: Head = { ...(newest === undefined ? emptyHead : headOf(newest)), sequence }
+  lines.push(
+    newest === undefined
+      ? "Lost: everything; there is no checkpoint that could stand for it."
+      : `Kept: the state of the checkpoint at frame ${newest.sequence} of ${time(newest.now)}. Lost: every decision after it, and the log's frames.`
+  )
+  if (dryRun) return head
+  yield* log.restartAfter(sequence)
+  if (newest === undefined || sequence > newest.sequence)
+    yield* checkpoints.save({ record: { ...head, partition }, previous: newest?.sequence ?? 0, rows: [] })
+  return head
+})
+
+/** Moves the cursors that no longer fit to the log's beginning or to the head. */
+const moveCursors = Effect.fnUntraced(function* (
+  { cursors: all, dryRun, end, lines, log, partition, state }: Findings,
+  head: Head,
+  reactors: ReadonlyArray<string>
+) {
+  const cursors = yield* Cursors
   for (const cursor of all) {
-    const witness = { ...cursor, who: "", needsTail: reactors.some(({ name }) => name === cursor.reactor) }
+    const witness = { ...cursor, who: "", needsTail: reactors.includes(cursor.reactor) }
     const fits = end !== undefined && (yield* examine(log, state, [witness])) === undefined
     if (fits) continue
     const to: LogPosition =
@@ -154,12 +211,9 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
     lines.push(
       `Moved: the cursor of ${cursor.reactor} from frame ${cursor.sequence} to ${to.sequence}; what it did for lost frames stays done.`
     )
-    if (!options.dryRun) yield* cursors.reset({ partition, reactor: cursor.reactor, ...to })
+    if (!dryRun) yield* cursors.reset({ partition, reactor: cursor.reactor, ...to })
   }
-  if (!options.dryRun)
-    yield* appendClaim(log, head, head.epoch + lostEpochs, Math.max(head.now, yield* Clock.currentTimeMillis), false)
-  return { partition, fits: false, lines } as LossReport
-}, Effect.scoped)
+})
 
 /** Lets a partition go on with the clock as it is, although its last frame is from the future. Answers the last frame's time and the accepted one. */
 export const acceptClock = Effect.fnUntraced(function* (partition: number) {

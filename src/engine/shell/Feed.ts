@@ -12,7 +12,7 @@ export class Feed {
   /** Index of the oldest frame still counted; the array is cut now and then. */
   private start = 0
   private bytes = 0
-  private readonly listeners = new Set<() => void>()
+  private readonly listeners = new Set<(frame?: CommittedFrame) => void>()
   /** The sequence up to which each reader has read. */
   private readonly read = new Map<string, number>()
 
@@ -32,10 +32,10 @@ export class Feed {
     )
       this.drop()
     this.cut()
-    this.wake()
+    for (const listener of [...this.listeners]) listener(frame)
   }
 
-  /** Wakes whoever waits for the next frame: the log has grown, perhaps by frames that are not here. */
+  /** Wakes whoever waits for the next frame, because it should do something else. */
   wake(): void {
     for (const listener of [...this.listeners]) listener()
   }
@@ -68,8 +68,8 @@ export class Feed {
     return this.frames.slice(from, from + limit)
   }
 
-  /** Calls `listener` at each frame until the returned function is called. */
-  listen(listener: () => void): () => void {
+  /** Calls `listener` at each frame, and without one at each `wake`, until the returned function is called. */
+  listen(listener: (frame?: CommittedFrame) => void): () => void {
     this.listeners.add(listener)
     return () => {
       this.listeners.delete(listener)

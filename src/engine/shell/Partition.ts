@@ -6,6 +6,7 @@
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
 import type { Caller, LaneAsk } from "../core/actors.ts"
+import type { Guard } from "../core/guard.ts"
 import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
@@ -49,6 +50,13 @@ export class Partition {
   witness: LogPosition | undefined = undefined
   /** Whether reactors should store their position although they found nothing to do, because the log needs room. */
   wantsPositions = false
+  /** Up to which frame an earlier program may have written rows of kinds that keep none now; 0 when these are gone. */
+  earlierRows: number | undefined = undefined
+  /** Up to which signal this process has removed the partition's. */
+  forgottenSignals = 0
+  /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
+  readonly heldBack = new Set<string>()
+  readonly heldBackWakeup = new Wakeup()
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
@@ -119,6 +127,8 @@ export class Partition {
     this.currentFeed = this.makeFeed()
     this.restartWanted = undefined
     this.wantsPositions = false
+    this.earlierRows = undefined
+    this.heldBack.clear()
     this.quarantine.clear()
     this.metrics.quarantined(0)
   }
@@ -138,6 +148,7 @@ export class Partition {
     this.isClosing = true
     this.core.intake.refuse(this.notServing())
     this.wakeup.notify()
+    this.currentFeed.wake()
   }
 
   setStatus(status: Status): void {
@@ -154,8 +165,20 @@ export class Partition {
     return () => void this.listeners.delete(listener)
   }
 
-  offer(organization: string, actorIndex: number, key: string, command: unknown, resume: Resume): void {
-    this.core.intake.offer(organization, actorIndex, key, command, resume)
+  offer(
+    organization: string,
+    actorIndex: number,
+    key: string,
+    command: unknown,
+    resume: Resume,
+    isFresh = false,
+    guard?: Guard
+  ): void {
+    this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh, guard)
+  }
+
+  prefetch(organization: string, actorIndex: number, key: string, command: unknown, isFresh = false): void {
+    this.core.intake.prefetch(organization, actorIndex, key, command, isFresh)
   }
 
   peek(organization: string, actorIndex: number, key: string, resume: Resume): void {

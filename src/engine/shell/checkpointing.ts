@@ -10,10 +10,17 @@ import type { Snapshot } from "../core/protocol.ts"
 import { describe } from "../describe.ts"
 import { hashOf } from "../frame.ts"
 import type { Log } from "../Journal.ts"
-import { lookupDeadlineMillis, minimumLogReserveBytes, saveDeadlineMillis } from "../limits.ts"
+import {
+  lookupDeadlineMillis,
+  maximumExpiredRows,
+  maximumExpiryRuns,
+  minimumLogReserveBytes,
+  saveDeadlineMillis
+} from "../limits.ts"
+import { SignalsUnavailable } from "../Signals.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
-import { purge, purgeableBelow } from "./purge.ts"
+import { forgetSignals, forgettableThrough, purge, purgeableBelow } from "./purge.ts"
 
 /**
  * The part of a log's bytes from which on operators are warned (docs/architecture.md, rule 14), and reactors store how
@@ -55,7 +62,7 @@ const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck:
       return false
     }
   }
-  const cleaned = yield* Effect.exit(cleanUp(partition, isStuck))
+  const cleaned = yield* Effect.exit(Effect.andThen(cleanUp(partition, isStuck), expire(partition)))
   if (cleaned._tag === "Success") return true
   yield* Effect.logWarning(`partition ${partition.id}: cleaning up behind a checkpoint failed`, cleaned.cause)
   return false
@@ -99,19 +106,23 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const { checkpoints, cursors, reactors } = partition.parts
   const { id } = partition
   const log = partition.log!
-  yield* deadline(checkpoints.prune(id), saveDeadlineMillis, late)
+  partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
+  const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
+  yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set(reactors.map(({ name }) => name))
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))
   const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
+  if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
   // a reactor that has not moved yet needs the log from its beginning
   const isTooFull = isStuck && (yield* hasNoRoom(log))
   const below = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
   if (below !== undefined && (yield* purge(log, below))) {
-    const gone = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
-    yield* Effect.forEach(gone, (cursor) => forget(partition, cursor), { discard: true })
+    const forgotten = all.filter(({ reactor, sequence }) => !known.has(reactor) && sequence < below)
+    yield* Effect.forEach(forgotten, (cursor) => forget(partition, cursor), { discard: true })
   }
+  yield* forgetDecided(partition, records)
   const state = yield* log.state
   partition.core.noteFill(state)
   partition.metrics.fill(state.bytes, state.maximumBytes)
@@ -123,6 +134,36 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   yield* Effect.logWarning(
     `the log of partition ${id} is ${percent} % full; what keeps it is the slowest of its reactors, or checkpoints that do not complete`
   )
+})
+
+/** Removes rows whose time was over at the newest checkpoint. What is left after some statements goes behind the next one. */
+const expire = Effect.fnUntraced(function* ({ core, id, parts }: Partition) {
+  const { checkpoints } = parts
+  const now = core.newestCheckpoint?.now ?? 0
+  for (let run = 0; run < maximumExpiryRuns; run++) {
+    const gone = yield* deadline(checkpoints.expire(id, now, maximumExpiredRows), saveDeadlineMillis, late)
+    if (gone < maximumExpiredRows) return
+  }
+})
+
+/**
+ * Removes the signals that no start needs any more. A store that is away keeps them until the next checkpoint, which is
+ * no reason to do the rest of the cleaning again.
+ */
+const forgetDecided = Effect.fnUntraced(function* (partition: Partition, records: ReadonlyArray<CheckpointRecord>) {
+  const { signals } = partition.parts
+  const through = forgettableThrough(records)
+  if (signals === undefined || through === undefined || through <= partition.forgottenSignals) return
+  const late = () => new SignalsUnavailable({ message: "the signals do not answer" })
+  const decided = partition.core.head.signalSequence
+  const forgotten = yield* Effect.result(
+    deadline(forgetSignals(signals, partition.id, through, decided), lookupDeadlineMillis, late)
+  )
+  if (forgotten._tag === "Failure")
+    return yield* Effect.logWarning(
+      `partition ${partition.id}: signals up to ${through} are kept for now: ${forgotten.failure.message}`
+    )
+  if (forgotten.success) partition.forgottenSignals = through
 })
 
 /** Whether not even a claim may fit. */

@@ -136,6 +136,23 @@ export class PartitionMetrics {
     this.actors.updateUnsafe(count, this.context)
   }
 
+  /** Signals in the store behind the last one that was read. */
+  signalsBehind(signals: number): void {
+    Metric.gauge("sluice_signals_behind", {
+      description: "External signals in their store behind the last one that the partition has read",
+      attributes: this.attributes
+    }).updateUnsafe(signals, this.context)
+  }
+
+  /** A signal of a kind that has no rule. */
+  unknownSignal(): void {
+    Metric.counter("sluice_unknown_signals_total", {
+      description: "External signals passed over because no rule knows their kind",
+      incremental: true,
+      attributes: this.attributes
+    }).updateUnsafe(1, this.context)
+  }
+
   /** Frames a reactor is behind. */
   cursorLag(reactor: string, frames: number): void {
     let lag = this.cursorLags.get(reactor)

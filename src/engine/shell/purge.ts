@@ -1,10 +1,11 @@
 /**
- * The only way to remove frames from a log (docs/architecture.md, rule 9): up to the second-newest checkpoint, never
+ * The only way to remove frames from a log, and signals from their store (docs/architecture.md, rule 9): up to the second-newest checkpoint, never
  * past a cursor, and never with a sequence that a server would take for "everything".
  */
 import { Effect } from "effect"
 import type { CheckpointRecord, LogPosition } from "../Checkpoints.ts"
 import type { JournalUnavailable, Log } from "../Journal.ts"
+import type { Signals, SignalsUnavailable } from "../Signals.ts"
 
 /**
  * The sequence below which frames may go; undefined when none may. The frames of the second-newest checkpoint and of
@@ -38,3 +39,27 @@ export const purge = (log: Log, sequence: number): Effect.Effect<boolean, Journa
       ? Effect.as(log.purgeBelow(sequence), true)
       : Effect.succeed(false)
   )
+
+/**
+ * Up to which signal a partition's may go; undefined when none may. Every start begins with the newest checkpoint, or
+ * with the one before it, and reads on behind the signal that it finds there, so what the second-newest has decided is
+ * never read again.
+ */
+export const forgettableThrough = (checkpoints: ReadonlyArray<CheckpointRecord>): number | undefined => {
+  const [, secondNewest] = [...checkpoints].sort((left, right) => right.sequence - left.sequence)
+  return secondNewest === undefined || secondNewest.signalSequence < 1 ? undefined : secondNewest.signalSequence
+}
+
+/**
+ * Removes a partition's signals up to `through` when that is at least 1 and not above the last one that it has decided:
+ * a server takes a purge below the first as one of everything. Answers whether it did.
+ */
+export const forgetSignals = (
+  signals: Signals["Service"],
+  partition: number,
+  through: number,
+  decidedThrough: number
+): Effect.Effect<boolean, SignalsUnavailable> =>
+  Number.isSafeInteger(through) && through >= 1 && through <= decidedThrough
+    ? Effect.as(signals.forget(partition, through), true)
+    : Effect.succeed(false)

@@ -3,16 +3,19 @@
  * from the log; makes the effects and the cursor's move in one transaction; and parks a record that cannot be
  * processed, with its organization's later ones.
  */
-import { Cause, Duration, Effect, Exit, Stream } from "effect"
+import { Cause, Duration, Effect, Exit } from "effect"
 import type { LogPosition } from "../Checkpoints.ts"
-import { type Cursor, CursorMoved, CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
-import { describe } from "../describe.ts"
-import { decodeFrame, hashOf } from "../frame.ts"
+import { type Cursor, CursorMoved, CursorsUnavailable } from "../Cursors.ts"
 import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../limits.ts"
-import { maximumBatchFrames, maximumBatchRecords, type Reactor } from "../Reactor.ts"
-import { type CommittedFrame, encodeRecord, type LogRecord, recordsOf, type UnreadableRecord } from "../records.ts"
+import { adaptive } from "../pace.ts"
+import { maximumBatchFrames, type Reactor } from "../Reactor.ts"
+import type { LogRecord } from "../records.ts"
+import { type Batch, batchOf } from "./batching.ts"
 import { deadline } from "./deadline.ts"
+import { framesAfter, nextFrame } from "./LogReader.ts"
 import type { Partition } from "./Partition.ts"
+import { Pacing } from "./pacing.ts"
+import { isolate, lookup, parkBehind, showParked } from "./parking.ts"
 import { hashAt } from "./witnesses.ts"
 
 /** Attempts of a batch before its records are tried one organization at a time. */
@@ -23,20 +26,6 @@ const silentFrames = 256
 
 const firstPauseMillis = 50
 const lastPauseMillis = 5_000
-
-const behindText = "behind a parked record of its organization"
-
-/** A record for the reactor; `problem` when the reactor cannot even be asked about it. */
-interface Wanted {
-  readonly record: LogRecord | UnreadableRecord
-  readonly problem: string | undefined
-}
-
-/** Records of whole frames, up to the last one of them. */
-interface Batch {
-  readonly wanted: ReadonlyArray<Wanted>
-  readonly to: LogPosition
-}
 
 /** Follows the log for as long as the life lasts. Never fails: what goes wrong is logged and tried again. */
 export const react = Effect.fnUntraced(function* (partition: Partition, reactor: Reactor<never>) {
@@ -53,21 +42,11 @@ export const react = Effect.fnUntraced(function* (partition: Partition, reactor:
   }
 })
 
-const lookup = <A, R>(effect: Effect.Effect<A, CursorsUnavailable, R>) =>
-  deadline(effect, lookupDeadlineMillis, () => new CursorsUnavailable({ message: "the cursors do not answer" }))
-
-/** Shows in the metrics how many records are parked. A count that fails now is shown with the next change. */
-export const showParked = (partition: Partition, reactor: string): Effect.Effect<void> =>
-  Effect.ignore(
-    Effect.map(lookup(partition.parts.cursors.parkedCount(partition.id, reactor)), (count) =>
-      partition.metrics.parkedNow(reactor, count)
-    )
-  )
-
 class Follower {
   private readonly partition: Partition
   private readonly reactor: Reactor<never>
   private readonly onProgress: () => void
+  private readonly pacing: Pacing
   /**
    * Where the cursor stands, and how far the log was read. Between the two lie frames without anything for the reactor.
    */
@@ -85,6 +64,7 @@ class Follower {
     this.partition = partition
     this.reactor = reactor
     this.onProgress = onProgress
+    this.pacing = new Pacing(partition, reactor.name, reactor.pace ?? adaptive)
   }
 
   readonly follow = Effect.suspend(() => this.run())
@@ -100,6 +80,7 @@ class Follower {
     while (true) {
       const { head } = partition.core
       partition.feed.done(reactor.name, this.position.sequence)
+      this.pacing.caughtUp()
       partition.metrics.cursorLag(reactor.name, head.sequence - this.durable.sequence)
       const silent = this.position.sequence - this.durable.sequence
       if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
@@ -107,11 +88,15 @@ class Follower {
         continue
       }
       if (head.sequence <= this.position.sequence) {
-        yield* this.nextFrame
+        yield* nextFrame(partition, this.position.sequence, () => partition.wantsPositions && silent > 0)
         continue
       }
+      yield* this.pacing.wait(this.position.sequence)
       const isIsolating = this.position.sequence < this.isolateThrough
-      const batch = this.batchOf(yield* this.framesAfter(isIsolating ? 1 : maximumBatchFrames))
+      const batch = batchOf(
+        reactor,
+        yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
+      )
       if (batch.wanted.length === 0) this.position = batch.to
       else yield* this.commit(batch, isIsolating || batch.wanted.some(({ problem }) => problem !== undefined))
     }
@@ -141,69 +126,6 @@ class Follower {
     return beginning
   })
 
-  private readonly nextFrame: Effect.Effect<void> = Effect.callback<void>((resume) => {
-    const { core, feed, wantsPositions } = this.partition
-    const hasSilent = this.position.sequence > this.durable.sequence
-    if (core.head.sequence > this.position.sequence || (wantsPositions && hasSilent)) {
-      resume(Effect.void)
-      return
-    }
-    const stop = feed.listen(() => {
-      stop()
-      resume(Effect.yieldNow)
-    })
-    return Effect.sync(stop)
-  })
-
-  private readonly framesAfter = Effect.fnUntraced(function* (this: Follower, limit: number) {
-    const { core, feed, id, log, parts } = this.partition
-    const after = this.position.sequence
-    const fed = feed.after(after, limit)
-    if (fed !== undefined && fed.length > 0) return fed
-    const frames: Array<CommittedFrame> = []
-    yield* Stream.runForEach(log!.read(after + 1, Math.min(core.head.sequence, after + limit)), (batch) =>
-      Effect.try({
-        try: () => {
-          for (const { bytes, sequence } of batch) {
-            const frame = decodeFrame(bytes)
-            const { epoch, now, number } = frame
-            const records = recordsOf(parts.registry, id, sequence, frame)
-            frames.push({ sequence, hash: hashOf(bytes), number, epoch, now, bytes: bytes.length, records })
-          }
-        },
-        catch: (cause) => cause
-      })
-    )
-    return frames as ReadonlyArray<CommittedFrame>
-  })
-
-  /** The wanted records of as many frames as fit a batch; whole frames, at least one. */
-  private batchOf(frames: ReadonlyArray<CommittedFrame>): Batch {
-    const wanted: Array<Wanted> = []
-    let last = frames[0]!
-    for (const frame of frames) {
-      const ofFrame: Array<Wanted> = []
-      for (const record of frame.records) {
-        const problem = this.problemOf(record)
-        if (problem !== "unwanted") ofFrame.push({ record, problem })
-      }
-      if (wanted.length > 0 && wanted.length + ofFrame.length > maximumBatchRecords) break
-      for (const one of ofFrame) wanted.push(one)
-      last = frame
-    }
-    return { wanted, to: { sequence: last.sequence, hash: last.hash } }
-  }
-
-  /** Why the reactor cannot get a record, or that it does not want it; undefined when it gets it. */
-  private problemOf(record: LogRecord | UnreadableRecord): string | "unwanted" | undefined {
-    if (record._tag === "Unreadable") return record.error
-    try {
-      return this.reactor.wants === undefined || this.reactor.wants(record) ? undefined : "unwanted"
-    } catch (cause) {
-      return `wants: ${describe(cause)}`
-    }
-  }
-
   /**
    * Processes a batch in one transaction. A failing batch is tried again, and after some attempts one organization at a
    * time.
@@ -216,7 +138,9 @@ class Follower {
       transactionDeadlineMillis,
       () => new CursorsUnavailable({ message: `a transaction took longer than ${transactionDeadlineMillis} ms` })
     )
+    const begunAt = partition.now().monotonic
     const exit = yield* Effect.exit(transaction)
+    this.pacing.spent(begunAt)
     if (Exit.isSuccess(exit)) {
       this.durable = batch.to
       this.position = batch.to
@@ -246,60 +170,11 @@ class Follower {
       suspected.length === 0 ? new Set<string>() : yield* cursors.parkedAmong(id, this.reactor.name, suspected)
     const behind = wanted.filter(({ record }) => still.has(record.organization))
     const free = behind.length === 0 ? wanted : wanted.filter(({ record }) => !still.has(record.organization))
-    if (behind.length > 0) yield* cursors.park(behind.map(({ record }) => this.parkedOf(record, behindText)))
+    if (behind.length > 0) yield* parkBehind(this.partition, this.reactor.name, behind)
     let parked: ReadonlyArray<string> = []
-    if (isIsolating) parked = yield* this.isolate(free)
+    if (isIsolating) parked = yield* isolate(this.partition, this.reactor, free)
     else if (free.length > 0) yield* this.reactor.handle(free.map(({ record }) => record as LogRecord))
     const hasParked = parked.length > 0 || behind.length > 0
     return { parked, hasParked, free: suspected.filter((name) => !still.has(name)) }
   })
-
-  /** Tries each organization's records alone, then one by one; parks from the first that fails. */
-  private readonly isolate = Effect.fnUntraced(function* (this: Follower, wanted: ReadonlyArray<Wanted>) {
-    const groups = Map.groupBy(wanted, ({ record }) => record.organization)
-    const parked: Array<string> = []
-    for (const [organization, group] of groups) {
-      if (group.every(({ problem }) => problem === undefined)) {
-        const whole = yield* this.attempt(group)
-        if (whole === undefined) continue
-      }
-      for (const [index, one] of group.entries()) {
-        const error = one.problem ?? (yield* this.attempt([one]))
-        if (error === undefined) continue
-        yield* this.park(group.slice(index), error)
-        parked.push(organization)
-        break
-      }
-    }
-    return parked
-  })
-
-  /** Processes some records inside the transaction; answers the error, with nothing done, or undefined. */
-  private readonly attempt = Effect.fnUntraced(function* (this: Follower, wanted: ReadonlyArray<Wanted>) {
-    const handled = this.reactor.handle(wanted.map(({ record }) => record as LogRecord))
-    const exit = yield* Effect.exit(this.partition.parts.cursors.attempt(handled))
-    if (Exit.isSuccess(exit)) return undefined
-    const error = Cause.squash(exit.cause)
-    // an interruption or an unreachable store is no fault of a record, so it is not caught
-    if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable)
-      return yield* Effect.failCause(exit.cause)
-    return describe(error)
-  })
-
-  private readonly park = Effect.fnUntraced(function* (this: Follower, group: ReadonlyArray<Wanted>, error: string) {
-    const { metrics, parts } = this.partition
-    const [first] = group
-    yield* parts.cursors.park(group.map(({ record }, index) => this.parkedOf(record, index === 0 ? error : behindText)))
-    metrics.parked(this.reactor.name, group.length)
-    const { index, organization, sequence } = first!.record
-    yield* Effect.logError(
-      `reactor ${this.reactor.name} parked ${organization} at frame ${sequence}, record ${index}: ${error}`
-    )
-  })
-
-  private parkedOf(record: LogRecord | UnreadableRecord, error: string): ParkedRecord {
-    const { index, organization, sequence } = record
-    const place = { partition: this.partition.id, reactor: this.reactor.name, organization, sequence, index }
-    return { ...place, record: encodeRecord(this.partition.parts.registry, record), error }
-  }
 }

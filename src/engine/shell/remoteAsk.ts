@@ -5,8 +5,11 @@
  */
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"
+import type { Target } from "../address.ts"
+import type { Guard } from "../core/guard.ts"
 import { describe } from "../describe.ts"
-import { AskError, CommandInvalid, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
+import { type AskError, CommandInvalid, OnceError, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
+import { type OnceOptions, type OnceReply, onceGuard } from "../once.ts"
 import type { Remote } from "../Remote.ts"
 import type { Partition } from "./Partition.ts"
 
@@ -21,19 +24,24 @@ interface Payload {
   readonly kind: string
   readonly key: string
   readonly command: unknown
+  readonly fresh?: boolean
+  /** For an ask under an idempotency key. */
+  readonly once?: OnceOptions
 }
 
-/** Exactly one of the last three. */
+/** Exactly one of `reply`, `rejection` and `error`. */
 interface Answer {
   readonly epoch: number
   readonly reply?: unknown
+  /** With a reply to an ask under an idempotency key: whether it was decided before. */
+  readonly isReplay?: boolean
   readonly rejection?: unknown
   readonly error?: unknown
 }
 
-const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(AskError))
-const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(AskError))
-const isAskError = Schema.is(AskError)
+const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(OnceError))
+const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(OnceError))
+const isAskError = Schema.is(OnceError)
 
 const jsonCodec = (actor: AnyActor, what: "command" | "reply" | "rejection") => {
   const schema = actor.options[what]
@@ -60,9 +68,39 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
   epochs: Map<number, number>,
   partition: number,
   actor: Actor<Command, Fact, State, Reply, Rejection>,
-  target: { readonly organization: string; readonly key?: string },
+  target: Target,
   command: Command
 ): Effect.Effect<Reply, Rejection | AskError> =>
+  Effect.map(
+    exchange<Reply, Rejection, AskError>(remote, epochs, partition, actor, target, { command }),
+    ({ reply }) => reply
+  )
+
+/** Asks the owner in another process under an idempotency key. */
+export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
+  remote: Remote["Service"],
+  epochs: Map<number, number>,
+  partition: number,
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  target: Target,
+  command: Command,
+  once: OnceOptions
+): Effect.Effect<OnceReply<Reply>, Rejection | OnceError> =>
+  Effect.flatMap(
+    exchange<Reply, Rejection, OnceError>(remote, epochs, partition, actor, target, { command, once }),
+    ({ isReplay, reply }) =>
+      // a program that knows no keys has decided it without one
+      isReplay === undefined ? Effect.fail(new OutcomeUnknown({ partition })) : Effect.succeed({ reply, isReplay })
+  )
+
+const exchange = <Reply, Rejection, E>(
+  remote: Remote["Service"],
+  epochs: Map<number, number>,
+  partition: number,
+  actor: AnyActor,
+  target: Target,
+  asked: { readonly command: unknown; readonly once?: OnceOptions }
+): Effect.Effect<{ readonly reply: Reply; readonly isReplay: boolean | undefined }, Rejection | AskError | E> =>
   Effect.gen(function* () {
     const payload = yield* Effect.try({
       try: () => {
@@ -70,7 +108,9 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
           organization: target.organization,
           kind: actor.kind,
           key: target.key ?? "",
-          command: encodeWith(actor, "command", command)
+          ...asked,
+          command: encodeWith(actor, "command", asked.command),
+          ...(target.fresh === true ? { fresh: true } : {})
         }
         return Buffer.from(JSON.stringify(encoded))
       },
@@ -89,10 +129,10 @@ export const askRemote = <Command, Fact, State, Reply, Rejection>(
     const answer = yield* Effect.try({
       try: () => {
         const read = parse(bytes) as Answer
-        if (read.error !== undefined) return Exit.fail(decodeError(read.error))
+        if (read.error !== undefined) return Exit.fail(decodeError(read.error) as AskError | E)
         return "rejection" in read
           ? Exit.fail(decodeWith(actor, "rejection", read.rejection) as Rejection)
-          : Exit.succeed(decodeWith(actor, "reply", read.reply) as Reply)
+          : Exit.succeed({ reply: decodeWith(actor, "reply", read.reply) as Reply, isReplay: read.isReplay })
       },
       catch: () => new OutcomeUnknown({ partition })
     })
@@ -122,11 +162,15 @@ const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Arr
     let actor: AnyActor | undefined
     let payload: Payload
     let command: unknown
+    let guard: Guard | undefined
     try {
       payload = parse(bytes) as Payload
       actor = partition.parts.registry.actors[partition.parts.registry.actorIndex(payload.kind)]
       if (actor === undefined) throw new Error("it is not among the engine's actors")
       command = decodeWith(actor, "command", payload.command)
+      const beside = payload.once === undefined ? undefined : onceGuard(actor, payload.key, payload.once)
+      if (beside instanceof CommandInvalid) throw new Error(beside.reason)
+      guard = beside
     } catch (cause) {
       return Effect.succeed(
         write({
@@ -137,14 +181,23 @@ const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Arr
     }
     const index = partition.parts.registry.actorIndex(actor.kind)
     const ask = Effect.callback<unknown, unknown>((resume) =>
-      partition.offer(payload.organization, index, payload.key, command, resume)
+      partition.offer(payload.organization, index, payload.key, command, resume, payload.fresh === true, guard)
     )
-    return Effect.map(Effect.exit(ask), (exit) => write(answerOf(partition, actor, exit)))
+    return Effect.map(Effect.exit(ask), (exit) => write(answerOf(partition, actor, exit, guard !== undefined)))
   })
 
-const answerOf = (partition: Partition, actor: AnyActor, exit: Exit.Exit<unknown, unknown>): Answer => {
+const answerOf = (
+  partition: Partition,
+  actor: AnyActor,
+  exit: Exit.Exit<unknown, unknown>,
+  isOnce: boolean
+): Answer => {
   const { epoch } = partition.core.head
   try {
+    if (Exit.isSuccess(exit) && isOnce) {
+      const { isReplay, reply } = exit.value as OnceReply<unknown>
+      return { epoch, reply: encodeWith(actor, "reply", reply), isReplay }
+    }
     if (Exit.isSuccess(exit)) return { epoch, reply: encodeWith(actor, "reply", exit.value) }
     const error = Cause.squash(exit.cause)
     return isAskError(error)

@@ -50,6 +50,7 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
       Effect.suspend(() => {
         if (signal.sequence <= after) return Effect.void
         after = signal.sequence
+        if (signal.behind !== undefined) partition.metrics.signalsBehind(signal.behind)
         take(partition, signal)
         return waitForRoom(partition)
       })
@@ -63,7 +64,10 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
 const take = ({ core, metrics, parts }: Partition, signal: Signal): void => {
   try {
     const rule = parts.signalRules[signal.kind]
-    if (rule === undefined) throw new Error(`no rule for signals of kind ${signal.kind}`)
+    if (rule === undefined) {
+      metrics.unknownSignal()
+      return
+    }
     const meaning = rule(signal)
     if (meaning === undefined) return
     const { actor, command, key } = meaning

@@ -7,6 +7,7 @@ import type { Deployment } from "../Checkpoints.ts"
 import type { EngineConfig } from "../config.ts"
 import { EngineRefused } from "../errors.ts"
 import { maximumFrameBytes } from "../limits.ts"
+import { type Pace, paceProblem } from "../pace.ts"
 import type { EngineParts } from "../parts.ts"
 import { checkLogs } from "./belonging.ts"
 
@@ -21,7 +22,7 @@ const fixPauseMillis = 500
 export const checkConfig = (
   config: EngineConfig,
   maximumMessageBytes: number,
-  reactors: ReadonlyArray<{ readonly name: string }>
+  reactors: ReadonlyArray<{ readonly name: string; readonly pace?: Pace }>
 ): Effect.Effect<void, EngineRefused> => {
   const refuse = (message: string) => Effect.fail(new EngineRefused({ message }))
   for (const [name, value] of Object.entries(config)) {
@@ -36,6 +37,10 @@ export const checkConfig = (
   }
   const names = new Set(reactors.map((reactor) => reactor.name))
   if (names.size !== reactors.length) return refuse("two reactors have the same name")
+  for (const { name, pace } of reactors) {
+    const problem = pace === undefined ? undefined : paceProblem(pace)
+    if (problem !== undefined) return refuse(`the pace of reactor ${name}: ${problem}`)
+  }
   return Effect.void
 }
 

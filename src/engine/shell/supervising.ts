@@ -6,7 +6,7 @@ import { Cause, Duration, Effect, Exit, Option, Random } from "effect"
 import { describe } from "../describe.ts"
 import { PartitionMoved } from "../errors.ts"
 import { JournalRefused } from "../Journal.ts"
-import { fenceWindowMillis, lookupDeadlineMillis, maximumFences } from "../limits.ts"
+import { fenceWindowMillis, lookupDeadlineMillis, maximumFences, reactorsCloseMillis } from "../limits.ts"
 import { PlacementUnavailable } from "../Placement.ts"
 import { checkpoint, writeCheckpoints } from "./checkpointing.ts"
 import { claimAndReact } from "./claiming.ts"
@@ -158,10 +158,22 @@ const life = (partition: Partition) =>
       yield* Effect.forkScoped(essential(partition, "maintenance", maintain(partition)))
       partition.setStatus({ _tag: "Serving" })
       const served = yield* serve(partition)
-      if (served._tag === "Closed") yield* checkpoint(partition)
+      if (served._tag === "Closed") {
+        yield* finishReactors(partition)
+        yield* checkpoint(partition)
+      }
       return served
     })
   )
+
+/** Gives the reactors that waited by their pace a moment to do what they held back. */
+const finishReactors = ({ heldBack, heldBackWakeup }: Partition): Effect.Effect<void> => {
+  const done = Effect.suspend((): Effect.Effect<void> => {
+    heldBackWakeup.clear()
+    return heldBack.size === 0 ? Effect.void : Effect.andThen(heldBackWakeup.wait, done)
+  })
+  return Effect.ignore(Effect.timeoutOption(done, Duration.millis(reactorsCloseMillis)))
+}
 
 /** Forks a fiber that the partition cannot do without: when it dies, the partition restarts. */
 const essential = (partition: Partition, what: string, effect: Effect.Effect<void, unknown>): Effect.Effect<void> =>

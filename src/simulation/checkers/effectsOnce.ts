@@ -2,6 +2,7 @@
  * SQL effects happen exactly once, other effects at least once; what cannot be processed is parked, and with it its
  * organization (docs/architecture.md, rule 11).
  */
+import { isInternalKind } from "../../engine/internalActor.ts"
 import { booksName, placeOfRecord } from "../Books.ts"
 import type { Checker } from "../Checker.ts"
 
@@ -55,6 +56,7 @@ export const effectsOnce: Checker = {
             // a timer may ring at the very end
             if (at > simulation.world.now - settledMillis) continue
             for (let index = 0; index < frame.records.length; index++) {
+              if (isInternalKind(frame.records[index]!.actor.kind)) continue
               const place = `${partition}/${sequence}/${index}`
               if (books.entries.has(place)) {
                 if (!books.deeds.has(place)) return violate(`the work of record ${place} was never done`)

@@ -6,6 +6,7 @@
 import type { ActorAddress } from "../../engine/address.ts"
 import { freshnessMillis } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
+import type { SimulatedEngine } from "../SimulatedEngine.ts"
 import { maximumStaleMillis } from "../SimulatedJournal.ts"
 
 export const freshReplies: Checker = {
@@ -13,25 +14,32 @@ export const freshReplies: Checker = {
   make: (simulation, violate) => {
     /** When an epoch was succeeded by a higher one, by partition. */
     const begun: Array<Array<{ readonly epoch: number; readonly at: number }>> = simulation.truth.commits.map(() => [])
-    /** How old a reply without facts may be. A deposed leader can make it older. */
-    const bound = () => freshnessMillis + (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) + 1
+    /**
+     * How old a reply without facts may be. A deposed leader can make it older, and so does time that none of the
+     * process's clocks has shown.
+     */
+    const boundOf = ({ process }: SimulatedEngine) =>
+      freshnessMillis +
+      (simulation.faults.happened.has("state: stale") ? maximumStaleMillis : 0) +
+      process.hiddenMillis +
+      1
     /** A reply may tell what was true at any time since the question. */
-    const checkEpoch = (partition: number, epoch: number, what: string, by: string, since: number) => {
+    const checkEpoch = (partition: number, epoch: number, what: string, by: SimulatedEngine, since: number) => {
       const next = begun[partition]!.find((begin) => begin.epoch > epoch)
       const age = next === undefined ? 0 : simulation.world.now - next.at
-      if (age > bound() && next!.at < since) {
-        violate(`${by} ${what} in epoch ${epoch}, ${Math.round(age)} ms after epoch ${next!.epoch} had begun`)
+      if (age > boundOf(by) && next!.at < since) {
+        violate(`${by.name} ${what} in epoch ${epoch}, ${Math.round(age)} ms after epoch ${next!.epoch} had begun`)
       }
     }
-    const checkState = (address: ActorAddress, json: string, since: number, by: string) => {
+    const checkState = (address: ActorAddress, json: string, since: number, by: SimulatedEngine) => {
       const { moments } = simulation.truth.history(address)
       for (let index = moments.length - 1; index >= 0; index--) {
         if (moments[index]!.json !== json) continue
         const next = moments[index + 1]
-        const latest = Math.min(since, simulation.world.now - bound())
+        const latest = Math.min(since, simulation.world.now - boundOf(by))
         if (next !== undefined && next.at < latest) {
           violate(
-            `${by} answered from a state of ${address.kind} ${address.key} of ${address.organization} that was over ${Math.round(simulation.world.now - next.at)} ms ago`
+            `${by.name} answered from a state of ${address.kind} ${address.key} of ${address.organization} that was over ${Math.round(simulation.world.now - next.at)} ms ago`
           )
         }
         return
@@ -42,25 +50,24 @@ export const freshReplies: Checker = {
         const list = begun[partition]!
         if ((list[list.length - 1]?.epoch ?? 0) < frame.epoch) list.push({ epoch: frame.epoch, at })
       },
-      answered: ({ answer, decided, engine, epoch, operation, startedAt }) => {
-        if (answer === undefined || answer._tag === "Failed" || decided === undefined) return
+      answered: ({ answer, decided, engine, epoch, isReplay, operation, startedAt }) => {
+        if (answer === undefined || answer._tag === "Failed" || decided === undefined || isReplay) return
         if (decided.records.length > 0) return
         checkEpoch(
           simulation.partitionOf(operation.organization),
           epoch,
           `answered #${operation.number}`,
-          engine.name,
+          engine,
           startedAt
         )
-        checkState(decided, decided.restsOn!, startedAt, engine.name)
+        checkState(decided, decided.restsOn!, startedAt, engine)
       },
       looked: (look) => {
-        checkEpoch(look.partition, look.epoch, "showed a state", look.engine.name, look.startedAt)
-        checkState(look, look.json, look.startedAt, look.engine.name)
+        checkEpoch(look.partition, look.epoch, "showed a state", look.engine, look.startedAt)
+        checkState(look, look.json, look.startedAt, look.engine)
       },
       laneAnswered: ({ engine, epoch, exit, partition }) => {
-        if (exit._tag === "Success")
-          checkEpoch(partition, epoch, "answered in a lane", engine.name, simulation.world.now)
+        if (exit._tag === "Success") checkEpoch(partition, epoch, "answered in a lane", engine, simulation.world.now)
       }
     }
   }

@@ -8,7 +8,9 @@ import { freshReplies } from "./freshReplies.ts"
 import { invariantsHold } from "./invariantsHold.ts"
 import { lossesRefused } from "./lossesRefused.ts"
 import { modelOracle } from "./modelOracle.ts"
+import { nothingForgottenTooEarly } from "./nothingForgottenTooEarly.ts"
 import { nothingPurgedTooFar } from "./nothingPurgedTooFar.ts"
+import { onceKept } from "./onceKept.ts"
 import { oneWriterPerEpoch } from "./oneWriterPerEpoch.ts"
 import { repliesAreDurable } from "./repliesAreDurable.ts"
 import { sameKeySameReply } from "./sameKeySameReply.ts"
@@ -23,7 +25,9 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   modelOracle,
   invariantsHold,
   sameKeySameReply,
+  onceKept,
   effectsOnce,
+  nothingForgottenTooEarly,
   nothingPurgedTooFar,
   lossesRefused,
   boundedEverything,

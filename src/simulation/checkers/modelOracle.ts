@@ -33,8 +33,14 @@ export const modelOracle: Checker = {
             return violate(`${decided.kind} ${decided.key} of ${decided.organization}, frame ${sequence}: ${problem}`)
         }
       },
-      answered: ({ answer, decided }) => {
-        if (answer === undefined || answer._tag === "Failed" || decided === undefined || decided.records.length > 0)
+      answered: ({ answer, decided, isReplay }) => {
+        if (
+          isReplay ||
+          answer === undefined ||
+          answer._tag === "Failed" ||
+          decided === undefined ||
+          decided.records.length > 0
+        )
           return
         if (simulation.workload.oracles[decided.kind] === undefined) return
         const { moments } = simulation.truth.history(decided)

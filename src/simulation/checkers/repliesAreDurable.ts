@@ -14,7 +14,8 @@ const saysNotStored = new Set([
   "PartitionUnavailable",
   "CommandFailed",
   "StateTooLarge",
-  "DecisionTooLarge"
+  "DecisionTooLarge",
+  "IdempotencyConflict"
 ])
 
 export const repliesAreDurable: Checker = {
@@ -45,6 +46,7 @@ export const repliesAreDurable: Checker = {
           denied.set(attempt.command, attempt)
           return
         }
+        if (attempt.isReplay) return
         if (decided === undefined) return violate(`${nameOf(attempt)} was answered without having been decided`)
         if (decided.records.length > 0) {
           if (decided.storedAt === undefined) violate(`${nameOf(attempt)} was answered before its facts were stored`)

@@ -2,7 +2,8 @@ import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
 import type { ActorRow, Checkpoints } from "../../../src/engine/Checkpoints.ts"
-import { address, fresh, names, recordAt, row, save, states } from "./checkpointsSupport.ts"
+import { maximumTimerPage } from "../../../src/engine/limits.ts"
+import { address, byKey, fresh, names, passing, recordAt, row, save, states } from "./checkpointsSupport.ts"
 
 /** What is pruned or discarded goes, and nothing else. */
 export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
@@ -40,12 +41,33 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
     })
   )
 
+  it.effect("pruning takes the rows of kinds that keep none, up to the second-newest checkpoint", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const of = (kind: string, sequence: number): ActorRow => ({ ...row(kind, sequence, 1, 7), kind })
+      const timers = Effect.map(
+        checkpoints.timers(partition, { through: 30, after: undefined, limit: maximumTimerPage }),
+        names
+      )
+      yield* save(checkpoints, partition, 0, 10, [of("bell", 10), of("gong", 10), of("account", 10)])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 0, checkpoints: 0 })
+      yield* save(checkpoints, partition, 10, 20, [of("bell", 20)])
+      yield* save(checkpoints, partition, 20, 30, [of("gong", 30)])
+      // both at 10 and bell at 20; gong at 30 only when that is covered
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 3, checkpoints: 1 })
+      assert.deepStrictEqual(yield* timers, ["account", "gong"])
+      yield* save(checkpoints, partition, 30, 40, [])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 1, checkpoints: 1 })
+      assert.deepStrictEqual(yield* timers, ["account"])
+    })
+  )
+
   it.effect("pruning tells actors apart by organization, kind and key", () =>
     Effect.gen(function* () {
       const { checkpoints, partition } = yield* fresh
       const others = [address("a"), address("a", "org_2"), address("a", "org_1", "counter"), address("b")]
       const at = (sequence: number, of: ReadonlyArray<ActorAddress>): ReadonlyArray<ActorRow> =>
-        of.map((one) => ({ ...one, sequence, version: 1, state: "1", wakeAt: null }))
+        of.map((one) => ({ ...one, sequence, version: 1, state: "1", wakeAt: null, expiresAt: null }))
       yield* save(checkpoints, partition, 0, 10, at(10, others))
       yield* save(checkpoints, partition, 10, 20, at(20, others.slice(0, 1)))
       yield* save(checkpoints, partition, 20, 30, [])
@@ -55,6 +77,43 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         left.map((found) => [found.organization, found.kind, found.key, found.sequence].join(" ")).toSorted(),
         ["org_1 account a 20", "org_1 account b 10", "org_1 counter a 10", "org_2 account a 10"]
       )
+    })
+  )
+
+  it.effect("rows whose time is over go, the earliest first, and no others", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const other = (yield* fresh).partition
+      yield* save(checkpoints, partition, 0, 10, [
+        passing("a", 10, 300),
+        passing("b", 10, 100),
+        passing("c", 10, 200),
+        passing("d", 10, 301),
+        row("e", 10, 1)
+      ])
+      yield* save(checkpoints, other, 0, 10, [passing("a", 10, 100)])
+      const all = ["a", "b", "c", "d", "e"].map((key) => address(key))
+      const left = Effect.map(checkpoints.load(partition, all, 10), (rows) => names(byKey(rows)))
+      assert.strictEqual(yield* checkpoints.expire(partition, 99, 10), 0)
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 2)
+      assert.deepStrictEqual(yield* left, ["a", "d", "e"])
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 1)
+      assert.deepStrictEqual(yield* left, ["d", "e"])
+      assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 0)
+      assert.deepStrictEqual(byKey(yield* checkpoints.load(partition, all, 10))[0], passing("d", 10, 301))
+      assert.strictEqual((yield* checkpoints.load(other, [address("a")], 10)).length, 1)
+    })
+  )
+
+  it.effect("a row that was used again outlasts the time of the row before it", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      yield* save(checkpoints, partition, 0, 10, [passing("a", 10, 100)])
+      yield* save(checkpoints, partition, 10, 20, [passing("a", 20, 500)])
+      assert.strictEqual(yield* checkpoints.expire(partition, 200, 10), 1)
+      assert.deepStrictEqual(yield* checkpoints.load(partition, [address("a")], 20), [passing("a", 20, 500)])
+      assert.strictEqual(yield* checkpoints.expire(partition, 500, 10), 1)
+      assert.deepStrictEqual(yield* checkpoints.load(partition, [address("a")], 20), [])
     })
   )
 

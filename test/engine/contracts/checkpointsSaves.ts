@@ -88,7 +88,14 @@ export const savesAndLoads = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         partition,
         0,
         3,
-        addresses.map((one) => ({ ...one, sequence: 3, version: 1, state: JSON.stringify(one), wakeAt: null }))
+        addresses.map((one) => ({
+          ...one,
+          sequence: 3,
+          version: 1,
+          state: JSON.stringify(one),
+          wakeAt: null,
+          expiresAt: null
+        }))
       )
       const found = yield* checkpoints.load(partition, addresses, 3)
       assert.strictEqual(found.length, addresses.length)

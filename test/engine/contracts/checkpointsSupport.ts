@@ -28,7 +28,14 @@ export const row = (key: string, sequence: number, state: unknown, wakeAt: numbe
   sequence,
   version: 1,
   state: state === null ? null : JSON.stringify(state),
-  wakeAt
+  wakeAt,
+  expiresAt: null
+})
+
+/** A row that means nothing from `expiresAt` on. */
+export const passing = (key: string, sequence: number, expiresAt: number): ActorRow => ({
+  ...row(key, sequence, sequence),
+  expiresAt
 })
 
 export const save = (

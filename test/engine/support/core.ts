@@ -13,11 +13,13 @@ import { PartitionCore } from "../../../src/engine/core/PartitionCore.ts"
 import type { Demand, DraftedFrame, ReadRequest } from "../../../src/engine/core/protocol.ts"
 import type { Replay } from "../../../src/engine/core/replay.ts"
 import type { Instant } from "../../../src/engine/core/time.ts"
+import { CommandInvalid } from "../../../src/engine/errors.ts"
 import { emptyHead, encodeClaim, headAfter, identityOf } from "../../../src/engine/frame.ts"
 import type { StoredFrame } from "../../../src/engine/Journal.ts"
 import type { AnyLane } from "../../../src/engine/Lane.ts"
 import { storedOverheadBytes } from "../../../src/engine/limits.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
+import { type OnceOptions, onceGuard } from "../../../src/engine/once.ts"
 import { Account, Counter, Limiter, Reminder } from "./actors.ts"
 
 /** Whoever asks, and what they were told; `answers` counts how often. */
@@ -137,9 +139,18 @@ export class CoreDriver {
     this.log.push({ sequence: this.log.length + 1, identity: identityOf(0, epoch, number), bytes })
   }
 
-  ask(actor: AnyActor, organization: string, command: unknown, key = ""): Asked {
+  ask(actor: AnyActor, organization: string, command: unknown, key = "", isFresh = false): Asked {
     const asked = new Asked()
-    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), key, command, asked)
+    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), key, command, asked, isFresh)
+    return asked
+  }
+
+  /** Asks under an idempotency key. */
+  askOnce(actor: AnyActor, organization: string, command: unknown, once: OnceOptions): Asked {
+    const asked = new Asked()
+    const guard = onceGuard(actor, "", once)
+    if (guard instanceof CommandInvalid) throw guard
+    this.core.intake.offer(organization, this.registry.actorIndex(actor.kind), "", command, asked, false, guard)
     return asked
   }
 

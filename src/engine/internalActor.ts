@@ -1,0 +1,53 @@
+/**
+ * The engine's own actors: what it remembers of an organization beside the facts of its rules, in the same frames and rows. Their kinds
+ * have a dot, which a user's kind cannot have. Reactors do not see their facts. Needs no service.
+ */
+import { Schema } from "effect"
+import * as Actor from "./Actor.ts"
+
+/** What the engine asks of its own actors alone. */
+export interface InternalTraits {
+  /** From when on the state counts as if it had never been, milliseconds since the Unix epoch; its row goes then. */
+  readonly expiresAt?: (state: unknown) => number | undefined
+}
+
+export interface InternalOptions<Fact, State> {
+  /** What follows `sluice.` in the kind. Stored in the log: never rename it. */
+  readonly name: string
+  readonly fact: Actor.JsonCodec<Fact>
+  readonly state: Actor.JsonCodec<State>
+  readonly initial: State
+  readonly evolve: (state: State, fact: Fact) => State
+  readonly leavesMemory?: "after its checkpoint"
+  readonly traits: InternalTraits
+}
+
+/** Whether a kind is the engine's own. */
+export const isInternalKind = (kind: string): boolean => kind.includes(".")
+
+/** Defines one. Facts and states must be their own JSON form; they are made by the engine, so they are not checked before they are written. */
+export const makeInternal = <Fact, State>(options: InternalOptions<Fact, State>): Actor.AnyActor => {
+  const { evolve, fact, initial, leavesMemory = "when idle", name, state, traits } = options
+  const kind = `sluice.${name}`
+  const made = Actor.make<null, Fact, State>({
+    kind: name,
+    command: Schema.Null,
+    fact,
+    state,
+    initial: () => initial,
+    decide: () => {
+      throw new Error(`${kind} takes no commands`)
+    },
+    evolve,
+    leavesMemory
+  })
+  return {
+    ...made,
+    kind,
+    options: { ...made.options, kind },
+    encodeFact: (value: Fact) => value,
+    encodeState: (value: State) => value,
+    stateProblem: () => undefined,
+    internal: traits
+  }
+}

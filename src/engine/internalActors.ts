@@ -1,0 +1,5 @@
+/** All of the engine's own actors. Every engine knows them, whatever its users define. */
+import type { AnyActor } from "./Actor.ts"
+import { Once } from "./once.ts"
+
+export const internalActors: ReadonlyArray<AnyActor> = [Once]

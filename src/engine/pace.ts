@@ -1,0 +1,62 @@
+/**
+ * When a reactor's next transaction may begin (docs/architecture.md, rule 11). A transaction costs much by itself and
+ * little by record, so while everything is busy fewer and larger ones leave more for the rest. The pace is a budget of
+ * time: it grows by a share of the time that passes, and each transaction takes out what it took. A reactor with little
+ * to do never uses it up and never waits; one that always has work waits after each transaction, for the longer the
+ * longer it took, and that is longer when the process or the database is busy. Pure: times come in.
+ */
+
+export interface Pace {
+  /**
+   * The part of the time that transactions may take while there is always work, above 0 and up to 1. With 1 none
+   * ever waits.
+   */
+  readonly share: number
+  /** Time of transactions that a reactor with little to do has saved up at most, milliseconds. */
+  readonly burstMillis: number
+  /** The longest wait, milliseconds. */
+  readonly maximumWaitMillis: number
+}
+
+/** No pace: a transaction as soon as there is anything for it. */
+export const immediate: Pace = { share: 1, burstMillis: 0, maximumWaitMillis: 0 }
+
+/** The pace of a reactor that names none. */
+export const adaptive: Pace = { share: 0.5, burstMillis: 50, maximumWaitMillis: 50 }
+
+/** What a reactor has left of its budget. */
+export interface Budget {
+  /** Time of transactions that it may still take, milliseconds; below 0 it waits. */
+  readonly millis: number
+  /** When that was so, monotonic milliseconds. */
+  readonly at: number
+}
+
+export const fullBudget = (pace: Pace, at: number): Budget => ({ millis: pace.burstMillis, at })
+
+/** The budget after a transaction. What one alone may take out is bounded by the longest wait. */
+export const spend = (pace: Pace, budget: Budget, begunAt: number, endedAt: number): Budget => {
+  const grown = Math.min(pace.burstMillis, budget.millis + Math.max(0, endedAt - budget.at) * pace.share)
+  const left = grown - Math.max(0, endedAt - begunAt)
+  return { millis: Math.max(left, -pace.maximumWaitMillis * pace.share), at: endedAt }
+}
+
+/** How long the next transaction has to wait from now on, milliseconds; 0 when it may begin. */
+export const waitMillis = (pace: Pace, budget: Budget, now: number): number => {
+  if (budget.millis >= 0 || pace.share >= 1) return 0
+  const due = budget.at - budget.millis / pace.share
+  return Math.min(Math.max(0, due - now), pace.maximumWaitMillis)
+}
+
+/** Why a pace cannot work; undefined when it can. */
+export const paceProblem = ({ burstMillis, maximumWaitMillis, share }: Pace): string | undefined => {
+  if (!(share > 0 && share <= 1)) return `its share must be above 0 and at most 1, not ${share}`
+  if (!(burstMillis >= 0 && Number.isFinite(burstMillis)))
+    return `its burstMillis must be at least 0, not ${burstMillis}`
+  if (!(maximumWaitMillis >= 0 && maximumWaitMillis <= longestWaitMillis))
+    return `its maximumWaitMillis must be from 0 to ${longestWaitMillis}, not ${maximumWaitMillis}`
+  return undefined
+}
+
+/** The longest wait that a pace may have, milliseconds: reactors that wait keep frames in memory. */
+export const longestWaitMillis = 1_000

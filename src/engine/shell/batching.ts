@@ -1,0 +1,47 @@
+/**
+ * What a reactor gets of the frames behind its place: the records that it wants, in batches of whole frames
+ * (docs/architecture.md, rule 11).
+ */
+import type { LogPosition } from "../Checkpoints.ts"
+import { describe } from "../describe.ts"
+import { maximumBatchRecords, type Reactor } from "../Reactor.ts"
+import type { CommittedFrame, LogRecord, UnreadableRecord } from "../records.ts"
+
+/** A record for the reactor; `problem` when the reactor cannot even be asked about it. */
+export interface Wanted {
+  readonly record: LogRecord | UnreadableRecord
+  readonly problem: string | undefined
+}
+
+/** Records of whole frames, up to the last one of them. */
+export interface Batch {
+  readonly wanted: ReadonlyArray<Wanted>
+  readonly to: LogPosition
+}
+
+/** The wanted records of as many frames as fit a batch; whole frames, at least one. */
+export const batchOf = (reactor: Reactor<never>, frames: ReadonlyArray<CommittedFrame>): Batch => {
+  const wanted: Array<Wanted> = []
+  let last = frames[0]!
+  for (const frame of frames) {
+    const ofFrame: Array<Wanted> = []
+    for (const record of frame.records) {
+      const problem = problemOf(reactor, record)
+      if (problem !== "unwanted") ofFrame.push({ record, problem })
+    }
+    if (wanted.length > 0 && wanted.length + ofFrame.length > maximumBatchRecords) break
+    for (const one of ofFrame) wanted.push(one)
+    last = frame
+  }
+  return { wanted, to: { sequence: last.sequence, hash: last.hash } }
+}
+
+/** Why the reactor cannot get a record, or that it does not want it; undefined when it gets it. */
+const problemOf = (reactor: Reactor<never>, record: LogRecord | UnreadableRecord): string | "unwanted" | undefined => {
+  if (record._tag === "Unreadable") return record.error
+  try {
+    return reactor.wants === undefined || reactor.wants(record) ? undefined : "unwanted"
+  } catch (cause) {
+    return `wants: ${describe(cause)}`
+  }
+}

@@ -1,0 +1,26 @@
+/** What the engine's own facts cost beside a decision: an idempotency key. CPU alone, in memory. */
+import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
+import type { CpuOfAsksLoad, CpuOfAsksSample } from "../workloads/cpuOfAsks.ts"
+import { runWorkload } from "../workloads/workload.ts"
+
+const asks = { callers: 256, warmUpAsks: 60_000, asks: 150_000 }
+
+const cpuOf = (ask: CpuOfAsksLoad["ask"]) => (round: Round) =>
+  runWorkload<CpuOfAsksSample>(round, "cpuOfAsks", { ...asks, ask } satisfies CpuOfAsksLoad)
+
+export const engineBesideBenchmarks: ReadonlyArray<Benchmark> = [
+  benchmark({
+    name: "engine/once",
+    sides: { once: cpuOf("once"), plain: cpuOf("plain") },
+    rows: [
+      {
+        name: "cpu",
+        unit: "µs/decision",
+        figure: ({ once }) => once.microsPerDecision,
+        peer: ({ plain }) => plain.microsPerDecision,
+        goal: atMost(1.4),
+        note: `${asks.callers} callers, a new key each, in memory, over the same decisions without keys`
+      }
+    ]
+  })
+]
