@@ -16,7 +16,8 @@ export const repository = fileURLToPath(new URL("../..", import.meta.url))
 export const temporaryFolder = (parent = tmpdir()): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => mkdtemp(join(parent, "sluice-embedded-"))),
-    (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+    // A platform that a test ends by SIGKILL leaves servers that stop by themselves, and write until then.
+    (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 20 }))
   )
 
 /** The same, open to every user. */
