@@ -29,7 +29,7 @@ export interface Started {
 }
 
 /** Room of each log on a shared nats-server, which sets it aside: small enough for many platforms in one run. */
-const sharedLogBytes = 32 * 1024 * 1024
+const sharedLogBytes = 8 * 1024 * 1024
 
 /**
  * Platforms of different tests share a nats-server: each has logs of its own, which belong to its database under whatever
