@@ -4,6 +4,8 @@
  * time: `layer(freshDatabase(), { excludeTestServices: true })("…", (it) => it.effect(…))`.
  */
 import { randomUUID } from "node:crypto"
+import { jetstreamManager } from "@nats-io/jetstream"
+import { connect } from "@nats-io/transport-node"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -11,6 +13,7 @@ import { inject } from "vitest"
 import type { PgConfig, PostgresUrlInvalid } from "../../src/postgres/config.ts"
 import { engineMigrations } from "../../src/postgres/migrations.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
+import { logNamespaceOf } from "./platform.ts"
 
 /** The database of the test at hand. */
 export class TestDatabase extends Context.Service<
@@ -36,13 +39,32 @@ export type MakeDatabase = Effect.Effect<
   Scope.Scope
 >
 
-/** Makes a copy of a database and drops it with the scope. */
+/** Deletes the logs of a database's platform, so that what they set aside does not add up over a run. */
+const deleteLogs = async (database: string): Promise<void> => {
+  const { username, password, host } = new URL(inject("natsUrl"))
+  const client = await connect({ servers: host, user: username, pass: password })
+  try {
+    const manager = await jetstreamManager(client)
+    for await (const stream of manager.streams.names(`${logNamespaceOf(`/${database}`)}.>`))
+      await manager.streams.delete(stream)
+  } finally {
+    await client.close()
+  }
+}
+
+/** Makes a copy of a database and drops it, and the logs that belong to it, with the scope. */
 export const makeDatabaseFrom = (template: string): MakeDatabase =>
   Effect.gen(function* () {
     const admin = yield* PgClient.make({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })
     const name = `test_${randomUUID().replaceAll("-", "")}`
     yield* Effect.acquireRelease(admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(template)}`, () =>
-      Effect.ignore(admin`DROP DATABASE IF EXISTS ${admin(name)} WITH (FORCE)`, { log: "Warn" })
+      Effect.ignore(
+        Effect.andThen(
+          admin`DROP DATABASE IF EXISTS ${admin(name)} WITH (FORCE)`,
+          Effect.tryPromise(() => deleteLogs(name))
+        ),
+        { log: "Warn" }
+      )
     )
     return { name, url: Redacted.make(urlOf(name)) }
   }).pipe(Effect.provide(Reactivity.layer))

@@ -28,8 +28,12 @@ export interface Started {
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Room of each log on a shared nats-server, which sets it aside: small enough for many platforms in one run. */
-const sharedLogBytes = 8 * 1024 * 1024
+/** Room of each log on a shared nats-server, which sets it aside: the least that the settings take. */
+const sharedLogBytes = 16 * 1024 * 1024
+
+/** What the names of a platform's logs on a shared nats-server begin with. `home`: a database's path, or a data folder. */
+export const logNamespaceOf = (home: string): string =>
+  `test-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`
 
 /**
  * Platforms of different tests share a nats-server: each has logs of its own, which belong to its database under whatever
@@ -40,7 +44,7 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
   const home = DATABASE_URL === undefined ? SLUICE_DATA_DIR : URL.parse(DATABASE_URL)?.pathname
   if (NATS_URL === undefined || home === undefined) return {}
   return {
-    SLUICE_LOG_NAMESPACE: `test-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`,
+    SLUICE_LOG_NAMESPACE: logNamespaceOf(home),
     SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`
   }
 }

@@ -140,7 +140,7 @@ export const projectAgain = (sql: SqlClient.SqlClient, records: ReadonlyArray<Lo
 
 const processLayer = (deployment: Deployment, options: ProcessOptions) => {
   const stores = Layer.mergeAll(
-    JournalJetStream.layer({ namespace: deployment.namespace, maximumBytes: 8 * 1024 * 1024 }),
+    JournalJetStream.layer({ namespace: deployment.namespace, maximumBytes: 16 * 1024 * 1024 }),
     CheckpointsPostgres.layer,
     CursorsPostgres.layer
   )
