@@ -8,6 +8,7 @@ import { Clock, Console, Data, Duration, Effect, Option, Redacted, Result, Strea
 import { Command, Flag } from "effect/cli"
 import { FetchHttpClient, HttpClientError } from "effect/http"
 import { make as makeClient } from "../api/client.ts"
+import { Pauses } from "../common/backoff.ts"
 import type { Config } from "../config/settings.ts"
 import { findRunning } from "../embedded/dataFolder.ts"
 import { type Event, encodeEvent, parsePatterns } from "../events/index.ts"
@@ -105,7 +106,7 @@ const run = Effect.fnUntraced(function* (
   const secret = secretOf(key)
 
   let last: string | undefined
-  let pauseMillis = firstPauseMillis
+  const pauses = new Pauses(firstPauseMillis, lastPauseMillis)
   let connected = false
   let lost = false
   const once = Effect.gen(function* () {
@@ -117,7 +118,7 @@ const run = Effect.fnUntraced(function* (
     connected = true
     if (lost) yield* Console.error("Connected again.")
     lost = false
-    pauseMillis = firstPauseMillis
+    pauses.reset()
     yield* events.pipe(
       Stream.tap((event) => Effect.sync(() => (last = event.eventId))),
       Stream.mapEffect((event) => forward(to, secret, event), { concurrency: forwardConcurrency, unordered: true }),
@@ -132,8 +133,7 @@ const run = Effect.fnUntraced(function* (
       if (!lost) yield* Console.error("The connection to the platform is lost; trying again …")
       lost = true
     }
-    yield* Effect.sleep(Duration.millis(pauseMillis))
-    pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
+    yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
   }
 })
 

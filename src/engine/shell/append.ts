@@ -4,6 +4,7 @@
  * any more. Runs over the low-level `Log`, so that every answer can be simulated.
  */
 import { Duration, Effect } from "effect"
+import { Pauses } from "../../common/backoff.ts"
 import type { Instant } from "../core/time.ts"
 import { sameBytes } from "../frame.ts"
 import type { JournalUnavailable, Log, PublishAnswer, StoredFrame } from "../Journal.ts"
@@ -105,7 +106,7 @@ class Attempts {
   private readonly read: () => Instant
   /** Attempts that may have reached the log. */
   private sent = 0
-  private retryMillis = firstRetryMillis
+  private readonly pauses = new Pauses(firstRetryMillis, lastRetryMillis)
   /** What is being appended: the frame or, once it was refused, its fence. */
   private current: Uint8Array
   private fence: Uint8Array | undefined = undefined
@@ -188,11 +189,7 @@ class Attempts {
     return { _tag: "Stored", branch: this.sent === 1 ? "acked" : "acked-after-resend", provenAt }
   }
 
-  private readonly pause = Effect.suspend(() => {
-    const wait = this.retryMillis
-    this.retryMillis = Math.min(this.retryMillis * 2, lastRetryMillis)
-    return Effect.sleep(Duration.millis(wait))
-  })
+  private readonly pause = Effect.suspend(() => Effect.sleep(Duration.millis(this.pauses.afterFailure())))
 
   /** Reads the leader until it answers. */
   private readonly whatStandsThere: Effect.Effect<Place> = Effect.suspend(() =>

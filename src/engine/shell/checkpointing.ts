@@ -4,6 +4,7 @@
  * deadline.
  */
 import { Duration, Effect } from "effect"
+import { Pauses } from "../../common/backoff.ts"
 import { CheckpointConflict, type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
 import { type Cursor, CursorsUnavailable } from "../Cursors.ts"
 import type { Snapshot } from "../core/protocol.ts"
@@ -36,15 +37,12 @@ const late = () => new CheckpointsUnavailable({ message: "the checkpoints do not
 
 /** Writes the partition's checkpoints for as long as the life lasts. */
 export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partition) {
-  let pauseMillis = firstRetryMillis
+  const pauses = new Pauses(firstRetryMillis, lastRetryMillis)
   while (true) {
     yield* partition.checkpointWakeup.wait
     // a failed checkpoint is tried again after a pause, even if nobody asks for it any more
-    while (!(yield* checkpoint(partition))) {
-      yield* Effect.sleep(Duration.millis(pauseMillis))
-      pauseMillis = Math.min(pauseMillis * 2, lastRetryMillis)
-    }
-    pauseMillis = firstRetryMillis
+    while (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
+    pauses.reset()
   }
 })
 

@@ -4,6 +4,7 @@
  * processed, with its organization's later ones.
  */
 import { Cause, Duration, Effect, Exit } from "effect"
+import { Pauses } from "../../common/backoff.ts"
 import type { LogPosition } from "../Checkpoints.ts"
 import { type Cursor, CursorMoved, CursorsUnavailable } from "../Cursors.ts"
 import { lookupDeadlineMillis, maximumParkedNames, transactionDeadlineMillis } from "../limits.ts"
@@ -29,16 +30,15 @@ const lastPauseMillis = 5_000
 
 /** Follows the log for as long as the life lasts. Never fails: what goes wrong is logged and tried again. */
 export const react = Effect.fnUntraced(function* (partition: Partition, reactor: Reactor<never>) {
-  let pauseMillis = firstPauseMillis
+  const pauses = new Pauses(firstPauseMillis, lastPauseMillis)
   while (true) {
-    const follower = new Follower(partition, reactor, () => (pauseMillis = firstPauseMillis))
+    const follower = new Follower(partition, reactor, () => pauses.reset())
     const exit = yield* Effect.exit(follower.follow)
     if (Exit.isFailure(exit)) {
       if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
       yield* Effect.logWarning(`reactor ${reactor.name} of partition ${partition.id} starts over`, exit.cause)
     }
-    yield* Effect.sleep(Duration.millis(pauseMillis))
-    pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
+    yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
   }
 })
 

@@ -3,6 +3,7 @@
  * after a fence or a fault, with a growing pause. When an operator is needed it stops and says why.
  */
 import { Cause, Duration, Effect, Exit, Option, Random } from "effect"
+import { Pauses } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { PartitionMoved } from "../errors.ts"
 import { JournalRefused } from "../Journal.ts"
@@ -59,7 +60,7 @@ class Fences {
 }
 
 const run = Effect.fnUntraced(function* (partition: Partition) {
-  let pauseMillis = firstPauseMillis
+  const pauses = new Pauses(firstPauseMillis, lastPauseMillis)
   let refusals = 0
   const fences = new Fences()
   for (let lives = 0; ; lives++) {
@@ -67,7 +68,7 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
     if (partition.isClosing) return
     const begunAt = partition.now().monotonic
     const exit = yield* Effect.exit(life(partition))
-    if (partition.now().monotonic - begunAt > settledMillis) pauseMillis = firstPauseMillis
+    if (partition.now().monotonic - begunAt > settledMillis) pauses.reset()
     partition.metrics.restart()
     if (Exit.isSuccess(exit)) {
       refusals = 0
@@ -81,8 +82,8 @@ const run = Effect.fnUntraced(function* (partition: Partition) {
       refusals = next
       if (refusals > 0) continue
     }
+    const pauseMillis = pauses.afterFailure()
     yield* partition.pause(yield* Random.nextIntBetween(Math.ceil(pauseMillis / 2), pauseMillis))
-    pauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
   }
 })
 

@@ -4,6 +4,7 @@
  * than never.
  */
 import { Cause, Duration, Effect, Exit, Random } from "effect"
+import { Pauses } from "../../common/backoff.ts"
 import type { GroupCommit } from "../../common/groupCommit.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { type DeliveryAttempt, jobLanes } from "../delivery/model.ts"
@@ -52,15 +53,14 @@ const persistently = <A, E, E2>(
   effect: Effect.Effect<A, E>,
   isWorthIt: (error: E) => boolean,
   otherwise: (error: E) => Effect.Effect<A | undefined, E2>,
-  pauseMillis = firstPauseMillis
+  pauses = new Pauses(firstPauseMillis, lastPauseMillis)
 ): Effect.Effect<A | undefined, E2> =>
   Effect.catch(effect, (error): Effect.Effect<A | undefined, E2> => {
     if (!isWorthIt(error)) return otherwise(error)
     if (worker.isDropped) return Effect.succeed(undefined)
-    const nextPauseMillis = Math.min(pauseMillis * 2, lastPauseMillis)
     return Effect.andThen(
-      Effect.sleep(Duration.millis(pauseMillis)),
-      Effect.suspend(() => persistently(worker, effect, isWorthIt, otherwise, nextPauseMillis))
+      Effect.sleep(Duration.millis(pauses.afterFailure())),
+      Effect.suspend(() => persistently(worker, effect, isWorthIt, otherwise, pauses))
     )
   })
 
