@@ -8,7 +8,8 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-const main = new URL("../../src/main.ts", import.meta.url).pathname
+/** A run of tests bundles the source once (test/support/servers.ts); elsewhere the source itself is started. */
+const main = process.env.SLUICE_TEST_PROGRAM ?? new URL("../../src/main.ts", import.meta.url).pathname
 
 export interface Finished {
   readonly code: number | null
