@@ -99,6 +99,24 @@ export const decided = <Fact = never, Reply = void>(decision: {
 export const rejected = <Rejection>(rejection: Rejection): Decision<never, never, Rejection> =>
   new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none)
 
+/** What `wake` answers when there is nothing to do yet. Made by `wakeAgain`. */
+export class WakeAgain {
+  /** Milliseconds since the Unix epoch. */
+  readonly time: number
+
+  constructor(time: number) {
+    this.time = time
+  }
+}
+
+/**
+ * Answers a wake for which there is nothing to do yet: the actor is woken again at `time`, which must come after `now` and be whole. It costs
+ * no fact, and so no frame. Only memory knows that time, and a change of the state ends it: then `wakeAt` counts again. So a wake may come
+ * again before `time`, with the state it had: after a restart the actor is woken at its `wakeAt`, at once where that has passed
+ * (docs/architecture.md, "Wakes").
+ */
+export const wakeAgain = (time: number): WakeAgain => new WakeAgain(time)
+
 /** Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. */
 export type Upcasts = Readonly<Record<number, (encoded: unknown) => unknown>>
 
@@ -133,10 +151,11 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
    */
   readonly wakeAt?: (state: State) => number | undefined
   /**
-   * What happens when that time has come; its facts should move `wakeAt`. When it rejects, makes no facts or throws,
-   * the engine does not wake the actor again until its state changes.
+   * What happens when that time has come: facts that move `wakeAt`, or `wakeAgain` where there is nothing to do yet. When it rejects, makes
+   * no facts or throws, the engine does not wake the actor again until its state changes. It may be called again with the same state, and is
+   * held up for a second where that happens too often (docs/architecture.md, "Wakes").
    */
-  readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown>
+  readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown> | WakeAgain
   /** The other actors that deciding this command reads or gives facts to. */
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
   /** The other actors that waking reads or gives facts to. */
@@ -151,6 +170,11 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly upcastFact?: Upcasts
   readonly upcastState?: Upcasts
 }
+
+/** `wakeAt` and `wake` belong together: a definition has both or neither. */
+export type WakeOptions<Fact, State> =
+  | Required<Pick<ActorOptions<never, Fact, State, never, never>, "wakeAt" | "wake">>
+  | { readonly wakeAt?: never; readonly wake?: never; readonly wakeTouches?: never }
 
 /** The definition of an actor without a state: what it decides rests on the command and on the actors that it touches. */
 export interface StatelessOptions<Command, Fact, Reply, Rejection>
@@ -253,7 +277,7 @@ const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
  * Throws when the definition cannot work (no kind, a version below 1, `wakeAt` without `wake`).
  */
 export const make = <Command, Fact, State, Reply = void, Rejection = never>(
-  options: ActorOptions<Command, Fact, State, Reply, Rejection>
+  options: ActorOptions<Command, Fact, State, Reply, Rejection> & WakeOptions<Fact, State>
 ): Actor<Command, Fact, State, Reply, Rejection> => {
   const version = options.version ?? 1
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(options.kind))

@@ -72,6 +72,17 @@ export const maximumTimersPerDrain = 256
 /** Timers read from the checkpoints at once. */
 export const maximumTimerPage = 256
 
+/** Timers set by `wakeAgain` that a partition keeps for actors that left memory. With more, such actors stay. */
+export const maximumAgainTimers = 65_536
+
+/** The wakes of one actor within a window, and how long it is held when it wants more. */
+export const maximumWakes = 100
+export const wakesWindowMillis = 1_000
+export const brakeHoldMillis = 1_000
+
+/** How often a partition warns of held actors of one kind. */
+export const brakeWarningMillis = 60_000
+
 /** Actors loaded from the checkpoints in one call, and calls under way at once. */
 export const maximumLoadBatch = maximumTouchedActors
 export const maximumConcurrentLoads = 4

@@ -4,7 +4,7 @@
  */
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
 import type { LogRecord } from "../engine/records.ts"
-import type { Decided } from "./Decisions.ts"
+import type { Decided, Woken } from "./Decisions.ts"
 import type { Attempt, LaneAnswer, LookAnswer, Operation } from "./Operations.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -15,6 +15,8 @@ export interface Observer {
   readonly committed?: (commit: Commit) => void
   /** A process decided something that is not stored yet. */
   readonly decided?: (decided: Decided, engine: SimulatedEngine) => void
+  /** A process has woken an actor. */
+  readonly woken?: (woken: Woken, engine: SimulatedEngine) => void
   /** A command was asked of a process. */
   readonly asked?: (attempt: Attempt) => void
   /** An ask was answered. */

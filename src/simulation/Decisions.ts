@@ -2,7 +2,7 @@
  * Watches what an engine decides: wraps the rules of actors so that every decision is noted with the state it rests on and the frame it was
  * drafted for. The rules themselves run unchanged. Needs no service.
  */
-import type { AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
+import { type AnyActor, type DecideContext, type Decision, WakeAgain } from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
 import { encodeEvent } from "../engine/frame.ts"
 import { isRefusal } from "./answers.ts"
@@ -30,6 +30,17 @@ export interface Decided extends ActorAddress {
   storedAt: number | undefined
   /** Moves the oracle's model; set for actors that have one. */
   step: ((history: ActorHistory, before: Moment, now: number) => unknown) | undefined
+}
+
+/** A wake as a process ran it, durable or not. */
+export interface Woken extends ActorAddress {
+  /** Must not be changed. */
+  readonly state: unknown
+  /** When that state wants to be woken. */
+  readonly wakeAt: number | undefined
+  readonly now: number
+  /** The time that `wakeAgain` has named. */
+  readonly againAt: number | undefined
 }
 
 export interface FramePlace {
@@ -65,9 +76,11 @@ export class Decisions {
   /** The latest decision upon each command object. */
   readonly ofCommand = new Map<unknown, Decided>()
   private readonly onDecided: (decided: Decided) => void
+  private readonly onWoken: (woken: Woken) => void
 
-  constructor(onDecided: (decided: Decided) => void) {
+  constructor(onDecided: (decided: Decided) => void, onWoken: (woken: Woken) => void) {
     this.onDecided = onDecided
+    this.onWoken = onWoken
   }
 
   /** The same actor, watched. */
@@ -86,9 +99,12 @@ export class Decisions {
           ? {}
           : {
               wake: (state: unknown, context: DecideContext) => {
-                const decision = wake(state, context)
-                this.note(actor, state, undefined, context, decision)
-                return decision
+                const answer = wake(state, context)
+                const againAt = answer instanceof WakeAgain ? answer.time : undefined
+                const wakeAt = actor.options.wakeAt!(state)
+                this.onWoken({ ...context.self, state, wakeAt, now: context.now, againAt })
+                if (!(answer instanceof WakeAgain)) this.note(actor, state, undefined, context, answer)
+                return answer
               }
             })
       }

@@ -36,7 +36,8 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["cannot be read:", "engine, refused an unreadable frame"],
   ["failed on a batch", "engine, reactor's batch failed"],
   ["starts over", "engine, reactor started over"],
-  [" parked ", "engine, parked a record"]
+  [" parked ", "engine, parked a record"],
+  ["is held for a second", "engine, held an actor up"]
 ]
 
 /** Notes the mark that a log message of the engine shows. */
@@ -53,5 +54,6 @@ export const requiredMarks: ReadonlyArray<string> = [
   ...appendMarks,
   ...sentences.map(([, mark]) => mark),
   "once, replay",
-  "once, conflict"
+  "once, conflict",
+  "wake, again"
 ]

@@ -39,7 +39,12 @@ export class SimulatedEngine {
     this.simulation = simulation
     this.name = `p${number}`
     this.process = new SimulatedProcess(simulation.world, number, this.logger())
-    this.decisions = new Decisions((decided) => simulation.decided(decided, this))
+    this.decisions = new Decisions(
+      (decided) => simulation.decided(decided, this),
+      (woken) => {
+        for (const observer of simulation.observers) observer.woken?.(woken, this)
+      }
+    )
     this.actors = new Map(simulation.workload.actors.map((actor) => [actor.kind, this.decisions.watch(actor)] as const))
     this.services = this.process.services.pipe(
       Context.add(Journal, makeJournal(simulation, this)),

@@ -81,7 +81,7 @@ export class Simulation {
   /** How often the whole machine went down. */
   machineOutages = 0
   private readonly latencies: Prng
-  private readonly observers: ReadonlyArray<Observer>
+  readonly observers: ReadonlyArray<Observer>
   private readonly isTraced: boolean
 
   constructor(scenario: Scenario, workload: Workload, options: SimulationOptions) {

@@ -150,16 +150,22 @@ export class Truth {
     return found
   }
 
-  /** Whether any actor wants to be woken, by its last state. */
-  wantsWakes(): boolean {
+  /** The actors that want to be woken, by their last states. */
+  *wanted(): Generator<{ readonly address: ActorAddress; readonly wakeAt: number; readonly json: string }> {
     for (const ofOrganization of this.histories.values()) {
       for (const ofKind of ofOrganization.values()) {
-        for (const { actor, moments } of ofKind.values()) {
-          if (actor.options.wakeAt?.(moments[moments.length - 1]!.state) !== undefined) return true
+        for (const history of ofKind.values()) {
+          const last = history.moments[history.moments.length - 1]!
+          const wakeAt = history.actor.options.wakeAt?.(last.state)
+          if (wakeAt !== undefined) yield { address: history, wakeAt, json: last.json }
         }
       }
     }
-    return false
+  }
+
+  /** Whether any actor wants to be woken, by its last state. */
+  wantsWakes(): boolean {
+    return this.wanted().next().done === false
   }
 
   /** The newest moment at or before a frame. */

@@ -1,13 +1,14 @@
 /**
  * The workload with which the engine itself is simulated: accounts between which money moves (two actors in one decision, rejections,
- * idempotency keys, an older version with an upcast), alarms (timers), a meter fed by signals, a till that relies on the engine's idempotency
- * keys, and a lane that limits.
+ * idempotency keys, an older version with an upcast), alarms (timers), a lookout and a spinner (`lookout.ts`), a meter fed by signals, a till
+ * that relies on the engine's idempotency keys, and a lane that limits.
  */
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
 import * as Lane from "../engine/Lane.ts"
 import type { SignalRule } from "../engine/shell/signalFeed.ts"
 import { bankCheckers } from "./checkers/bank.ts"
+import { Lookout, Spinner, watchCommands } from "./lookout.ts"
 import type { Workload } from "./Workload.ts"
 
 const Id = Schema.String
@@ -304,7 +305,7 @@ const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema
 
 export const bank: Workload = {
   name: "bank",
-  actors: [Account, Alarm, Meter, Letter, Bell, Till],
+  actors: [Account, Alarm, Meter, Letter, Bell, Till, Lookout, Spinner],
   lanes: [Limiter],
   signals: { [usageKind]: usage },
   organizations: ["org_1", "org_2", "org_3"],
@@ -319,7 +320,9 @@ export const bank: Workload = {
     { actor: Alarm, weight: 4, arbitrary: draw(AlarmCommand), finish: withId },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText },
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
-    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName }
+    { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName },
+    { actor: Lookout, weight: 3, arbitrary: draw(watchCommands.lookout), finish: withId },
+    { actor: Spinner, weight: 0.5, arbitrary: draw(watchCommands.spinner), finish: withId }
   ],
   onceCommands: [
     { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },

@@ -4,7 +4,15 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import { Data, Schema } from "effect"
-import type { Actor, ActorOfState, AnyActor, DecideContext, Decision } from "../engine/Actor.ts"
+import {
+  type Actor,
+  type ActorOfState,
+  type AnyActor,
+  type DecideContext,
+  type Decision,
+  decided as nothingDecided,
+  WakeAgain
+} from "../engine/Actor.ts"
 
 /** A rule did not do what its specification says. */
 export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")<{ readonly message: string }> {}
@@ -35,10 +43,15 @@ export interface ExpectedDecision<Fact, Reply, Rejection> {
   }>
   /** Types of public events, in order. */
   readonly events?: ReadonlyArray<string>
+  /** The time that a wake names with `wakeAgain`; without it, it must not. */
+  readonly wakeAgain?: number
 }
 
 export interface Decided<Fact, State, Reply, Rejection> {
+  /** Of a wake that answers `wakeAgain`, one without facts. */
   readonly decision: Decision<Fact, Reply, Rejection>
+  /** The time that a wake names with `wakeAgain`; undefined when it decides. */
+  readonly wakeAgainAt: number | undefined
   /** The state after the decision's own facts. */
   readonly state: State
   /** Throws `SpecificationFailed` when the decision is another one. */
@@ -89,20 +102,24 @@ export const given = <Command, Fact, State, Reply, Rejection>(
 ) => {
   const initial = actor.options.initial(options.key ?? "")
   const state = facts.reduce<unknown>(evolveOf(actor), initial) as State
-  const decided = (decide: (context: DecideContext) => Decision<Fact, Reply, Rejection>) => {
+  const decided = (decide: (context: DecideContext) => Decision<Fact, Reply, Rejection> | WakeAgain) => {
     const before = show(actor.encodeState(state))
-    const decision = decide(contextOf(actor, options))
+    const answer = decide(contextOf(actor, options))
+    const wakeAgainAt = answer instanceof WakeAgain ? answer.time : undefined
+    const decision = answer instanceof WakeAgain ? nothingDecided<Fact, Reply>({}) : answer
     if (show(actor.encodeState(state)) !== before) {
       throw new SpecificationFailed({ message: `${actor.kind} has changed the state that it decides upon` })
     }
     const result: Decided<Fact, State, Reply, Rejection> = {
       decision,
+      wakeAgainAt,
       state: decision.facts.reduce<unknown>(evolveOf(actor), state) as State,
       // biome-ignore lint/suspicious/noThenProperty: the word of the specification; nobody awaits it
       then: (wanted) => {
         const expected: ExpectedDecision<Fact, Reply, Rejection> = Array.isArray(wanted)
           ? { facts: wanted as ReadonlyArray<Fact> }
           : (wanted as ExpectedDecision<Fact, Reply, Rejection>)
+        expectEqual("wakeAgain", expected.wakeAgain, wakeAgainAt)
         if ("rejection" in expected) expectEqual("rejection", expected.rejection, decision.rejection)
         else if (!decision.accepted) {
           throw new SpecificationFailed({ message: `it was rejected with ${show(decision.rejection)}` })
@@ -144,7 +161,7 @@ export const given = <Command, Fact, State, Reply, Rejection>(
         throw new SpecificationFailed({ message: `${actor.kind} does not want to be woken` })
       }
       return decided(
-        (context) => wake(state, { ...context, now: options.now ?? at }) as Decision<Fact, Reply, Rejection>
+        (context) => wake(state, { ...context, now: options.now ?? at }) as Decision<Fact, Reply, Rejection> | WakeAgain
       )
     }
   }

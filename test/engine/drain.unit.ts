@@ -26,6 +26,7 @@ describe("a drain in which a belief of the core is false", () => {
       prefetch: () => {},
       waitFor: () => {},
       poisoned: () => {},
+      braked: () => {},
       crowded: () => {},
       wantsRecords: false,
       mayLoad: () => true,

@@ -58,6 +58,8 @@ const nonsense = (random: Prng): unknown => {
     () =>
       Actor.decided({ facts: Array.from({ length: 40 }, () => ({ count: 1, at: null, text: "x".repeat(30_000) })) }),
     () => Actor.rejected(circular),
+    () => Actor.wakeAgain(Number.NaN),
+    () => Actor.wakeAgain(random.int(0, 20_000)),
     () => {
       throw new Error("boom")
     },

@@ -3,6 +3,13 @@ import { engineLog } from "./engineLog.ts"
 import { engineMemory } from "./engineMemory.ts"
 import { engineOnce } from "./engineOnce.ts"
 import { engineReactors } from "./engineReactors.ts"
+import { engineWakes } from "./engineWakes.ts"
 import type { Variant } from "./runner/variant.ts"
 
-export const engine: ReadonlyArray<Variant> = [...engineLog, ...engineMemory, ...engineOnce, ...engineReactors]
+export const engine: ReadonlyArray<Variant> = [
+  ...engineLog,
+  ...engineMemory,
+  ...engineOnce,
+  ...engineReactors,
+  ...engineWakes
+]

@@ -200,8 +200,9 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a timer that broke once is refused for ever",
     file: src("core/Draft"),
-    find: "      cell.suspendedWakeAt = Number.NaN\n      timers.set(cell, cell.wakeAt)",
-    replace: "      if (Number.isNaN(cell.suspendedWakeAt)) timers.set(cell, cell.wakeAt)",
+    find: "      cell.suspendedWakeAt = Number.NaN\n      if (cell.brake !== undefined) cell.brake.againAt = Number.NaN\n      timers.set",
+    replace:
+      "      if (cell.brake !== undefined) cell.brake.againAt = Number.NaN\n      if (Number.isNaN(cell.suspendedWakeAt)) timers.set",
     sentence: "an alarm whose rule threw once never rings again at later times",
     finders: [unit("brokenTimers"), simulation]
   },
@@ -248,7 +249,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a timer that finds no room is dropped",
     file: src("core/ActorLoader"),
-    find: "    this.deferred.push({ organization, kind, key, wakeAt })\n",
+    find: "    this.deferred.push({ organization, kind, key, wakeAt, isAgain })\n",
     replace: "",
     sentence: "an alarm that was due while memory was full never rings",
     finders: [unit("boundedActors"), simulation]

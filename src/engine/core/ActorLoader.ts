@@ -3,7 +3,7 @@
  * in batches and keeps what waits for each of them in order. A store that fails or hangs costs those who wait, and
  * nobody else.
  */
-import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
 import { PartitionUnavailable } from "../errors.ts"
 import { loadHoldMillis, maximumTouchedActors, retryAfterMillis } from "../limits.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
@@ -14,13 +14,13 @@ import type { Mailbox } from "./Mailbox.ts"
 import type { CoreHost } from "./protocol.ts"
 import { fill } from "./rows.ts"
 import { checkTouches, quarantined } from "./rules.ts"
-import type { Timers } from "./timers.ts"
+import type { ColdTimer, Timers } from "./timers.ts"
+import { brakeOf } from "./WakeBrake.ts"
 
 /** How long a due timer waits when there is no room for its actor, milliseconds. */
 const deferMillis = 100
 
-const nameOf = ({ key, kind, organization }: TimerRow | ActorRow | Cell["address"]): string =>
-  `${organization}\n${kind}\n${key}`
+const nameOf = ({ key, kind, organization }: Cell["address"]): string => `${organization}\n${kind}\n${key}`
 
 export interface LoaderOptions {
   readonly partition: number
@@ -42,7 +42,7 @@ export class ActorLoader {
   private heldUntil = 0
   private monotonic = 0
   /** Due timers whose actors could not be loaded; they come back when loads are not held any more. */
-  private deferred: Array<TimerRow> = []
+  private deferred: Array<ColdTimer> = []
   /** Actors that something waits for. */
   private readonly awaited = new Set<Cell>()
 
@@ -81,8 +81,8 @@ export class ActorLoader {
   }
 
   /** Puts off a due timer whose actor cannot be loaded now, until it may be tried again. */
-  defer({ key, kind, organization, wakeAt }: TimerRow): void {
-    this.deferred.push({ organization, kind, key, wakeAt })
+  defer({ isAgain, key, kind, organization, wakeAt }: ColdTimer): void {
+    this.deferred.push({ organization, kind, key, wakeAt, isAgain })
     this.heldUntil = Math.max(this.heldUntil, this.monotonic + deferMillis)
   }
 
@@ -245,7 +245,7 @@ export class ActorLoader {
     for (const cell of cells) {
       if (cell.loaded) continue
       fill(cell, byName.get(nameOf(cell.address)), hasFacts)
-      this.timers.loaded(cell)
+      const againAt = this.timers.loaded(cell)
       // whoever asks for this actor next learns why it cannot be made
       if (cell.isNew) continue
       if (cell.unreadable !== undefined) {
@@ -255,7 +255,8 @@ export class ActorLoader {
         host.quarantined(organization.name, cell.unreadable.reason)
         continue
       }
-      this.timers.set(cell, cell.wakeAt)
+      if (!Number.isNaN(againAt)) brakeOf(cell).againAt = againAt
+      this.timers.set(cell, cell.dueAt)
       memory.settle(cell)
     }
   }
@@ -280,8 +281,8 @@ export class ActorLoader {
   }
 
   /** Ends the wait of a wake, for its own actor or for one that it touches. */
-  private releaseTimer({ actor, key, organization, wakeAt }: Entry, cell: Cell, isFailed: boolean): void {
-    const row: TimerRow = { organization: organization.name, kind: actor.kind, key, wakeAt: wakeAt! }
+  private releaseTimer({ actor, isAgain, key, organization, wakeAt }: Entry, cell: Cell, isFailed: boolean): void {
+    const row: ColdTimer = { organization: organization.name, kind: actor.kind, key, wakeAt: wakeAt!, isAgain }
     if (isFailed) this.deferred.push(row)
     else if (cell.actor !== actor || cell.key !== key) this.restore(row)
   }
@@ -289,13 +290,13 @@ export class ActorLoader {
   /**
    * Sets a timer again that was taken so that its actor could be loaded. An actor in memory decides the time itself.
    */
-  private restore(row: TimerRow): void {
+  private restore(row: ColdTimer): void {
     const { memory } = this.options
     const index = memory.registry.actorIndex(row.kind)
     const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
     if (cell === undefined) this.timers.addCold(row)
     // we soon learn whether it can be loaded; until then the timer must not be forgotten
     else if (cell.requested) this.deferred.push(row)
-    else if (cell.loaded && cell.suspendedWakeAt !== cell.wakeAt) this.timers.set(cell, cell.wakeAt)
+    else if (cell.loaded && cell.suspendedWakeAt !== cell.dueAt) this.timers.set(cell, cell.dueAt)
   }
 }

@@ -24,6 +24,8 @@ export class ActorMemory implements Evictable {
   keepsTimers = false
   /** Nothing leaves while the log is replayed. */
   isReplaying = false
+  /** Whether an actor that nothing else needs may leave. */
+  mayLeave: (cell: Cell) => boolean = () => true
   /** Called when an actor has left. */
   onEvicted: (cell: Cell) => void = () => {}
   private readonly bounds: ProcessBounds
@@ -169,6 +171,7 @@ export class ActorMemory implements Evictable {
   private leave(cell: Cell): boolean {
     if (this.isReplaying || cell.usedBy === this.drain) return false
     if (this.keepsTimers && cell.wakeAt !== Number.POSITIVE_INFINITY) return false
+    if (!this.mayLeave(cell)) return false
     this.remove(cell)
     this.onEvicted(cell)
     return true

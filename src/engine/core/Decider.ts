@@ -3,7 +3,8 @@
  * 10, 12, 13, 17). It checks what a rule answers before that counts, and a command whose rule breaks fails alone.
  * Decided entries wait here for the frame, or are answered before it.
  */
-import type { Decision, Touched } from "../Actor.ts"
+import { type Decision, type Touched, WakeAgain } from "../Actor.ts"
+import type { ActorAddress } from "../address.ts"
 import { describe } from "../describe.ts"
 import {
   CommandFailed,
@@ -32,7 +33,8 @@ import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision } from "./Draft.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import { checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined } from "./rules.ts"
+import { checkAgain, checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined } from "./rules.ts"
+import { brakeOf } from "./WakeBrake.ts"
 
 /** The most bytes of records a frame takes. */
 const roomBytes = maximumFrameBytes - frameOverheadBytes
@@ -60,6 +62,8 @@ export interface DeciderHost {
   /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
   readonly poisoned: (kind: string, reason: string) => void
+  /** Tells that an actor is held up because it is woken too often. */
+  readonly braked: (address: ActorAddress) => void
   /** Tells that memory is full and nothing can leave before a checkpoint. */
   readonly crowded: () => void
   /** Whether anybody follows the log from memory. */
@@ -170,7 +174,7 @@ export class Decider {
         if (!isWake) this.host.prefetch(entry)
         return this.stall(entry, cell)
       }
-      if (isWake && (this.draft.wakeAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
+      if (isWake && (this.draft.dueAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
         return this.moved(entry)
       const beside = entry.guard === undefined ? undefined : this.besideOf(entry, entry.guard)
       if (beside === "no room") return this.crowded(entry)
@@ -193,7 +197,15 @@ export class Decider {
       if (beside !== undefined) touched = touched.and(beside)
       const context = new DrainContext(this.draft, touched)
       const state = this.draft.stateOf(cell)
+      if (isWake && !brakeOf(cell).admits(this.draft.now, this.monotonic)) {
+        this.host.braked(cell.address)
+        return "decided"
+      }
       const answer: unknown = isWake ? options.wake!(state, context) : options.decide(state, entry.command, context)
+      if (isWake && answer instanceof WakeAgain) {
+        brakeOf(cell).againAt = checkAgain(entry.actor, answer, this.draft.now)
+        return this.settle(entry, true, undefined)
+      }
       checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
       decision = answer as Decision<unknown, unknown, unknown>
       if (entry.guard !== undefined && decision.accepted) decision = guarded(entry.guard, decision, this.draft.now)

@@ -132,9 +132,10 @@ export class Draft implements DecidingDraft {
     return cell.draftOf === this.stamp
   }
 
-  /** When an actor wants to be woken; infinity for never. */
-  wakeAtOf(cell: Cell): number {
-    return cell.draftOf === this.stamp ? cell.draftWakeAt : cell.wakeAt
+  /** When an actor is due to be woken; infinity for never. */
+  dueAtOf(cell: Cell): number {
+    if (cell.draftOf !== this.stamp) return cell.dueAt
+    return cell.brake === undefined ? cell.draftWakeAt : cell.brake.dueAnew(cell.draftWakeAt)
   }
 
   /** Encodes and measures a decision, changing nothing. Throws what an encoder throws, and when facts are for an actor that is not touched. */
@@ -300,7 +301,8 @@ export class Draft implements DecidingDraft {
       cell.wakeAt = cell.draftWakeAt
       // now that the state has changed, a wake that failed or did nothing may be tried again
       cell.suspendedWakeAt = Number.NaN
-      timers.set(cell, cell.wakeAt)
+      if (cell.brake !== undefined) cell.brake.againAt = Number.NaN
+      timers.set(cell, cell.dueAt)
     }
     this.stamp++
     this.changed = []

@@ -188,10 +188,15 @@ export class Drain {
         continue
       }
       taken++
-      const fate = cell === undefined ? this.loadForTimer(timer) : this.decide(wakeOf(cell, timer.wakeAt))
+      const fate =
+        cell === undefined
+          ? this.loadForTimer(timer)
+          : this.decide(wakeOf(cell, timer.wakeAt, timer.wakeAt !== cell.wakeAt))
       if (fate === "no room") return
+      const { now } = this.decider.draft
+      if (cell?.timer !== timer || timer.wakeAt > now) continue
       // a wake that changed nothing is not tried again at this time
-      if (cell?.timer === timer && timer.wakeAt <= this.decider.draft.now) timers.set(cell, Number.POSITIVE_INFINITY)
+      timers.set(cell, cell.dueAt > now ? cell.dueAt : Number.POSITIVE_INFINITY)
     }
   }
 
@@ -221,8 +226,8 @@ export class Drain {
     const cell = known ?? memory.cell(organization, actorIndex, timer.key)
     memory.use(cell, this.turn.monotonic)
     try {
-      if (!cell.loaded && !host.load(cell)) host.waitFor(cell, wakeOf(cell, timer.wakeAt))
-      else timers.set(cell, cell.wakeAt)
+      if (!cell.loaded && !host.load(cell)) host.waitFor(cell, wakeOf(cell, timer.wakeAt, timer.isAgain))
+      else timers.set(cell, cell.dueAt)
     } catch (cause) {
       host.poisoned(cell.actor.kind, describe(cause))
     }
@@ -256,18 +261,21 @@ export class Drain {
 
   private putBackTimer(entry: Entry, wakeAt: number): void {
     const cell = entry.organization.cell(entry.actorIndex, entry.key)
-    const { key } = entry
+    const { isAgain, key } = entry
     if (cell?.loaded === true) {
       cell.suspendedWakeAt = Number.NaN
-      this.timers.set(cell, wakeAt)
+      // what the wake has named may rest on a draft that is void
+      if (cell.brake !== undefined) cell.brake.againAt = isAgain ? wakeAt : Number.NaN
+      this.timers.set(cell, cell.dueAt)
     } else if (cell === undefined) {
-      this.timers.addCold({ organization: entry.organization.name, kind: entry.actor.kind, key, wakeAt })
+      this.timers.addCold({ organization: entry.organization.name, kind: entry.actor.kind, key, wakeAt, isAgain })
     }
   }
 }
 
-const wakeOf = (cell: Cell, wakeAt: number): Entry => {
+const wakeOf = (cell: Cell, wakeAt: number, isAgain: boolean): Entry => {
   const entry = new Entry(cell.organization, cell.actor, cell.actorIndex, cell.key, undefined, undefined)
   entry.wakeAt = wakeAt
+  entry.isAgain = isAgain
   return entry
 }

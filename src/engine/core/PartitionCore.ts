@@ -5,7 +5,7 @@
  * state: the shell around it carries out what it asks for. It asserts what it believes about its own state. A false
  * belief ends the life, and the next one starts from the log.
  */
-import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
 import { OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { emptyHead, type Head, headAfter } from "../frame.ts"
 import { retryAfterMillis } from "../limits.ts"
@@ -65,17 +65,18 @@ export class PartitionCore implements Evictable {
     const memory = new ActorMemory(registry, bounds)
     const mailbox = new Mailbox(options.mailboxCapacity, bounds)
     const pace = new CheckpointPace(options)
+    memory.mayLeave = (cell) => this.timers.mayLeave(cell)
     memory.onEvicted = (cell) => this.timers.evicted(cell)
     const laneResumed = (ask: LaneAsk, error: unknown) => this.intake.laneResumed(ask, error)
     const loader = new ActorLoader({ partition, memory, mailbox, host, laneResumed }, this.timers)
     const load = (cell: Cell, isFresh?: boolean) => loader.load(cell, isFresh)
     const waitFor = (cell: Cell, waiter: Entry | LaneAsk) => loader.waitFor(cell, waiter)
-    const common = { partition, memory, load, waitFor, poisoned: host.poisoned }
+    const common = { partition, memory, load, waitFor, poisoned: host.poisoned, braked: host.braked }
     const lanes = new Lanes({ ...common, told: () => this.tellLane(), isFresh: (at) => time.isFresh(at) })
     const mayLoad = () => loader.mayLoad
     const waitsForPage = (timer: Parameters<TimerPages["holds"]>[0]) => pages.holds(timer, this.timers, now.monotonic)
     const crowded = () => this.crowded()
-    const defer = (timer: TimerRow) => loader.defer(timer)
+    const defer: typeof loader.defer = (timer) => loader.defer(timer)
     const prefetch = (entry: Entry) => loader.prefetch(entry)
     const drainHost = { ...common, prefetch, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
     this.drain = new Drain(drainHost, this.timers)

@@ -8,6 +8,7 @@ import { internalActors } from "../internalActors.ts"
 import type { AnyLane } from "../Lane.ts"
 import type { Guard } from "./guard.ts"
 import type { Timer } from "./timers.ts"
+import type { WakeBrake } from "./WakeBrake.ts"
 
 /** The actors and lanes an engine knows, by kind. */
 export class Registry {
@@ -68,6 +69,8 @@ export class Entry {
   guard: Guard | undefined = undefined
   /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
+  /** Whether that time was set by `wakeAgain` or by the brake, so that no checkpoint has it. */
+  isAgain = false
   /** The error to answer with, set when the entry must not be decided again. */
   refusal: unknown = undefined
   next: Entry | undefined = undefined
@@ -149,6 +152,8 @@ export class Cell {
   draftWakeAt = Number.POSITIVE_INFINITY
   /** The wake time that failed or did nothing, and is not tried again; NaN for none. */
   suspendedWakeAt = Number.NaN
+  /** Its wakes in this life; undefined before the first one. */
+  brake: WakeBrake | undefined = undefined
   /** Its entry among the timers in memory. */
   timer: Timer | undefined = undefined
   /** What waits for its state, in order. */
@@ -168,6 +173,11 @@ export class Cell {
 
   get address(): ActorAddress {
     return { organization: this.organization.name, kind: this.actor.kind, key: this.key }
+  }
+
+  /** When it is due to be woken; infinity for never. */
+  get dueAt(): number {
+    return this.brake === undefined ? this.wakeAt : this.brake.dueAt(this.wakeAt)
   }
 
   /** Whether nothing but this object would be lost if it left memory: it has no state that counts, and nobody brings it one. */

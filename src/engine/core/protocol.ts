@@ -1,4 +1,5 @@
 /** What goes into a partition's core and what comes out of it, as plain values. */
+import type { ActorAddress } from "../address.ts"
 import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
 import type { FrameHeader, Head } from "../frame.ts"
 import type { LogRecord } from "../records.ts"
@@ -76,6 +77,8 @@ export interface CoreHost {
   readonly checkpointWanted: () => void
   /** Reports a rule that threw, or that answered something that cannot be stored. */
   readonly poisoned: (kind: string, reason: string) => void
+  /** Reports an actor that is held up because it is woken too often. */
+  readonly braked: (address: ActorAddress) => void
   /** Reports an organization that was taken out of service because some of its data cannot be read. */
   readonly quarantined: (organization: string, reason: string) => void
 }

@@ -3,7 +3,7 @@
  * users' code and are not trusted. What passes here can be stored, folded again and checkpointed. Each function throws
  * an error that names the rule and what is wrong with it.
  */
-import { type AnyActor, Decision, type Touched } from "../Actor.ts"
+import { type AnyActor, Decision, type Touched, type WakeAgain } from "../Actor.ts"
 import { maximumNameLength } from "../address.ts"
 import { Quarantined } from "../errors.ts"
 import type { Cell } from "./actors.ts"
@@ -47,6 +47,12 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
     throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
   if (!Array.isArray(answer.facts) || !Array.isArray(answer.others) || !Array.isArray(answer.events))
     throw new RuleBroken(`${rule} of ${actor.kind}: facts, others and events are arrays`)
+}
+
+/** Checks and answers the time that `wakeAgain` names. */
+export const checkAgain = (actor: AnyActor, { time }: WakeAgain, now: number): number => {
+  if (Number.isSafeInteger(time) && time > now) return time
+  throw new RuleBroken(`wake of ${actor.kind} asks to be woken again at ${time}, not at a whole time after ${now}`)
 }
 
 /** Checks a list of touched actors. */

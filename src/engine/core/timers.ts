@@ -1,25 +1,34 @@
 /**
  * The timers of a partition (docs/architecture.md, rule 10): at most one for each actor in memory, and the earliest of
  * the actors that left it, in (time, name) order. Later timers of actors that left stay in the checkpoints' index, from
- * `horizon` on. A timer moves with its actor, so the actors and a few pages bound the number of timers.
+ * `horizon` on; those that no checkpoint has (`wakeAgain`) all stay here. A timer moves with its actor, so the actors, a
+ * few pages and a bound of its own limit the number of timers.
  */
 import { type ActorAddress, compareAddresses } from "../address.ts"
 import type { TimerRow } from "../Checkpoints.ts"
-import { maximumTimerPage } from "../limits.ts"
+import { maximumAgainTimers, maximumTimerPage } from "../limits.ts"
 import type { Cell } from "./actors.ts"
 import { assert } from "./assert.ts"
 
 /** How many timers of actors that left memory are held at most. The later ones are read again from the checkpoints. */
 export const maximumColdTimers = 4 * maximumTimerPage
 
+/** A timer of an actor that is not in memory. */
+export interface ColdTimer extends TimerRow {
+  /** Whether `wakeAgain` or the brake has set that time, so that no checkpoint has it. */
+  readonly isAgain: boolean
+}
+
 /** A timer in memory. */
-export class Timer implements TimerRow {
+export class Timer implements ColdTimer {
   readonly organization: string
   readonly kind: string
   readonly key: string
   wakeAt: number
   /** Undefined for an actor that is not in memory. */
   cell: Cell | undefined
+  /** Meaningful while its actor is not in memory. */
+  isAgain = false
   /** Its place in the heap. */
   index = 0
 
@@ -41,6 +50,8 @@ export class Timers {
   private heap: Array<Timer> = []
   /** Timers of actors that are not in memory, by name. */
   private cold = new Map<string, Timer>()
+  /** Those among them that no checkpoint has. */
+  private againCount = 0
   /** The last timer that was read from the checkpoints; undefined when none was. */
   private horizon: TimerRow | undefined = undefined
   /** Whether the checkpoints may hold timers after the horizon. */
@@ -77,15 +88,32 @@ export class Timers {
     }
   }
 
+  /** Whether an actor may leave memory: where no checkpoint has its timer, there must be room for it here. */
+  mayLeave({ timer, wakeAt }: Cell): boolean {
+    return timer === undefined || timer.wakeAt === wakeAt || this.againCount < maximumAgainTimers
+  }
+
   /** Notes that an actor has left memory. Its timer stays if the next page would not bring it. */
   evicted(cell: Cell): void {
     const { timer } = cell
     if (timer === undefined) return
     cell.timer = undefined
     timer.cell = undefined
-    this.cold.set(nameOf(timer), timer)
+    this.addToCold(timer, timer.wakeAt !== cell.wakeAt)
+    if (timer.isAgain) return
     if (this.more && timer.wakeAt > this.horizonAt) this.remove(timer)
-    else if (this.cold.size > maximumColdTimers) this.forgetLateCold()
+    else if (this.pagedCount > maximumColdTimers) this.forgetLateCold()
+  }
+
+  private addToCold(timer: Timer, isAgain: boolean): void {
+    timer.isAgain = isAgain
+    if (isAgain) this.againCount++
+    this.cold.set(nameOf(timer), timer)
+  }
+
+  /** The timers of actors that left memory that pages can bring back. */
+  private get pagedCount(): number {
+    return this.cold.size - this.againCount
   }
 
   /** Takes a timer of an actor that is not in memory, so that it can be loaded. */
@@ -94,10 +122,10 @@ export class Timers {
   }
 
   /** Puts back the timer of an actor that is not in memory: it could not be loaded, or what it did was not stored. */
-  addCold(row: TimerRow): void {
+  addCold(row: ColdTimer): void {
     this.dropCold(row)
     const timer = new Timer(row, row.wakeAt, undefined)
-    this.cold.set(nameOf(row), timer)
+    this.addToCold(timer, row.isAgain)
     this.push(timer)
   }
 
@@ -118,7 +146,7 @@ export class Timers {
   }
 
   private get hasRoomForPage(): boolean {
-    return this.more && this.cold.size <= maximumColdTimers - 2 * maximumTimerPage
+    return this.more && this.pagedCount <= maximumColdTimers - 2 * maximumTimerPage
   }
 
   /** Where the next page begins. */
@@ -131,7 +159,11 @@ export class Timers {
    * there may be more behind the page.
    */
   addPage(rows: ReadonlyArray<TimerRow>, full: boolean, isInMemory: (row: TimerRow) => boolean): void {
-    for (const row of rows) if (!isInMemory(row)) this.addCold(row)
+    for (const row of rows) {
+      // the row of an actor that asked to be woken again has the time before that
+      if (isInMemory(row) || this.cold.get(nameOf(row))?.isAgain === true) continue
+      this.addCold({ ...row, isAgain: false })
+    }
     // the last row in the store's own order of names
     this.horizon = rows[rows.length - 1] ?? this.horizon
     this.more = full
@@ -143,7 +175,7 @@ export class Timers {
 
   /** Keeps the earliest page of the cold timers. Later ones are read again from the checkpoints. */
   private forgetLateCold(): void {
-    const cold = [...this.cold.values()].sort(compareTimers)
+    const cold = [...this.cold.values()].filter(({ isAgain }) => !isAgain).sort(compareTimers)
     const { wakeAt } = cold[maximumTimerPage]!
     for (const timer of cold.slice(maximumTimerPage)) this.remove(timer)
     // before all timers of that time, since the store may order their names differently; a timer that comes twice
@@ -158,9 +190,12 @@ export class Timers {
     if (timer !== undefined) this.remove(timer)
   }
 
-  /** Drops the cold timer of an actor that is now in memory with a timer of its own. */
-  loaded(cell: Cell): void {
-    this.dropCold(cell.address)
+  /** Drops the cold timer of an actor that is now in memory with a timer of its own. Answers what `wakeAgain` has named; NaN for nothing. */
+  loaded(cell: Cell): number {
+    const timer = this.cold.size === 0 ? undefined : this.cold.get(nameOf(cell.address))
+    if (timer === undefined) return Number.NaN
+    this.remove(timer)
+    return timer.isAgain ? timer.wakeAt : Number.NaN
   }
 
   private push(timer: Timer): void {
@@ -173,7 +208,10 @@ export class Timers {
     const { heap } = this
     assert(heap[timer.index] === timer, "a timer is not where it is kept")
     if (timer.cell !== undefined) timer.cell.timer = undefined
-    else this.cold.delete(nameOf(timer))
+    else {
+      this.cold.delete(nameOf(timer))
+      if (timer.isAgain) this.againCount--
+    }
     const last = heap.pop()!
     if (last === timer) return
     heap[timer.index] = last

@@ -16,6 +16,7 @@ import type { Log } from "../Journal.ts"
 import { maximumDrainMillis, retryAfterMillis } from "../limits.ts"
 import type { EngineParts, Status } from "../parts.ts"
 import { Wakeup } from "../Wakeup.ts"
+import { BrakeWarnings } from "./BrakeWarnings.ts"
 import { Feed } from "./Feed.ts"
 import type { PartitionMetrics } from "./metrics.ts"
 
@@ -57,6 +58,7 @@ export class Partition {
   /** Names of the reactors that wait by their pace and have not worked since; the wakeup is notified when one has. */
   readonly heldBack = new Set<string>()
   readonly heldBackWakeup = new Wakeup()
+  readonly brakeWarnings = new BrakeWarnings()
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
@@ -79,6 +81,10 @@ export class Partition {
         readsWanted: () => this.readsWakeup.notify(),
         checkpointWanted: () => this.checkpointWakeup.notify(),
         poisoned: () => metrics.poison(),
+        braked: (address) => {
+          metrics.brake()
+          this.brakeWarnings.note(address, this.now().monotonic)
+        },
         quarantined: (organization, reason) => {
           this.quarantine.set(organization, reason)
           metrics.quarantined(this.quarantine.size)

@@ -16,6 +16,7 @@ export class PartitionMetrics {
   private readonly checkpointSeconds: Metric.Gauge<number>
   private readonly notServing: Metric.Gauge<number>
   private readonly poisoned: Metric.Counter<number>
+  private readonly braked: Metric.Counter<number>
   private readonly quarantinedCount: Metric.Gauge<number>
   private readonly fences: Metric.Counter<number>
   private readonly restarts: Metric.Counter<number>
@@ -63,6 +64,11 @@ export class PartitionMetrics {
     })
     this.poisoned = Metric.counter("sluice_poison_total", {
       description: "Commands, signals and timers whose rule threw",
+      incremental: true,
+      attributes
+    })
+    this.braked = Metric.counter("sluice_braked_actors_total", {
+      description: "Times an actor was held up because it was woken too often",
       incremental: true,
       attributes
     })
@@ -114,6 +120,10 @@ export class PartitionMetrics {
 
   poison(): void {
     this.poisoned.updateUnsafe(1, this.context)
+  }
+
+  brake(): void {
+    this.braked.updateUnsafe(1, this.context)
   }
 
   quarantined(organizations: number): void {

@@ -35,6 +35,8 @@ export const serve = Effect.fnUntraced(function* (partition: Partition): Effect.
   while (true) {
     partition.wakeup.clear()
     const demand = nextOf(partition)
+    for (const warning of partition.brakeWarnings.take())
+      yield* Effect.logWarning(`partition ${partition.id}: ${warning}`)
     let end: LifeEnd | undefined
     switch (demand._tag) {
       case "Wait":

@@ -15,6 +15,7 @@ import { oneWriterPerEpoch } from "./oneWriterPerEpoch.ts"
 import { repliesAreDurable } from "./repliesAreDurable.ts"
 import { sameKeySameReply } from "./sameKeySameReply.ts"
 import { statesAgree } from "./statesAgree.ts"
+import { wakesInTime } from "./wakesInTime.ts"
 
 export const engineCheckers: ReadonlyArray<Checker> = [
   oneWriterPerEpoch,
@@ -27,6 +28,7 @@ export const engineCheckers: ReadonlyArray<Checker> = [
   sameKeySameReply,
   onceKept,
   effectsOnce,
+  wakesInTime,
   nothingForgottenTooEarly,
   nothingPurgedTooFar,
   lossesRefused,

@@ -51,6 +51,8 @@ export class CoreDriver {
   wakes = 0
   checkpointsWanted = 0
   readonly poisoned: Array<string> = []
+  /** The organizations of actors that were held up. */
+  readonly braked: Array<string> = []
   readonly quarantined: Array<string> = []
   private readonly registry: Registry
   private readonly options: CoreDriverOptions
@@ -74,6 +76,7 @@ export class CoreDriver {
         readsWanted: () => {},
         checkpointWanted: () => this.checkpointsWanted++,
         poisoned: (_, reason) => this.poisoned.push(reason),
+        braked: ({ organization }) => this.braked.push(organization),
         quarantined: (organization) => this.quarantined.push(organization)
       }
     })
