@@ -25,7 +25,8 @@ export default defineConfig({
         include: [`test/**/*.${kind}.ts`],
         // Without servers, files of a worker share what they import, which takes longer than most of them.
         isolate: needsServers(kind),
-        testTimeout: 120_000,
+        // A set of seeds is one test.
+        testTimeout: kind === "sim" ? 600_000 : 120_000,
         hookTimeout: 120_000,
         ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})
       }

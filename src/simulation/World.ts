@@ -4,6 +4,7 @@
  * a message takes, when a fiber is made to yield. Gives each process effect's Clock, Random and Scheduler. Needs no service.
  */
 import { Clock, Context, Duration, Effect, Logger, Metric, Random, References, Scheduler } from "effect"
+import { Heap, type HeapEntry } from "../common/Heap.ts"
 import { Prng } from "./Prng.ts"
 
 /** The wall clock of a simulation at its beginning: 2026-01-01, milliseconds since the Unix epoch. */
@@ -18,7 +19,7 @@ interface Task {
   readonly run: () => void
 }
 
-interface Timer extends Task {
+interface Timer extends Task, HeapEntry {
   readonly at: number
   readonly order: number
   cancelled: boolean
@@ -162,7 +163,7 @@ export class World {
   private readonly order: Prng
   private readonly queue: Array<Task> = []
   private queueHead = 0
-  private readonly timers: Array<Timer> = []
+  private readonly timers = new Heap<Timer>((left, right) => left.at - right.at || left.order - right.order)
   private timerCount = 0
 
   constructor(options: WorldOptions) {
@@ -192,8 +193,8 @@ export class World {
    * itself.
    */
   after(millis: number, process: SimulatedProcess | undefined, run: () => void): () => void {
-    const timer: Timer = { at: this.now + millis, order: this.timerCount++, process, run, cancelled: false }
-    this.push(timer)
+    const timer: Timer = { at: this.now + millis, order: this.timerCount++, process, run, cancelled: false, index: 0 }
+    this.timers.push(timer)
     return () => {
       timer.cancelled = true
     }
@@ -232,12 +233,12 @@ export class World {
     while (true) {
       this.run(Number.POSITIVE_INFINITY)
       if (done()) return true
-      const next = this.timers[0]
+      const next = this.timers.first
       if (next === undefined || next.at > end) {
         this.now = Math.max(this.now, end)
         return false
       }
-      this.pop()
+      this.timers.remove(next)
       if (next.cancelled || (next.process !== undefined && !next.process.alive)) continue
       this.now = Math.max(this.now, next.at)
       this.ready(next.process, next.run)
@@ -260,39 +261,7 @@ export class World {
     }
     return task
   }
-
-  private push(timer: Timer): void {
-    const heap = this.timers
-    let index = heap.push(timer) - 1
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      if (!isBefore(timer, heap[parent]!)) break
-      heap[index] = heap[parent]!
-      index = parent
-    }
-    heap[index] = timer
-  }
-
-  private pop(): void {
-    const heap = this.timers
-    const last = heap.pop()!
-    const length = heap.length
-    if (length === 0) return
-    let index = 0
-    while (true) {
-      let child = 2 * index + 1
-      if (child >= length) break
-      if (child + 1 < length && isBefore(heap[child + 1]!, heap[child]!)) child++
-      if (!isBefore(heap[child]!, last)) break
-      heap[index] = heap[child]!
-      index = child
-    }
-    heap[index] = last
-  }
 }
-
-const isBefore = (left: Timer, right: Timer): boolean =>
-  left.at < right.at || (left.at === right.at && left.order < right.order)
 
 /** The simulation does not come to rest. */
 export class RunawaySimulation extends Error {}

@@ -4,6 +4,7 @@
  * `horizon` on; those that no checkpoint has (`wakeAgain`) all stay here. A timer moves with its actor, so the actors, a
  * few pages and a bound of its own limit the number of timers.
  */
+import { Heap } from "../../common/Heap.ts"
 import { type ActorAddress, compareAddresses } from "../address.ts"
 import type { TimerRow } from "../Checkpoints.ts"
 import { maximumAgainTimers, maximumTimerPage } from "../limits.ts"
@@ -47,7 +48,7 @@ const compareTimers = (left: TimerRow, right: TimerRow): number =>
 const nameOf = ({ key, kind, organization }: ActorAddress): string => `${organization}\n${kind}\n${key}`
 
 export class Timers {
-  private heap: Array<Timer> = []
+  private readonly heap = new Heap<Timer>(compareTimers)
   /** Timers of actors that are not in memory, by name. */
   private cold = new Map<string, Timer>()
   /** Those among them that no checkpoint has. */
@@ -63,12 +64,12 @@ export class Timers {
   }
 
   get size(): number {
-    return this.heap.length
+    return this.heap.size
   }
 
   /** The earliest one. */
   get first(): Timer | undefined {
-    return this.heap[0]
+    return this.heap.first
   }
 
   /** Sets an actor's timer to a time; infinity removes it. */
@@ -83,8 +84,7 @@ export class Timers {
       this.push(new Timer(cell.address, wakeAt, cell))
     } else if (timer.wakeAt !== wakeAt) {
       timer.wakeAt = wakeAt
-      this.moveUp(timer.index)
-      this.moveDown(timer.index)
+      this.heap.moved(timer)
     }
   }
 
@@ -131,7 +131,7 @@ export class Timers {
 
   /** When to look next: at the earliest timer or, if the checkpoints hold more, at the horizon. */
   nextAt(): number {
-    const first = this.heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY
+    const first = this.heap.first?.wakeAt ?? Number.POSITIVE_INFINITY
     return this.hasRoomForPage ? Math.min(first, this.horizonAt) : first
   }
 
@@ -199,58 +199,17 @@ export class Timers {
   }
 
   private push(timer: Timer): void {
-    timer.index = this.heap.push(timer) - 1
     if (timer.cell !== undefined) timer.cell.timer = timer
-    this.moveUp(timer.index)
+    this.heap.push(timer)
   }
 
   private remove(timer: Timer): void {
-    const { heap } = this
-    assert(heap[timer.index] === timer, "a timer is not where it is kept")
+    assert(this.heap.has(timer), "a timer is not where it is kept")
     if (timer.cell !== undefined) timer.cell.timer = undefined
     else {
       this.cold.delete(nameOf(timer))
       if (timer.isAgain) this.againCount--
     }
-    const last = heap.pop()!
-    if (last === timer) return
-    heap[timer.index] = last
-    last.index = timer.index
-    this.moveUp(last.index)
-    this.moveDown(last.index)
-  }
-
-  private moveUp(from: number): void {
-    const { heap } = this
-    const timer = heap[from]!
-    let index = from
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      const other = heap[parent]!
-      if (compareTimers(other, timer) <= 0) break
-      heap[index] = other
-      other.index = index
-      index = parent
-    }
-    heap[index] = timer
-    timer.index = index
-  }
-
-  private moveDown(from: number): void {
-    const { heap } = this
-    const timer = heap[from]!
-    let index = from
-    while (true) {
-      let child = 2 * index + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && compareTimers(heap[child + 1]!, heap[child]!) < 0) child++
-      const other = heap[child]!
-      if (compareTimers(timer, other) <= 0) break
-      heap[index] = other
-      other.index = index
-      index = child
-    }
-    heap[index] = timer
-    timer.index = index
+    this.heap.remove(timer)
   }
 }
