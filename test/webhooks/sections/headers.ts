@@ -14,7 +14,8 @@ const newestMessages = 300
 
 /** What streams hold, as text, where it tells of the endpoint. */
 const logOf = async (endpointId: string): Promise<string> => {
-  const client = await connect({ servers: inject("natsUrl") })
+  const { host, password: pass, username: user } = new URL(inject("natsUrl"))
+  const client = await connect({ servers: host, user, pass })
   try {
     const manager = await jetstreamManager(client)
     const found: Array<string> = []
