@@ -66,8 +66,8 @@ const rates: ReadonlyArray<Variant> = [
   {
     name: "webhooks: a rate is forgotten with its worker",
     file: src("dispatcher/Rates"),
-    find: "if (rateLimit !== null) this.kept.set(endpointId, rate)",
-    replace: "void [endpointId, rate, rateLimit]",
+    find: "this.kept.set(endpointId, rate)",
+    replace: "void endpointId",
     sentence: "a partition that leaves and comes back within a second doubles the rate",
     finders: [queue]
   }

@@ -11,7 +11,6 @@ const nanosOfMilli = 1_000_000n
 /** An endpoint with its rate. */
 interface Rated {
   readonly endpointId: string
-  readonly rateLimit: number | null
   rate: AttemptRate
 }
 
@@ -27,9 +26,12 @@ export class Rates {
     this.steadyMillis = () => Number(clock.monotonicTimeNanosUnsafe() / nanosOfMilli)
   }
 
-  /** Keeps what counts for an endpoint that is dropped. */
-  keep({ endpointId, rate, rateLimit }: Rated): void {
-    if (rateLimit !== null) this.kept.set(endpointId, rate)
+  /**
+   * Keeps what counts for an endpoint that is dropped. It may have been deleted, and still be known again: by what the log
+   * says of the time before.
+   */
+  keep({ endpointId, rate }: Rated): void {
+    if (rate.isUsed && !rate.isOver(this.steadyMillis())) this.kept.set(endpointId, rate)
   }
 
   /** Gives an endpoint that is known again what still counts for it. */

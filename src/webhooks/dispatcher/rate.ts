@@ -49,6 +49,11 @@ export class AttemptRate {
     this.starting--
   }
 
+  /** Whether it was ever needed. */
+  get isUsed(): boolean {
+    return this.starting > 0 || this.begun !== RollingWindowRule.initial
+  }
+
   /** Whether it says no more than a new one. */
   isOver(now: number): boolean {
     const latest = RollingWindowRule.latest(this.begun)
