@@ -53,6 +53,21 @@ const freedAt = (state: RollingState, windowMillis: number, units: number, time:
 }
 
 /**
+ * The earliest instant at which `cost` units pass under `cap` if nothing else is counted: `now` where they pass at once. The cost is at most
+ * the limit, which may be any number here: in a short window even many units are few entries.
+ */
+export const passesAt = (
+  state: RollingState,
+  { limit, windowMillis }: RollingCap,
+  cost: number,
+  now: number
+): number => {
+  const time = timeOf(state, now)
+  const before = used(state, windowMillis, time)
+  return before + cost <= limit ? now : freedAt(state, windowMillis, before + cost - limit, time)
+}
+
+/**
  * Whether `cost` units pass under `cap` at `now`, and when they would; counts nothing.
  * @throws InvalidArgument for a cost, cap or time outside its range.
  */

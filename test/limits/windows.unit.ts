@@ -49,10 +49,12 @@ describe("the rolling window against a list of all entries", () => {
         if (kind === "take") naive.take(windowMillis, limit, units, now)
         const used = naive.used(windowMillis, now)
         const outcome = passes ? "allowed" : units > limit ? "cost_above_limit" : "limited"
+        const passesAt = RollingWindowRule.passesAt(stored(state), cap, units, now)
         const answer = RollingWindowRule[kind](stored(state), cap, units, now)
         const decision = "decision" in answer ? answer.decision : answer
         expect(decision).toMatchObject({ allowed: passes, outcome, resetsAt, used, cost: units, limit })
         expect(decision.retryAfterSeconds).toBe(Math.ceil((resetsAt - now) / 1000))
+        if (units <= limit) expect(passesAt).toBe(resetsAt)
         if ("state" in answer) {
           if (!passes) expect(answer.state).toEqual(state)
           state = answer.state

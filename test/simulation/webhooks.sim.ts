@@ -34,7 +34,10 @@ const others = [
   "replay",
   "clock stopped",
   "a well endpoint among others",
-  "a well endpoint among others, tested"
+  "a well endpoint among others, tested",
+  "a well endpoint beside one with a rate",
+  "a rate is used up",
+  "an endpoint with a rate, in time"
 ]
 
 describe("webhook deliveries", () => {

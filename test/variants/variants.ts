@@ -9,6 +9,7 @@ import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
+import { webhooksRates } from "./webhooksRates.ts"
 
 export const variants: ReadonlyArray<Variant> = [
   ...engine,
@@ -19,6 +20,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...postgres,
   ...webhooks,
   ...webhooksFairness,
+  ...webhooksRates,
   ...send
 ]
 

@@ -119,9 +119,9 @@ const matching: ReadonlyArray<Variant> = [
   },
   {
     name: "webhooks: a rotation forgets the secret that still signs",
-    file: src("delivery/matching"),
-    find: "[after?.secretId, after?.previousSecret?.secretId]",
-    replace: "[after?.secretId]",
+    file: src("endpoint/model"),
+    find: "  ...(previousSecret === null ? [] : [previousSecret.secretId]),\n",
+    replace: "",
     sentence: "during the overlap of a rotation receivers with the previous secret refuse everything",
     finders: [unit("delivery/matching"), simulation]
   }

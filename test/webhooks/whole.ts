@@ -95,6 +95,8 @@ export interface Whole {
   readonly url: string
   readonly databaseUrl: string
   readonly receiver: Receiver
+  /** What the platform has printed. */
+  readonly output: () => string
   readonly tenant: () => Promise<WholeTenant>
 }
 
@@ -209,7 +211,8 @@ export const useWhole = (environment: Readonly<Record<string, string>> = {}): ((
     )
     platform = started
     const admin = askAt(await adminUrlOf(started), adminKey)
-    whole = { url: started.url, databaseUrl, receiver, tenant: () => tenantOf(started, admin, receiver) }
+    const output = () => `${started.stdout()}${started.stderr()}`
+    whole = { url: started.url, databaseUrl, receiver, output, tenant: () => tenantOf(started, admin, receiver) }
   })
   afterAll(async () => {
     await platform?.stop()

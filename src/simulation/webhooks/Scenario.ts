@@ -53,6 +53,7 @@ export type Step =
       readonly endpoint: number
       readonly does: "disable" | "enable" | "delete" | "create" | "unpause" | "unpause with replay" | "rotate" | "test"
     }
+  | { readonly _tag: "Rate"; readonly endpoint: number; readonly rate: number | null }
   | { readonly _tag: "Replay"; readonly endpoint: number }
   | { readonly _tag: "Retry"; readonly nth: number }
   | { readonly _tag: "Behave"; readonly endpoint: number; readonly mode: Mode }
@@ -66,6 +67,8 @@ export interface Topology {
   readonly endpoints: number
   /** Organizations that the endpoints belong to in turn; 1 where it is left out. */
   readonly organizations?: number | undefined
+  /** Attempts per second at the endpoint of each place, null for any number; no rates where it is left out. */
+  readonly rates?: ReadonlyArray<number | null> | undefined
   readonly delaysMillis: ReadonlyArray<number>
   readonly timeoutMillis: number
   readonly capacity: number
@@ -144,10 +147,34 @@ const reach: Partial<Record<Operation, number>> = {
 /** Operations that a scenario has few of. */
 const rare: ReadonlySet<Operation> = new Set(["keep", "cancel", "deleted", "expire", "secrets"])
 
+/** Rates that receivers reach with the events of a scenario, and none. */
+const rates = [null, null, 2, 5, 30] as const
+
+/** Most changes of rates in a scenario. */
+const maximumRateChanges = 3
+
+/** Half of the scenarios have rates. They are draws of their own, so that the others stay what they were. */
+const drawRates = (seed: number, endpoints: number) => {
+  const draw = new Prng(seed, "webhook rates")
+  if (draw.chance(0.5)) return { rates: undefined, withChanges: (steps: ReadonlyArray<Step>) => steps }
+  return {
+    rates: Array.from({ length: endpoints }, () => draw.pick(rates)),
+    withChanges: (steps: ReadonlyArray<Step>): ReadonlyArray<Step> => {
+      const changed = [...steps]
+      for (let count = draw.int(0, maximumRateChanges); count > 0; count--) {
+        const change = { _tag: "Rate", endpoint: draw.int(0, endpoints - 1), rate: draw.pick(rates) } as const
+        changed.splice(draw.int(0, changed.length), 0, change)
+      }
+      return changed
+    }
+  }
+}
+
 /** Draws the scenario of a seed. */
 export const generate = (seed: number, count = 40): Scenario => {
   const draw = new Prng(seed, "webhook scenario")
   const endpoints = draw.int(2, 5)
+  const rated = drawRates(seed, endpoints)
   const faults: Array<Fault> = []
   const chance = draw.pick([0, 0.02, 0.08])
   for (const [operation, kinds] of Object.entries(operations) as ReadonlyArray<[Operation, ReadonlyArray<string>]>)
@@ -159,6 +186,7 @@ export const generate = (seed: number, count = 40): Scenario => {
     topology: {
       endpoints,
       organizations: new Prng(seed, "webhook organizations").pick([1, 2, endpoints]),
+      rates: rated.rates,
       delaysMillis: draw.pick([[], [300], [200, 900, 2_000], [1_000, 4_000]]),
       timeoutMillis: draw.pick([500, 2_000]),
       capacity: draw.pick([8, 64]),
@@ -168,6 +196,6 @@ export const generate = (seed: number, count = 40): Scenario => {
       lagMillis: draw.pick([0, 5, 400])
     },
     faults,
-    steps: Array.from({ length: count }, () => drawStep(draw, endpoints))
+    steps: rated.withChanges(Array.from({ length: count }, () => drawStep(draw, endpoints)))
   }
 }

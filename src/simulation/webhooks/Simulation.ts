@@ -35,6 +35,9 @@ export interface SimulationOptions {
   readonly isTraced?: boolean | undefined
 }
 
+/** The place of an endpoint is the first number of its id. */
+const placeOf = (endpointId: string): number => Number(endpointId.split("_")[1])
+
 export const secretOf = (id: string): string => `whsec_${id}`
 
 export class Simulation {
@@ -269,10 +272,14 @@ export class Simulation {
     return Array.from({ length: organizations }, (_, number) => `org_${number + 1}`)
   }
 
-  /** Whose endpoint it is. Its place is the first number of its id. */
+  /** Whose endpoint it is. */
   organizationOf(endpointId: string): string {
-    const place = Number(endpointId.split("_")[1])
-    return this.organizations[place % this.organizations.length]!
+    return this.organizations[placeOf(endpointId) % this.organizations.length]!
+  }
+
+  /** The rate that an endpoint is made with. */
+  rateOf(endpointId: string): number | null {
+    return this.scenario.topology.rates?.[placeOf(endpointId)] ?? null
   }
 
   /** The endpoint in a place now, or the last one there. A new endpoint has a new id. */

@@ -21,12 +21,16 @@ export interface Outcome {
 /** How long everything may take to come to its end once nothing goes wrong any more, virtual milliseconds. */
 const healingMillis = 120_000
 
+/** How many times as long where endpoints have rates, and what waits may be more than they allow in that time. */
+const ratedFactor = 5
+
 const create = (simulation: Simulation, endpointId: string) =>
   simulation.ask(endpointId, {
     _tag: "Create",
     url: urlOf(endpointId),
     enabledEvents: endpointId.startsWith("we_1") ? ["telco.*"] : ["*"],
     description: null,
+    rateLimit: simulation.rateOf(endpointId),
     secretId: `wsk_${simulation.uuid()}`,
     targets: "public"
   })
@@ -60,6 +64,9 @@ const doStep = (simulation: Simulation, step: Step): void => {
       return
     case "Owner":
       own(simulation, step)
+      return
+    case "Rate":
+      simulation.ask(simulation.endpointAt(step.endpoint), { _tag: "Update", rateLimit: step.rate, targets: "public" })
       return
     case "Replay":
       simulation.ask(simulation.endpointAt(step.endpoint), {
@@ -105,7 +112,8 @@ const heal = (simulation: Simulation): void => {
   simulation.trace(() => "healed")
   simulation.heal()
   // in steps, because deliveries under way may still pause an endpoint
-  const end = simulation.world.now + healingMillis
+  const factor = simulation.scenario.topology.rates === undefined ? 1 : ratedFactor
+  const end = simulation.world.now + factor * healingMillis
   while (simulation.world.now < end && simulation.violations.length === 0) {
     for (const id of simulation.everyEndpoint) {
       const endpoint = simulation.endpoints.get(id)

@@ -20,6 +20,7 @@ import {
   type EndpointFact,
   type FoldedEndpoint,
   type Reach,
+  secretIdsOf,
   statusOf,
   testEventOf
 } from "../endpoint/model.ts"
@@ -80,10 +81,8 @@ export interface SkippedRow {
 /** The secrets that the endpoint no longer names after a fact. */
 const forgottenSecrets = (before: Endpoint | null, after: Endpoint | null): ReadonlyArray<string> => {
   if (before === null) return []
-  const kept = [after?.secretId, after?.previousSecret?.secretId]
-  return [before.secretId, before.previousSecret?.secretId].filter(
-    (id): id is string => id !== undefined && !kept.includes(id)
-  )
+  const kept = after === null ? [] : secretIdsOf(after)
+  return secretIdsOf(before).filter((id) => !kept.includes(id))
 }
 
 /** How much more is handed over. */

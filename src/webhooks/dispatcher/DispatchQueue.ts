@@ -2,12 +2,14 @@
  * The deliveries in memory, and which one is next. Organizations share the places for attempts, and their endpoints take
  * turns, however much each has waiting. Each endpoint gets as many concurrent attempts as its pace allows, first attempts
  * beside retries. Endpoints that answer and slow endpoints have separate places, and an attempt that hangs goes on
- * without one, so that nobody waits for the endpoints of others. No I/O and no clock: the dispatcher tells the queue what
- * happens.
+ * without one, so that nobody waits for the endpoints of others. An endpoint whose rate allows no attempt now waits
+ * outside, without a turn (`rate.ts`). No I/O: the dispatcher tells the queue what happens, and gives it the clock that
+ * rates go by.
  */
 import { MutableList } from "effect"
 import { jobLanes } from "../delivery/model.ts"
 import { type AttemptEnd, firstPace, overduePace, type Pace, paceAfter, type Track, windowOf } from "./pace.ts"
+import { AttemptRate, windowOfRate } from "./rate.ts"
 import { roomOf, Shares } from "./shares.ts"
 import { Turns } from "./Turns.ts"
 
@@ -47,6 +49,11 @@ export class EndpointQueue<Item> {
   organizationId = ""
   pace: Pace = firstPace
   permission: Permission = "none"
+  /** Attempts per second at most; null without a limit. */
+  rateLimit: number | null = null
+  rate = new AttemptRate()
+  /** Until when its rate allows no attempt; undefined while it may get a turn. */
+  heldUntil: number | undefined
   readonly waiting: ReadonlyArray<MutableList.MutableList<Item>> = allLanes.map(() => MutableList.make<Item>())
   readonly inFlight: Array<number> = allLanes.map(() => 0)
   /** When each lane was served last, as a growing number. */
@@ -68,9 +75,15 @@ export class EndpointQueue<Item> {
     return this.waiting[lane]!.length
   }
 
+  /** How many deliveries of a lane are worth holding. */
+  get window(): number {
+    const window = windowOf(this.pace)
+    return this.rateLimit === null ? window : Math.min(window, windowOfRate(this.rateLimit))
+  }
+
   /** How many more of a lane are worth holding. */
   roomIn(lane: number): number {
-    return Math.max(0, windowOf(this.pace) - this.waitingIn(lane))
+    return Math.max(0, this.window - this.waitingIn(lane))
   }
 }
 
@@ -84,6 +97,8 @@ export interface Slot<Item, Queue extends EndpointQueue<Item> = EndpointQueue<It
   readonly inFlight: number
   /** Whether its endpoint had one attempt at a time then. */
   readonly isAlone: boolean
+  /** Whether it has taken a part of its endpoint's rate and has not begun yet. */
+  isStarting: boolean
   isOver: boolean
 }
 
@@ -119,10 +134,16 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   /** Organizations that wait, and of each the endpoints that wait. */
   private readonly turns: Readonly<Record<Track, Turns<string>>> = { main: new Turns(), slow: new Turns() }
   private readonly endpoints: Readonly<Record<Track, Map<string, Turns<Queue>>>> = { main: new Map(), slow: new Map() }
+  private readonly steadyMillis: () => number
+  /** Endpoints that wait for their rate, and a time before which none of them has waited long enough. */
+  private readonly heldBack = new Set<Queue>()
+  private earliest = Number.POSITIVE_INFINITY
   private served = 0
 
-  constructor(capacity: Capacity) {
+  /** `steadyMillis` is a clock that is never set back, in whole milliseconds. */
+  constructor(capacity: Capacity, steadyMillis: () => number) {
     this.capacity = capacity
+    this.steadyMillis = steadyMillis
     this.shares = {
       main: new Shares(capacity.main),
       slow: new Shares(capacity.slow),
@@ -162,6 +183,43 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     )
   }
 
+  /** Sets the rate of an endpoint. Takes out the waiting deliveries that are not worth holding with it, to be given back. */
+  limit(queue: Queue, rateLimit: number | null): ReadonlyArray<Item> {
+    if (queue.rateLimit === rateLimit) return []
+    queue.rateLimit = rateLimit
+    this.letGo(queue)
+    if (rateLimit === null) return []
+    return queue.waiting.flatMap((waiting) => {
+      const kept = MutableList.takeN(waiting, queue.window)
+      const others = MutableList.takeAll(waiting)
+      for (const item of kept) MutableList.append(waiting, item)
+      return others
+    })
+  }
+
+  /** When `resume` is worth calling, by the queue's clock; infinite while no endpoint waits for its rate. */
+  get resumesAt(): number {
+    return this.earliest
+  }
+
+  /** Gives endpoints turns again that have waited long enough for their rate. */
+  resume(): void {
+    const now = this.steadyMillis()
+    this.earliest = Number.POSITIVE_INFINITY
+    for (const queue of this.heldBack) {
+      if (queue.heldUntil! <= now) this.letGo(queue)
+      else this.earliest = Math.min(this.earliest, queue.heldUntil!)
+    }
+  }
+
+  /** Notes that an attempt begins, which counts for its endpoint's rate from now on. */
+  begin(slot: Slot<Item, Queue>): void {
+    if (!slot.isStarting) return
+    slot.isStarting = false
+    slot.queue.rate.began(this.steadyMillis())
+    if (!this.holdBack(slot.queue)) this.letGo(slot.queue)
+  }
+
   /** The next attempt to make; undefined when none may begin now. */
   next(): Slot<Item, Queue> | undefined {
     return this.nextOf("main") ?? this.nextOf("slow")
@@ -188,6 +246,10 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     if (slot.isOver) return
     slot.isOver = true
     this.leave(slot)
+    if (slot.isStarting) {
+      queue.rate.gaveUp()
+      this.letGo(queue)
+    }
     queue.inFlight[lane]!--
     this.count(queue, -1)
     if (ended !== undefined) queue.pace = paceAfter(queue.pace, { ...ended, inFlight, isAlone })
@@ -203,7 +265,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
   private enqueue(queue: Queue): void {
     const { organizationId, pace, total } = queue
     const { track } = pace
-    if (queue.isQueued[track] || this.laneOf(queue) === undefined) return
+    if (queue.isQueued[track] || queue.heldUntil !== undefined || this.laneOf(queue) === undefined) return
     queue.isQueued[track] = true
     const known = this.endpoints[track].get(organizationId)
     const waiting = known ?? new Turns<Queue>()
@@ -211,6 +273,25 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
     if (known !== undefined) return
     this.endpoints[track].set(organizationId, waiting)
     this.turns[track].add(organizationId, this.shares[track].of(organizationId))
+  }
+
+  /** Takes turns from an endpoint until its rate allows another attempt; answers false where it does now. */
+  private holdBack(queue: Queue): boolean {
+    if (queue.rateLimit === null) return false
+    const now = this.steadyMillis()
+    const until = queue.rate.nextAt(queue.rateLimit, now)
+    if (until <= now) return false
+    queue.heldUntil = until
+    this.heldBack.add(queue)
+    this.earliest = Math.min(this.earliest, until)
+    return true
+  }
+
+  /** Lets an endpoint have turns again, or anew. */
+  private letGo(queue: Queue): void {
+    queue.heldUntil = undefined
+    this.heldBack.delete(queue)
+    this.enqueue(queue)
   }
 
   /** Takes out the endpoint whose turn it is. */
@@ -267,6 +348,8 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
         this.enqueue(queue)
         continue
       }
+      // it may have got a rate, or less of it, while it waited for its turn
+      if (this.holdBack(queue)) continue
       // its lane has something waiting
       const [item] = MutableList.takeN(queue.waiting[lane]!, 1) as [Item]
       queue.inFlight[lane]!++
@@ -274,10 +357,12 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
       queue.servedAt[lane] = ++this.served
       const own = this.shares[track].take(queue.organizationId)
       this.turns[track].moved(queue.organizationId, own - 1, own)
-      this.enqueue(queue)
+      const isStarting = queue.rateLimit !== null
+      if (isStarting) queue.rate.start()
+      if (!this.holdBack(queue)) this.enqueue(queue)
       const { total: inFlight } = queue
       const isAlone = inFlight === 1 && queue.pace.limit === 1
-      return { queue, item, lane, place: track, inFlight, isAlone, isOver: false }
+      return { queue, item, lane, place: track, inFlight, isAlone, isStarting, isOver: false }
     }
   }
 }

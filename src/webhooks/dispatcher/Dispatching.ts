@@ -2,7 +2,7 @@
  * The dispatcher's memory: workers of endpoints, the deliveries that are held, and which workers want more. Everything
  * here is synchronous; the fibers around it are in `attempting.ts`, `refilling.ts` and `WebhookDispatcher.ts`.
  */
-import type { Clock } from "effect"
+import { type Clock, Effect } from "effect"
 import { Wakeup } from "../../engine/Wakeup.ts"
 import type { CommittedDeliveries } from "../delivery/DispatchFeed.ts"
 import { jobLanes } from "../delivery/model.ts"
@@ -11,8 +11,9 @@ import type { RetrySchedule } from "../delivery/schedule.ts"
 import type { Endpoint, FoldedEndpoint } from "../endpoint/model.ts"
 import { allLanes, type Capacity, DispatchQueue, type Slot } from "./DispatchQueue.ts"
 import { firstPace, maximumLimit, slowAfterMillis, windowOf } from "./pace.ts"
+import { Rates } from "./Rates.ts"
 import { Shares } from "./shares.ts"
-import { Worker } from "./Worker.ts"
+import { type Asked, Worker } from "./Worker.ts"
 
 export type DeliverySlot = Slot<TakenDelivery, Worker>
 
@@ -68,15 +69,6 @@ export interface Flight {
   readonly begunAt: number
 }
 
-/**
- * A question to an endpoint's actor: its number among all questions, and the frame of the state that was known at that
- * time.
- */
-export interface Asked {
-  readonly number: number
-  readonly sequence: number | undefined
-}
-
 export class Dispatching {
   readonly settings: DispatcherSettings
   readonly clock: Clock.Clock
@@ -104,13 +96,15 @@ export class Dispatching {
   private readonly timers: Array<Timer> = []
   private readonly heldDeliveries = new Shares(maximumHeld)
   private readonly heldCharacters = new Shares(maximumHeldCharacters)
+  private readonly rates: Rates
   private isPumping = false
   private asks = 0
 
   constructor(settings: DispatcherSettings, clock: Clock.Clock) {
     this.settings = settings
     this.clock = clock
-    this.queue = new DispatchQueue(settings.capacity)
+    this.rates = new Rates(clock)
+    this.queue = new DispatchQueue(settings.capacity, this.rates.steadyMillis)
   }
 
   get now(): number {
@@ -151,7 +145,7 @@ export class Dispatching {
     if (worker.more[jobLanes.first]) return 0
     const { limit, track } = worker.pace
     const isAtFullPace = track === "main" && limit === maximumLimit
-    const isFree = isAtFullPace && this.heldCharacters.used <= freelyHeldCharacters
+    const isFree = isAtFullPace && worker.rateLimit === null && this.heldCharacters.used <= freelyHeldCharacters
     return Math.max(isFree ? freelyHeld - this.heldDeliveries.used : 0, worker.roomIn(jobLanes.first))
   }
 
@@ -171,6 +165,7 @@ export class Dispatching {
     let worker = this.workers.get(endpointId)
     if (worker === undefined) {
       worker = new Worker(partition, endpointId)
+      this.rates.adopt(worker)
       this.workers.set(endpointId, worker)
     }
     return worker
@@ -207,6 +202,7 @@ export class Dispatching {
     worker.folded = folded
     if (before !== undefined && before.endpoint === folded.endpoint) return
     worker.isSuccessTold = false
+    for (const delivery of this.queue.limit(worker, folded.endpoint?.rateLimit ?? null)) this.giveBack(delivery)
     const allowedBefore = worker.permission
     this.queue.permit(worker, worker.allowed)
     for (const delivery of this.queue.withdraw(worker)) {
@@ -277,10 +273,20 @@ export class Dispatching {
     } finally {
       this.isPumping = false
     }
+    this.rates.resumesAt(this.queue.resumesAt)
   }
 
-  /** Notes that an attempt was sent. */
+  /** Waits until an endpoint that waits for its rate may have waited long enough, then begins what may begin. */
+  readonly resuming: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.map(this.rates.wait(this.queue.resumesAt), () => {
+      this.queue.resume()
+      this.pump()
+    })
+  )
+
+  /** Notes that an attempt is sent. */
   flying(slot: DeliverySlot): Flight {
+    this.queue.begin(slot)
     const flight = { slot, begunAt: this.now }
     // those of the slow track are expected to take long
     if (slot.place === "main") this.flights.add(flight)
@@ -355,8 +361,9 @@ export class Dispatching {
     for (const worker of this.workers.values()) if (!partitions.has(worker.partition)) this.drop(worker)
   }
 
-  /** Forgets workers without anything to do when there are many. */
+  /** Forgets workers without anything to do when there are many, and rates that no longer count. */
   forgetIdle(): void {
+    this.rates.forgetOver()
     if (this.workers.size <= maximumIdleWorkers) return
     for (const worker of this.workers.values()) {
       if (this.workers.size <= maximumIdleWorkers) return
@@ -367,6 +374,7 @@ export class Dispatching {
   /** Forgets an endpoint. Its deliveries that are not in flight are given back. */
   drop(worker: Worker): void {
     worker.isDropped = true
+    this.rates.keep(worker)
     this.workers.delete(worker.endpointId)
     this.wanting.delete(worker)
     this.deleted.delete(worker.endpointId)

@@ -11,6 +11,8 @@ import type { DeliveriesMemory } from "../delivery/DeliveryStoreMemory.ts"
 import type { DispatchFeed } from "../delivery/DispatchFeed.ts"
 import { MatchedBatch } from "../delivery/matching.ts"
 import { type DecidedEndpoint, EndpointsMemory } from "../endpoint/EndpointsMemory.ts"
+import { rateProblem } from "../endpoint/fields.ts"
+import { type CustomHeaders, encodeHeaders, headersProblem } from "../endpoint/headers.ts"
 import {
   type Endpoint,
   type EndpointCommand,
@@ -34,6 +36,10 @@ export interface EndpointOptions {
   readonly patterns: ReadonlyArray<string>
   /** Signs its deliveries; `makeSecret` makes one. */
   readonly secret: string
+  /** Sent with each delivery besides the dispatcher's own; names that it sends itself are refused. Default none. */
+  readonly headers?: CustomHeaders | undefined
+  /** Attempts per second at most, 1 to 10,000; null, the default, for no limit. */
+  readonly rateLimit?: number | null | undefined
   /** False: nothing is delivered, and nothing kept for it but what is pending. Default true. */
   readonly isActive?: boolean | undefined
 }
@@ -46,12 +52,14 @@ const invalid = (field: string, message: string) => Result.fail(new EndpointInva
 type Fault = EndpointInvalid | UrlRefused | InvalidPattern
 
 const checked = (
-  { id, patterns, secret, url }: EndpointOptions,
+  { headers = {}, id, patterns, rateLimit, secret, url }: EndpointOptions,
   targets: TargetPolicy
 ): Result.Result<unknown, Fault> => {
   if (id.length === 0 || id.length > maximumIdLength)
     return invalid("id", `id must have 1 to ${maximumIdLength} characters`)
   if (secret === "") return invalid("secret", "secret must not be empty")
+  const problem = headersProblem(headers) ?? rateProblem(rateLimit)
+  if (problem !== undefined) return Result.fail(problem)
   return Result.flatMap(
     checkUrl(url, targets),
     (): Result.Result<unknown, InvalidPattern> => parsePatterns(patterns, "any")
@@ -118,22 +126,36 @@ export class EmbeddedEndpoints {
     return true
   }
 
-  private create({ id, isActive = true, patterns, secret, url }: EndpointOptions, now: number) {
+  private create(options: EndpointOptions, now: number) {
+    const { headers, id, isActive = true, patterns, rateLimit = null, secret, url } = options
     if (this.endpoints.of(organizationId).length >= maximumMemoryEndpoints)
       return invalid("id", `there are ${maximumMemoryEndpoints} endpoints already`)
     const secretId = this.newSecret(secret)
     const enabledEvents = [...patterns]
+    const sealed = this.sealed(headers, null)
+    const own = { ...(sealed === null ? {} : { headers: sealed }), rateLimit }
     this.happen(
       id,
-      [{ _tag: "Created", url, enabledEvents, description: null, secretId, livemode: true, at: now }],
+      [{ _tag: "Created", url, enabledEvents, description: null, secretId, ...own, livemode: true, at: now }],
       now
     )
     if (!isActive) this.happen(id, [{ _tag: "Updated", isActive }], now)
     return Result.void
   }
 
-  private change(known: Endpoint, { id, isActive = true, patterns, secret, url }: EndpointOptions, now: number): void {
-    const facts: Array<EndpointFact> = [{ _tag: "Updated", url, enabledEvents: [...patterns], isActive }]
+  /** The endpoint's headers, kept like a secret: those that it has already where they are the same. */
+  private sealed(headers: CustomHeaders = {}, before: Endpoint["headers"]): Endpoint["headers"] {
+    const names = Object.keys(headers)
+    if (names.length === 0) return null
+    const text = encodeHeaders(headers)
+    if (before !== null && this.secrets.get(before.secretId) === text) return before
+    return { secretId: this.newSecret(text), names }
+  }
+
+  private change(known: Endpoint, options: EndpointOptions, now: number): void {
+    const { headers, id, isActive = true, patterns, rateLimit = null, secret, url } = options
+    const own = { headers: this.sealed(headers, known.headers), rateLimit }
+    const facts: Array<EndpointFact> = [{ _tag: "Updated", url, enabledEvents: [...patterns], isActive, ...own }]
     if (this.secrets.get(known.secretId) !== secret)
       facts.push({ _tag: "SecretRotated", secretId: this.newSecret(secret), previousUntil: null })
     this.happen(id, facts, now)

@@ -5,8 +5,26 @@
 
 import { jobLanes } from "../delivery/model.ts"
 import type { TakenDelivery } from "../delivery/ports.ts"
+import type { CustomHeaders } from "../endpoint/headers.ts"
 import { type FoldedEndpoint, statusOf } from "../endpoint/model.ts"
 import { allLanes, EndpointQueue, type Permission } from "./DispatchQueue.ts"
+
+/**
+ * A question to an endpoint's actor: its number among all questions, and the frame of the state that was known at that
+ * time.
+ */
+export interface Asked {
+  readonly number: number
+  readonly sequence: number | undefined
+}
+
+/** What an attempt needs of an endpoint's secrets. */
+export interface OpenSecrets {
+  /** Secrets that sign, the new one first. */
+  readonly texts: ReadonlyArray<string>
+  /** Headers that the endpoint has besides those of every delivery. */
+  readonly headers: CustomHeaders
+}
 
 export class Worker extends EndpointQueue<TakenDelivery> {
   readonly partition: number
@@ -22,8 +40,8 @@ export class Worker extends EndpointQueue<TakenDelivery> {
   readonly more: Array<boolean> = allLanes.map(() => false)
   /** By lane: until when the next look at the store is set. */
   readonly armedFor: Array<number> = allLanes.map(() => Number.POSITIVE_INFINITY)
-  /** The secrets of these ids, once they were read. */
-  secrets: { readonly ids: ReadonlyArray<string>; readonly texts: ReadonlyArray<string> } | undefined
+  /** What the secrets of these ids hold, once they were read. */
+  secrets: ({ readonly ids: ReadonlyArray<string> } & OpenSecrets) | undefined
   /** Whether its actor was told of a success since it last counted failures. */
   isSuccessTold = false
   /** Whether the worker was dropped, because its partition is served elsewhere or it was idle. */

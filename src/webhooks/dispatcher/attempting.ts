@@ -19,12 +19,13 @@ import {
   type TakenDelivery
 } from "../delivery/ports.ts"
 import { classify, isExpired, nextStep, type Outcome, singleAttempt } from "../delivery/schedule.ts"
+import { decodeHeaders } from "../endpoint/headers.ts"
 import { type Endpoint, type EndpointCommand, signingSecretIds } from "../endpoint/model.ts"
 import { deliveryHeaders } from "../secret/signature.ts"
 import type { DeliverySlot, Dispatching } from "./Dispatching.ts"
 import type { DispatchMetrics } from "./DispatchMetrics.ts"
 import type { AttemptEnd } from "./pace.ts"
-import type { Worker } from "./Worker.ts"
+import type { OpenSecrets, Worker } from "./Worker.ts"
 
 /** The parts that an attempt needs. */
 export interface AttemptParts {
@@ -121,12 +122,18 @@ const record = (
     }
   )
 
-/** The secrets that sign now, the new one first, if they are already decrypted. */
-const knownSecrets = (worker: Worker, endpoint: Endpoint, now: number): ReadonlyArray<string> | undefined => {
+/** The ids of the secrets that an attempt needs now: those that sign, the new one first, and the headers. */
+const neededSecrets = (endpoint: Endpoint, now: number): ReadonlyArray<string> => {
+  const ids = signingSecretIds(endpoint, now)
+  return endpoint.headers === null ? ids : [...ids, endpoint.headers.secretId]
+}
+
+/** What an attempt needs now, if it is already decrypted. */
+const knownSecrets = (worker: Worker, endpoint: Endpoint, now: number): OpenSecrets | undefined => {
   const { secrets } = worker
   if (secrets === undefined) return undefined
-  const ids = signingSecretIds(endpoint, now)
-  return secrets.ids.length === ids.length && secrets.ids.every((id, at) => id === ids[at]) ? secrets.texts : undefined
+  const ids = neededSecrets(endpoint, now)
+  return secrets.ids.length === ids.length && secrets.ids.every((id, at) => id === ids[at]) ? secrets : undefined
 }
 
 const openSecrets = (
@@ -134,15 +141,20 @@ const openSecrets = (
   worker: Worker,
   endpoint: Endpoint,
   now: number
-): Effect.Effect<ReadonlyArray<string>, SecretsUnavailable> => {
-  const ids = signingSecretIds(endpoint, now)
+): Effect.Effect<OpenSecrets, SecretsUnavailable> => {
+  const ids = neededSecrets(endpoint, now)
   return Effect.flatMap(secrets.open(ids), (found) => {
-    const texts = ids.map((id) => found.get(id)).filter((text) => text !== undefined)
+    const lacks = (what: string) =>
+      Effect.fail(new SecretsUnavailable({ message: `endpoint ${worker.endpointId} has no ${what}` }))
+    const texts = signingSecretIds(endpoint, now).flatMap((id) => found.get(id) ?? [])
     // a previous secret that is gone no longer signs; without the current one nothing can be sent
-    if (!found.has(endpoint.secretId))
-      return Effect.fail(new SecretsUnavailable({ message: `endpoint ${worker.endpointId} has no secret` }))
-    worker.secrets = { ids, texts }
-    return Effect.succeed(texts)
+    if (!found.has(endpoint.secretId)) return lacks("secret")
+    const sealed = endpoint.headers === null ? "{}" : found.get(endpoint.headers.secretId)
+    // a receiver would refuse a delivery that lacks them
+    if (sealed === undefined) return lacks("headers")
+    const open = { texts, headers: decodeHeaders(sealed) }
+    worker.secrets = { ids, ...open }
+    return Effect.succeed(open)
   })
 }
 
@@ -200,7 +212,7 @@ const post = (
   parts: AttemptParts,
   slot: DeliverySlot,
   endpoint: Endpoint,
-  secrets: ReadonlyArray<string>
+  { headers, texts: secrets }: OpenSecrets
 ): Effect.Effect<void> => {
   const { dispatching, sender } = parts
   const { body, endpointId, eventId, organizationId } = slot.item
@@ -209,7 +221,7 @@ const post = (
     sender.send({
       url: endpoint.url,
       organizationId,
-      headers: deliveryHeaders({ eventId, nowMillis: flight.begunAt, rawBody: body, secrets }),
+      headers: { ...headers, ...deliveryHeaders({ eventId, nowMillis: flight.begunAt, rawBody: body, secrets }) },
       body,
       timeoutMillis: dispatching.settings.timeoutMillis
     })

@@ -24,6 +24,7 @@ export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
       TooManyEndpoints: Effect.die,
       EndpointDisabled: Effect.die,
       EndpointInvalid: Effect.die,
+      EndpointHeadersChanged: Effect.die,
       UrlRefused: Effect.die,
       InvalidPattern: Effect.die
     }),

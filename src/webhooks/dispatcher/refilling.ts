@@ -358,5 +358,6 @@ export const fibers = (parts: RefillParts): ReadonlyArray<Effect.Effect<never, D
   scanning(parts),
   keeping(parts),
   marking(parts),
+  persisting("keeping rates", parts.dispatching.resuming),
   counting(parts)
 ]

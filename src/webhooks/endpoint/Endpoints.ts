@@ -4,37 +4,46 @@
  * Secrets are stored before the actor hears of them. Needs `Engine`, `WebhookSecrets` and `SqlClient`.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
-import { type AskError, isRetryable } from "../../engine/errors.ts"
+import type { AskError } from "../../engine/errors.ts"
 import { eventRetentionMillis, type InvalidPattern, parsePatterns } from "../../events/index.ts"
 import type { Owner } from "../../platform/model.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import type { SecretsUnavailable } from "../secret/errors.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 import {
+  type Asking,
+  type EndpointChanges,
+  type EndpointError,
+  makeAsking,
+  makeCreate,
+  makeUpdate,
+  makeWithSecret,
+  type NewEndpoint,
+  type NewIds
+} from "./asking.ts"
+import { rateProblem } from "./fields.ts"
+import { headersProblem } from "./headers.ts"
+import {
   type Endpoint,
-  type EndpointCommand,
   EndpointDisabled,
-  EndpointNotFound,
+  type EndpointInvalid,
   type EndpointRejection,
   type EndpointReply,
   endpointsTable,
   jobsTable,
   maximumCountedPending
 } from "./model.ts"
-import { WebhookEndpoint, WebhookEndpoints } from "./rules.ts"
+import { WebhookEndpoints } from "./rules.ts"
 
 /** What ids begin with. */
 export const endpointIdPrefix = "we_"
-export const secretIdPrefix = "wsk_"
 export const replayIdPrefix = "rpl_"
 export const testIdPrefix = "tst_"
 
 export const newEndpointId = (): string => `${endpointIdPrefix}${randomText()}`
-export const newSecretId = (): string => `${secretIdPrefix}${randomText()}`
 export const newReplayId = (): string => `${replayIdPrefix}${randomText()}`
 export const newTestId = (): string => `${testIdPrefix}${randomText()}`
 
@@ -52,26 +61,11 @@ export interface EndpointView {
   readonly oldestPendingAt: number | null
 }
 
-export interface NewEndpoint {
-  readonly url: string
-  readonly enabledEvents: ReadonlyArray<string>
-  readonly description: string | null
-}
-
-export interface EndpointChanges {
-  readonly url?: string | undefined
-  readonly enabledEvents?: ReadonlyArray<string> | undefined
-  readonly description?: string | null | undefined
-  readonly isActive?: boolean | undefined
-}
-
 /** The decided replay. */
 export type DecidedReplay = NonNullable<EndpointReply["replay"]>
 
 /** Invalid fields of an endpoint. Nothing was done. */
-export type EndpointFault = UrlRefused | InvalidPattern
-
-export type EndpointError = EndpointRejection | AskError | SecretsUnavailable | SqlError.SqlError
+export type EndpointFault = UrlRefused | InvalidPattern | EndpointInvalid
 
 export class Endpoints extends Context.Service<
   Endpoints,
@@ -83,7 +77,7 @@ export class Endpoints extends Context.Service<
      */
     readonly create: (
       owner: Owner,
-      ids: { readonly endpointId: string; readonly secretId: string },
+      ids: NewIds,
       endpoint: NewEndpoint
     ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly signingSecret: string }, EndpointError>
     /** Lists endpoints, oldest first. */
@@ -139,9 +133,6 @@ export class Endpoints extends Context.Service<
     Layer.effect(Endpoints, make(options.targets))
 }
 
-/** What its owner asks of an endpoint. */
-type OwnersCommand = Exclude<EndpointCommand, { readonly _tag: `Record${string}` }>
-
 interface DeliveryRow {
   readonly id: string
   readonly lastDeliveryAt: number | null
@@ -149,30 +140,6 @@ interface DeliveryRow {
   readonly pending: number
   readonly oldestPendingAt: number | null
 }
-
-/** Keeps only the given changes, because the rule distinguishes absent from undefined. */
-const given = (changes: EndpointChanges) =>
-  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as {
-    readonly [K in keyof EndpointChanges]?: Exclude<EndpointChanges[K], undefined>
-  }
-
-/** The ways to ask an endpoint's actor. */
-const makeAsking = (engine: Engine["Service"]) => {
-  const ask = ({ livemode, organizationId }: Owner, key: string, command: OwnersCommand) =>
-    engine.ask(WebhookEndpoint, { organization: organizationId, key }, { ...command, livemode })
-
-  /** Asks a command and answers the endpoint after it; fails when there is none. */
-  const endpointAfter = (owner: Owner, key: string, command: OwnersCommand) =>
-    Effect.flatMap(ask(owner, key, command), (reply) =>
-      reply.endpoint === null
-        ? Effect.fail(new EndpointNotFound({ endpointId: key }))
-        : Effect.succeed({ ...reply, endpoint: reply.endpoint })
-    )
-
-  return { ask, endpointAfter }
-}
-
-type Asking = ReturnType<typeof makeAsking>
 
 /** Adds to endpoints what PostgreSQL knows of their deliveries. */
 const makeViews = (sql: SqlClient.SqlClient) => {
@@ -212,22 +179,6 @@ const makeViews = (sql: SqlClient.SqlClient) => {
   return { viewOf, withDeliveries }
 }
 
-/**
- * Stores a secret and asks the command that names it. Removes the secret again when the command is refused for
- * good.
- */
-const makeWithSecret = (secrets: WebhookSecrets["Service"], { endpointAfter }: Asking) =>
-  Effect.fnUntraced(function* (owner: Owner, endpointId: string, secretId: string, command: OwnersCommand) {
-    const { organizationId } = owner
-    const signingSecret = yield* secrets.create({ id: secretId, organizationId, endpointId })
-    const { endpoint } = yield* endpointAfter(owner, endpointId, command).pipe(
-      Effect.tapError((error) =>
-        isRetryable(error, { isIdempotent: true }) ? Effect.void : Effect.ignore(secrets.forget([secretId]))
-      )
-    )
-    return { endpoint, signingSecret }
-  })
-
 /** Lists the endpoints of an owner as their actors have them. */
 const makeListed = (engine: Engine["Service"], { ask }: Asking) =>
   Effect.fnUntraced(function* (owner: Owner) {
@@ -254,7 +205,9 @@ const make = (targets: TargetPolicy) =>
     const asking = makeAsking(engine)
     const { ask, endpointAfter } = asking
     const { viewOf, withDeliveries } = makeViews(yield* SqlClient.SqlClient)
-    const withSecret = makeWithSecret(yield* WebhookSecrets, asking)
+    const secrets = yield* WebhookSecrets
+    const withSecret = makeWithSecret(secrets, asking)
+    const update = makeUpdate(secrets, asking, targets)
     const listed = makeListed(engine, asking)
 
     const find: Endpoints["Service"]["find"] = Effect.fn("Endpoints.find")((owner, endpointId) =>
@@ -262,16 +215,13 @@ const make = (targets: TargetPolicy) =>
     )
 
     const service: Endpoints["Service"] = {
-      check: Effect.fn("Endpoints.check")(({ enabledEvents, url }) =>
-        Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)).pipe(
-          Effect.fromResult,
-          Effect.asVoid
-        )
-      ),
+      check: Effect.fn("Endpoints.check")(function* ({ enabledEvents, headers = {}, rateLimit, url }) {
+        yield* Effect.fromResult(Result.andThen(checkUrl(url, targets), () => parsePatterns(enabledEvents)))
+        const problem = headersProblem(headers) ?? rateProblem(rateLimit)
+        if (problem !== undefined) return yield* problem
+      }),
 
-      create: Effect.fn("Endpoints.create")((owner, { endpointId, secretId }, endpoint) =>
-        withSecret(owner, endpointId, secretId, { _tag: "Create", ...endpoint, secretId, targets })
-      ),
+      create: Effect.fn("Endpoints.create")(makeCreate(secrets, asking, targets)),
 
       list: Effect.fn("Endpoints.list")((owner) => Effect.flatMap(listed(owner), withDeliveries)),
 
@@ -290,10 +240,7 @@ const make = (targets: TargetPolicy) =>
       ),
 
       update: Effect.fn("Endpoints.update")((owner, endpointId, changes) =>
-        Effect.flatMap(
-          endpointAfter(owner, endpointId, { _tag: "Update", ...given(changes), targets }),
-          ({ endpoint }) => viewOf(endpointId, endpoint)
-        )
+        Effect.flatMap(update(owner, endpointId, changes), ({ endpoint }) => viewOf(endpointId, endpoint))
       ),
 
       remove: Effect.fn("Endpoints.remove")((owner, endpointId) =>

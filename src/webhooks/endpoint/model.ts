@@ -41,6 +41,9 @@ export const maximumCountedPending = 1_000
 /** The longest description, in characters. */
 export const maximumDescriptionLength = 500
 
+/** The highest rate that an endpoint can have, attempts per second. */
+export const maximumRateLimit = 10_000
+
 /** The longest id of an endpoint, a secret or a delivery, in characters. */
 export const maximumIdLength = 64
 
@@ -64,6 +67,12 @@ const Status = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }))
 export const PauseReason = Schema.Literals(["failures", "gone"])
 export type PauseReason = typeof PauseReason.Type
 
+/** Headers of an endpoint: their names, and the secret that holds them with their values. */
+const SealedHeaders = Schema.Struct({ secretId: Id, names: Schema.Array(Schema.String) })
+
+/** Attempts per second; null for no limit. The rules check its bounds. */
+const RateLimit = Schema.NullOr(Schema.Int)
+
 export const Endpoint = Schema.Struct({
   /** As the owner wrote it. */
   url: Schema.String,
@@ -72,6 +81,9 @@ export const Endpoint = Schema.Struct({
   /** The mode of the key that made it: only events of this mode go to it. */
   livemode: Schema.Boolean,
   isActive: Schema.Boolean,
+  /** Sent with each delivery; null without any. */
+  headers: Schema.NullOr(SealedHeaders),
+  rateLimit: RateLimit,
   /** Null while it is not paused. */
   paused: Schema.NullOr(Schema.Struct({ reason: PauseReason, at: Millis })),
   consecutiveFailures: Count,
@@ -127,16 +139,24 @@ export const EndpointCommand = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    headers: Schema.optionalKey(SealedHeaders),
+    rateLimit: Schema.optionalKey(RateLimit),
     /** Its mode, for good; live where it is left out. */
     livemode: Schema.optionalKey(Schema.Boolean),
     targets: Targets
   }),
-  /** Changes what is given. `targets` is the policy for `url`. */
+  /**
+   * Changes what is given. `targets` is the policy for `url`. Headers that were made of earlier ones name the secret of
+   * those (null for none) as `headersBefore`, and are refused where the endpoint has others by now.
+   */
   Schema.TaggedStruct("Update", {
     url: Schema.optionalKey(Schema.String),
     enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
     description: Schema.optionalKey(Schema.NullOr(Schema.String)),
     isActive: Schema.optionalKey(Schema.Boolean),
+    headers: Schema.optionalKey(Schema.NullOr(SealedHeaders)),
+    headersBefore: Schema.optionalKey(Schema.NullOr(Id)),
+    rateLimit: Schema.optionalKey(RateLimit),
     ...asked,
     targets: Targets
   }),
@@ -177,6 +197,9 @@ export const EndpointFact = Schema.Union([
     enabledEvents: Schema.Array(Schema.String),
     description: Schema.NullOr(Schema.String),
     secretId: Id,
+    /** Left out where there are none, as in facts of older versions. */
+    headers: Schema.optionalKey(SealedHeaders),
+    rateLimit: Schema.optionalKey(RateLimit),
     livemode: Schema.Boolean,
     at: Millis
   }),
@@ -185,7 +208,9 @@ export const EndpointFact = Schema.Union([
     url: Schema.optionalKey(Schema.String),
     enabledEvents: Schema.optionalKey(Schema.Array(Schema.String)),
     description: Schema.optionalKey(Schema.NullOr(Schema.String)),
-    isActive: Schema.optionalKey(Schema.Boolean)
+    isActive: Schema.optionalKey(Schema.Boolean),
+    headers: Schema.optionalKey(Schema.NullOr(SealedHeaders)),
+    rateLimit: Schema.optionalKey(RateLimit)
   }),
   Schema.TaggedStruct("Deleted", {}),
   Schema.TaggedStruct("DeliveryFailed", { deliveryId: Id, status: Status }),
@@ -270,6 +295,15 @@ export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("Endp
   message: Schema.String
 }) {}
 
+/** The endpoint has other headers by now than those that the change was made of. Make it again of the new ones. */
+export class EndpointHeadersChanged extends Schema.TaggedError<EndpointHeadersChanged>()("EndpointHeadersChanged", {
+  endpointId: Schema.String
+}) {
+  override get message(): string {
+    return `The headers of the webhook endpoint ${this.endpointId} were changed meanwhile`
+  }
+}
+
 export const EndpointRejection = Schema.Union([
   EndpointNotFound,
   EndpointExists,
@@ -277,6 +311,7 @@ export const EndpointRejection = Schema.Union([
   EndpointDisabled,
   EndpointPaused,
   EndpointInvalid,
+  EndpointHeadersChanged,
   UrlRefused,
   InvalidPattern
 ])
@@ -290,6 +325,13 @@ export type EndpointStatus = "active" | "disabled" | "paused"
 
 export const statusOf = (endpoint: Endpoint): EndpointStatus =>
   !endpoint.isActive ? "disabled" : endpoint.paused !== null ? "paused" : "active"
+
+/** The ids of all secrets that an endpoint names. */
+export const secretIdsOf = ({ headers, previousSecret, secretId }: Endpoint): ReadonlyArray<string> => [
+  secretId,
+  ...(previousSecret === null ? [] : [previousSecret.secretId]),
+  ...(headers === null ? [] : [headers.secretId])
+]
 
 /** The ids of the secrets that sign at `now`, the new one first. */
 export const signingSecretIds = (endpoint: Endpoint, now: number): ReadonlyArray<string> => {

@@ -6,20 +6,20 @@
 import { Result, Schema } from "effect"
 import * as Actor from "../../engine/Actor.ts"
 import { eventIdPrefix, eventRetentionMillis, InvalidPattern, parsePatterns, publicEvent } from "../../events/index.ts"
-import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
+import { changesOf, problemOf } from "./fields.ts"
 import {
   Endpoint,
   EndpointCommand,
   EndpointDisabled,
   EndpointExists,
   EndpointFact,
+  EndpointHeadersChanged,
   EndpointInvalid,
   EndpointNotFound,
   EndpointPaused,
   EndpointRejection,
   EndpointReply,
   failingAfterFailures,
-  maximumDescriptionLength,
   maximumEndpoints,
   maximumOverlapSeconds,
   maximumRememberedFailures,
@@ -61,6 +61,8 @@ const created = (fact: Extract<EndpointFact, { readonly _tag: "Created" }>): End
   description: fact.description,
   livemode: fact.livemode,
   isActive: true,
+  headers: fact.headers ?? null,
+  rateLimit: fact.rateLimit ?? null,
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],
@@ -144,32 +146,6 @@ const after = (
   return Actor.decided({ ...rest, facts, reply: { endpoint: facts.reduce(evolve, state), ...reply } })
 }
 
-const problemOf = (
-  given: {
-    readonly url?: string
-    readonly enabledEvents?: ReadonlyArray<string>
-    readonly description?: string | null
-  },
-  targets: TargetPolicy
-): EndpointInvalid | UrlRefused | InvalidPattern | undefined => {
-  const { description, enabledEvents, url } = given
-  const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
-  if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
-  const refused = checkedUrl === undefined ? undefined : refusedAddress(checkedUrl.success, targets)
-  if (refused !== undefined) return refused
-  const checkedEvents = enabledEvents === undefined ? undefined : parsePatterns(enabledEvents)
-  if (checkedEvents !== undefined && Result.isFailure(checkedEvents)) return checkedEvents.failure
-  if (typeof description === "string" && [...description].length > maximumDescriptionLength)
-    return new EndpointInvalid({
-      field: "description",
-      message: `description is longer than ${maximumDescriptionLength} characters`
-    })
-  return undefined
-}
-
-const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
-  one.length === other.length && one.every((element, at) => element === other[at])
-
 const create = (state: Endpoint | null, command: Command<"Create">, context: Actor.DecideContext): Decision => {
   const endpointId = context.self.key
   const { _tag, livemode = true, targets, ...fields } = command
@@ -185,16 +161,15 @@ const create = (state: Endpoint | null, command: Command<"Create">, context: Act
   })
 }
 
-const update = (endpoint: Endpoint, command: Command<"Update">): Decision => {
+const update = (endpoint: Endpoint, command: Command<"Update">, endpointId: string): Decision => {
+  const { headers, headersBefore } = command
   const problem = problemOf(command, command.targets)
   if (problem !== undefined) return Actor.rejected(problem)
-  const { description, enabledEvents, isActive, url } = command
-  const changes = {
-    ...(url === undefined || url === endpoint.url ? {} : { url }),
-    ...(enabledEvents === undefined || isSameList(enabledEvents, endpoint.enabledEvents) ? {} : { enabledEvents }),
-    ...(description === undefined || description === endpoint.description ? {} : { description }),
-    ...(isActive === undefined || isActive === endpoint.isActive ? {} : { isActive })
-  }
+  const changes = changesOf(endpoint, command)
+  const isOfOthers = headersBefore !== undefined && headersBefore !== (endpoint.headers?.secretId ?? null)
+  // Of the same secret they are there already: the command is repeated.
+  if (headers !== undefined && "headers" in changes && isOfOthers)
+    return Actor.rejected(new EndpointHeadersChanged({ endpointId }))
   return after(endpoint, Object.keys(changes).length === 0 ? [] : [{ _tag: "Updated", ...changes }])
 }
 
@@ -316,7 +291,7 @@ const decide = (state: Endpoint | null, command: EndpointCommand, context: Actor
     case "Get":
       return after(state, [])
     case "Update":
-      return update(state, command)
+      return update(state, command, context.self.key)
     case "Delete":
       return after(state, [{ _tag: "Deleted" }], {
         others: [WebhookEndpoints.facts("", [{ _tag: "Removed", endpointId: context.self.key }])]
@@ -374,8 +349,15 @@ export const WebhookEndpoint = Actor.make<
   touches: (command) => (command._tag === "Create" || command._tag === "Delete" ? [WebhookEndpoints.at()] : []),
   wakeAt: (state) => state?.previousSecret?.until,
   wake: (state) => after(state, state?.previousSecret ? [{ _tag: "PreviousSecretEnded" }] : []),
-  version: 2,
-  // Before there were modes, every endpoint was live.
-  upcastFact: { 1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact) },
-  upcastState: { 1: (state) => (state === null ? null : { ...(state as object), livemode: true }) }
+  version: 3,
+  upcastFact: {
+    // Before there were modes, every endpoint was live.
+    1: (fact) => (hasMode(fact) ? { ...fact, livemode: true } : fact),
+    // Before there were headers and rates, a fact without them said the same.
+    2: (fact) => fact
+  },
+  upcastState: {
+    1: (state) => (state === null ? null : { ...(state as object), livemode: true }),
+    2: (state) => (state === null ? null : { ...(state as object), headers: null, rateLimit: null })
+  }
 })

@@ -17,9 +17,12 @@ import {
   description,
   EndpointForm,
   enabledEvents,
+  headerChanges,
+  headers,
   Millis,
   ReplayProgress,
   RotatedSecret,
+  rateLimit,
   SkippedWebhookEvent,
   Unpaused,
   UpdatedWebhookEndpoint,
@@ -75,7 +78,9 @@ const create = HttpApiEndpoint.post("create", "/v1/webhooks", {
   payload: Schema.Struct({
     url: url.pipe(Schema.annotateKey({ messageMissingKey: urlRequired })),
     enabled_events: enabledEvents,
-    description: Schema.optionalKey(description)
+    description: Schema.optionalKey(description),
+    headers: Schema.optionalKey(headers),
+    rate_limit: Schema.optionalKey(rateLimit)
   }).annotate({ identifier: "CreateWebhookEndpoint" }),
   success: once(CreatedWebhookEndpoint, 201),
   error: [InvalidRequest, WebhookUrlInvalid, Conflict, IdempotencyKeyReused, Unavailable]
@@ -110,7 +115,9 @@ const update = HttpApiEndpoint.patch("update", "/v1/webhooks/:id", {
     url: Schema.optionalKey(url),
     enabled_events: Schema.optionalKey(enabledEvents),
     description: Schema.optionalKey(description),
-    is_active: Schema.optionalKey(Schema.Boolean)
+    is_active: Schema.optionalKey(Schema.Boolean),
+    headers: Schema.optionalKey(headerChanges),
+    rate_limit: Schema.optionalKey(rateLimit)
   }).annotate({ identifier: "UpdateWebhookEndpoint" }),
   success: UpdatedWebhookEndpoint,
   error: [InvalidRequest, WebhookUrlInvalid, NotFound, Unavailable]

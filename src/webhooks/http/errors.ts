@@ -96,6 +96,7 @@ const wireOf = (error: Fault): Effect.Effect<never, Wire> => {
     case "PartitionUnavailable":
       return unavailable(error.retryAfterMillis, safeToRepeat)
     case "PartitionMoved":
+    case "EndpointHeadersChanged":
       return unavailable(retryAfterMillis, safeToRepeat)
     case "OutcomeUnknown":
       return unavailable(

@@ -5,7 +5,8 @@
 import { Schema } from "effect"
 import { EventId } from "../../events/index.ts"
 import { DeliveryAttempt, DeliveryStatus } from "../delivery/model.ts"
-import { DeliveryOrigin, maximumCountedPending } from "../endpoint/model.ts"
+import { maximumHeaders } from "../endpoint/headers.ts"
+import { DeliveryOrigin, maximumCountedPending, maximumRateLimit } from "../endpoint/model.ts"
 import { replayStatuses } from "../replay/status.ts"
 
 export const Millis = Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" })
@@ -22,6 +23,25 @@ export const enabledEvents = Schema.Array(Schema.String).annotate({
 
 export const description = Schema.NullOr(Schema.String).annotate({ description: "At most 500 characters" })
 
+/** Headers of a new endpoint. */
+export const headers = Schema.Record(Schema.String, Schema.String).annotate({
+  description: `Headers that each delivery carries besides the platform's, by name, at most ${maximumHeaders}. Their values are stored encrypted and never shown again`,
+  examples: [{ Authorization: "Bearer of-my-own" }]
+})
+
+/** Headers that change. */
+export const headerChanges = Schema.NullOr(Schema.Record(Schema.String, Schema.NullOr(Schema.String))).annotate({
+  description: "Headers to set; null as a value removes that one, null instead of the object removes all"
+})
+
+export const rateLimit = Schema.NullOr(Schema.Int).annotate({
+  description: `Attempts per second at most, 1 to ${maximumRateLimit}; null for no limit`
+})
+
+const headerNames = Schema.Array(Schema.String).annotate({
+  description: "Names of the headers that each delivery carries besides the platform's"
+})
+
 const signingSecret = Schema.String.annotate({ description: "whsec_…; not to be had again" })
 
 /** The list form of an endpoint. */
@@ -30,6 +50,8 @@ export const EndpointForm = Schema.Struct({
   url,
   enabled_events: enabledEvents,
   description,
+  header_names: headerNames,
+  rate_limit: rateLimit,
   is_active: Schema.Boolean,
   is_paused: Schema.Boolean,
   consecutive_failures: Schema.Int,
@@ -62,6 +84,8 @@ export const CreatedWebhookEndpoint = Schema.Struct({
   url,
   enabled_events: enabledEvents,
   description,
+  header_names: headerNames,
+  rate_limit: rateLimit,
   signing_secret: signingSecret,
   is_active: Schema.Boolean,
   message: Schema.String,

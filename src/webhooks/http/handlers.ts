@@ -1,67 +1,25 @@
 /**
  * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
- * `Deliveries`, `IdempotentRequests` and `Cursors`; the access middleware gives the organization.
+ * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
  */
-import { Effect, Layer, SchemaIssue, type Types } from "effect"
+import { Effect, identity, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
-import { unmatchedPatterns } from "../../events/index.ts"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
-import { quote } from "../../http/parameters.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { type Owner, ownerOf } from "../../platform/model.ts"
 import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
-import {
-  Endpoints,
-  type EndpointView,
-  newEndpointId,
-  newReplayId,
-  newSecretId,
-  newTestId
-} from "../endpoint/Endpoints.ts"
+import { newSecretId } from "../endpoint/asking.ts"
+import { Endpoints, newEndpointId, newReplayId, newTestId } from "../endpoint/Endpoints.ts"
 import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
 import { IdempotentRequests, type Keep, type Once } from "../secret/IdempotentRequests.ts"
+import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import { askedOf, createdEndpoint, nothingMissed, shownOnce, warningOf, wireEndpoint, withOwn } from "./answers.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
 import { isRejection, refused } from "./errors.ts"
-import type { EndpointForm } from "./forms.ts"
-
-const shownOnce = "Store the signing secret now: it is shown this once."
-
-/** The list form (docs/platform.md, 6.1). */
-const wireEndpoint = ({ endpoint, id, ...known }: EndpointView): EndpointForm => ({
-  id,
-  url: endpoint.url,
-  enabled_events: endpoint.enabledEvents,
-  description: endpoint.description,
-  is_active: endpoint.isActive,
-  is_paused: endpoint.paused !== null,
-  consecutive_failures: endpoint.consecutiveFailures,
-  last_delivery_at: known.lastDeliveryAt,
-  last_delivery_status: known.lastDeliveryStatus,
-  pending: known.pending,
-  oldest_pending_at: known.oldestPendingAt,
-  created_at: endpoint.createdAt
-})
-
-/** The warning for patterns that match no type of the catalogue. */
-const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
-  const unmatched = unmatchedPatterns(enabledEvents)
-  return unmatched.length === 0
-    ? {}
-    : {
-        warning: `No type of the catalogue matches ${unmatched.map(quote).join(", ")}: nothing is delivered for it yet.`
-      }
-}
-
-const nothingMissed = {
-  replayId: null,
-  count: 0 as const,
-  message:
-    "The endpoint was not paused, so there is nothing that it has missed. POST …/replay sends events of any interval."
-}
 
 const listed = ({ attempts: _attempts, ...delivery }: Delivery) => delivery
 
@@ -81,11 +39,13 @@ const once = <Chosen, Answer, E, R>(
   /** What the request asks for, to tell a repeat from another request. */
   asked: object,
   choose: () => Chosen,
-  act: Once<Chosen, Answer, E, R>["act"]
+  act: Once<Chosen, Answer, E, R>["act"],
+  /** Completes an answer that an earlier version has kept. */
+  complete: (answer: Answer) => Answer = identity
 ) =>
   requests
     .once(owner, idempotentRequest(headers["idempotency-key"], asked), { choose, act, isRejection })
-    .pipe(Effect.map(withReplayed))
+    .pipe(Effect.map(({ answer, isReplayed }) => withReplayed({ answer: complete(answer), isReplayed })))
 
 /** Answers a replay with how many events it sends. */
 const countOf = (
@@ -114,6 +74,7 @@ interface Services {
   readonly replays: Replays["Service"]
   readonly deliveries: Deliveries["Service"]
   readonly requests: IdempotentRequests["Service"]
+  readonly secrets: WebhookSecrets["Service"]
 }
 
 /** Handlers of some of the endpoints, each with its endpoint's types. */
@@ -127,31 +88,26 @@ type Handling = {
 type Described = (typeof WebhooksApi)["endpoints"]
 
 /** What an owner keeps: endpoints and their secrets. */
-const endpointHandlers = ({ endpoints, requests }: Services) =>
+const endpointHandlers = ({ endpoints, requests, secrets }: Services) =>
   ({
     create: effectful(({ headers, payload }) =>
       asOwner((owner) => {
-        const { description = null, enabled_events, url } = payload
+        const { description = null, enabled_events, headers: own = {}, rate_limit: rateLimit = null, url } = payload
         const endpoint = { url, enabledEvents: enabled_events, description }
+        const added = { headers: own, rateLimit }
         return Effect.andThen(
-          endpoints.check(endpoint),
+          endpoints.check({ ...endpoint, ...added }),
           once(
             requests,
             owner,
             headers,
-            { operation: "create", ...endpoint },
-            () => ({ endpointId: newEndpointId(), secretId: newSecretId() }),
+            { operation: "create", ...endpoint, ...askedOf(secrets, added) },
+            () => ({ endpointId: newEndpointId(), secretId: newSecretId(), headersId: newSecretId() }),
             (ids) =>
-              Effect.map(endpoints.create(owner, ids, endpoint), ({ endpoint: made, signingSecret }) => ({
-                id: ids.endpointId,
-                url: made.url,
-                enabled_events: made.enabledEvents,
-                description: made.description,
-                signing_secret: signingSecret,
-                is_active: made.isActive,
-                message: shownOnce,
-                ...warningOf(made.enabledEvents)
-              }))
+              Effect.map(endpoints.create(owner, ids, { ...endpoint, ...added }), (made) =>
+                createdEndpoint(ids.endpointId, made)
+              ),
+            withOwn
           )
         )
       }).pipe(refused("WebhookUrlInvalid", "Conflict", "IdempotencyKeyReused"))
@@ -168,8 +124,9 @@ const endpointHandlers = ({ endpoints, requests }: Services) =>
 
     update: ({ params, payload }) =>
       asOwner((owner) => {
-        const { description, enabled_events: enabledEvents, is_active: isActive, url } = payload
-        return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive })
+        const { description, enabled_events: enabledEvents, headers, is_active: isActive, rate_limit, url } = payload
+        const own = { headers, rateLimit: rate_limit }
+        return endpoints.update(owner, params.id, { url, enabledEvents, description, isActive, ...own })
       }).pipe(
         Effect.map((view) => ({ ...wireEndpoint(view), ...warningOf(payload.enabled_events ?? []) })),
         refused("NotFound", "WebhookUrlInvalid")
@@ -241,7 +198,8 @@ const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
               const answer = wireEndpoint(view)
               if (replay === undefined) return wanted ? { ...answer, replay: nothingMissed } : answer
               return { ...answer, replay: yield* countOf(replays, owner, params.id, view.endpoint, replay, null) }
-            })
+            }),
+          withOwn
         )
       }).pipe(refused("NotFound", "Conflict", "IdempotencyKeyReused"))
     ),
@@ -335,7 +293,8 @@ export const layerWebhooks = HttpApiBuilder.group(
       endpoints: yield* Endpoints,
       replays: yield* Replays,
       deliveries: yield* Deliveries,
-      requests: yield* IdempotentRequests
+      requests: yield* IdempotentRequests,
+      secrets: yield* WebhookSecrets
     }
     return handlers.handleAll({
       ...endpointHandlers(services),

@@ -1,7 +1,7 @@
 /**
- * Signing secrets of webhook endpoints: they are random, encrypted before they reach PostgreSQL (`secretsKeys.ts`), and
- * decrypted for signing. The log and the rules know only their ids. A bounded number of decrypted ones is kept in
- * memory. Needs `SqlClient`.
+ * Secrets of webhook endpoints: signing secrets, which are made here, and headers of their own, which are given. They are
+ * encrypted before they reach PostgreSQL (`secretsKeys.ts`), and decrypted for deliveries. The log and the rules know
+ * only their ids. A bounded number of decrypted ones is kept in memory. Needs `SqlClient`.
  */
 
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
@@ -9,11 +9,14 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { SecretsUnavailable } from "./errors.ts"
-import { type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
+import { fingerprint, type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
 /** Most decrypted secrets in memory, about 200 bytes each. */
 export const maximumOpenSecrets = 20_000
+
+/** The longest text that is kept so, in characters: any signing secret. Headers are kept where they are used. */
+const maximumOpenLength = 256
 
 /** Which secret it is and whose. */
 export interface SecretPlace {
@@ -42,6 +45,8 @@ export class WebhookSecrets extends Context.Service<
   {
     /** Makes a secret and answers its `whsec_…` text. The same id again is the same secret. Joins the caller's transaction. */
     readonly create: (place: SecretPlace) => Effect.Effect<string, SecretsUnavailable>
+    /** Stores a text that was given. The same id again changes nothing. Joins the caller's transaction. */
+    readonly put: (place: SecretPlace, text: string) => Effect.Effect<void, SecretsUnavailable>
     /**
      * The texts of secrets, by id; one statement for all that are not in memory. One that is not there, or that no key opens, is missing from
      * the answer (and the latter is logged).
@@ -51,6 +56,11 @@ export class WebhookSecrets extends Context.Service<
     readonly forget: (ids: ReadonlyArray<string>) => Effect.Effect<void, SecretsUnavailable>
     /** Seals any text under the same keys; `about` says what it belongs to. */
     readonly seal: (text: string, about: string) => Sealed
+    /**
+     * The same for the same text, without telling which one it is: a digest that nobody can try texts against without
+     * the configured keys. It changes when the last one of them goes.
+     */
+    readonly fingerprint: (text: string) => string
     /** Opens a sealed text; undefined when it does not fit. */
     readonly unseal: (sealed: Sealed, about: string) => string | undefined
   }
@@ -115,7 +125,7 @@ const make = (keys: SecretsKeys) =>
         const text = opened(row)
         if (text === undefined) {
           yield* Effect.logError(
-            `The signing secret ${row.id} of the webhook endpoint ${row.endpoint_id} cannot be opened with the configured keys`
+            `The secret ${row.id} of the webhook endpoint ${row.endpoint_id} cannot be opened with the configured keys`
           )
         } else texts.set(row.id, text)
       }
@@ -141,6 +151,18 @@ const make = (keys: SecretsKeys) =>
         Effect.mapError((error: SqlError.SqlError) => unavailable(error))
       ),
 
+      put: Effect.fn("WebhookSecrets.put")(
+        function* ({ endpointId, id, organizationId }: SecretPlace, text: string) {
+          const now = yield* Clock.currentTimeMillis
+          const { ciphertext, keyId } = seal(keys, text, aboutSecret(id, endpointId))
+          yield* sql`
+            insert into webhook_secrets (id, organization_id, endpoint_id, key_id, ciphertext, created_at)
+            values (${id}, ${organizationId}, ${endpointId}, ${keyId}, ${ciphertext}, ${now})
+            on conflict (id) do nothing`
+        },
+        Effect.mapError((error: SqlError.SqlError) => unavailable(error))
+      ),
+
       open: Effect.fn("WebhookSecrets.open")(function* (ids: ReadonlyArray<string>) {
         const texts = new Map<string, string>()
         const missing: Array<string> = []
@@ -150,7 +172,7 @@ const make = (keys: SecretsKeys) =>
           else texts.set(id, text)
         }
         if (missing.length > 0) for (const [id, text] of yield* read(missing)) texts.set(id, text)
-        for (const [id, text] of texts) open.set(id, text)
+        for (const [id, text] of texts) if (text.length <= maximumOpenLength) open.set(id, text)
         return texts
       }),
 
@@ -166,6 +188,7 @@ const make = (keys: SecretsKeys) =>
       ),
 
       seal: (text, about) => seal(keys, text, about),
-      unseal: (sealed, about) => unseal(keys, sealed, about)
+      unseal: (sealed, about) => unseal(keys, sealed, about),
+      fingerprint: (text) => fingerprint(keys, text)
     })
   })

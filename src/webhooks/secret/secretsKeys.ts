@@ -2,7 +2,7 @@
  * Encryption of signing secrets at rest: AES-256-GCM under a configured key. A sealed text names its key, so that a new
  * key can be put first while the earlier ones still open their texts. Pure but for the nonce, needs no service.
  */
-import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from "node:crypto"
 
 /** Bytes of a key: AES-256. */
 export const secretsKeyBytes = 32
@@ -82,3 +82,7 @@ export const unseal = (keys: SecretsKeys, { ciphertext, keyId }: Sealed, about: 
     return undefined
   }
 }
+
+/** A keyed digest of a text. The last key makes it, because a new key is put first and the last one stays longest. */
+export const fingerprint = (keys: SecretsKeys, text: string): string =>
+  createHmac("sha256", keys.at(-1)!.bytes).update("sluice fingerprint\n").update(text).digest("hex")

@@ -208,6 +208,20 @@ describe("a batch of the log", () => {
     expect(batch.forgotten).toEqual(["s1", "s2", "s3"])
   })
 
+  it("forgets headers that were replaced or removed, and those of a deleted endpoint", () => {
+    const headers = (secretId: string) => ({ secretId, names: ["X-Key"] })
+    const batch = new MatchedBatch([folded("a", { headers: headers("h1"), secretId: "s1" })], undefined, now)
+    batch.fold(factOf("a", { _tag: "Updated", rateLimit: 3 }))
+    expect(batch.forgotten).toEqual([])
+    batch.fold(factOf("a", { _tag: "Updated", headers: headers("h2") }))
+    expect(batch.forgotten).toEqual(["h1"])
+    batch.fold(factOf("a", { _tag: "Updated", headers: null }))
+    expect(batch.forgotten).toEqual(["h1", "h2"])
+    batch.fold(factOf("a", { _tag: "Updated", headers: headers("h3") }))
+    batch.fold(factOf("a", { _tag: "Deleted" }))
+    expect(batch.forgotten.toSorted()).toEqual(["h1", "h2", "h3", "s1"])
+  })
+
   it("names every endpoint that receives something or has changed once, as it is at the end", () => {
     const batch = new MatchedBatch(
       [folded("a"), folded("b"), folded("c", { enabledEvents: ["send.*"] })],

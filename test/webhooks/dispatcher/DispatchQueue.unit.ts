@@ -22,8 +22,8 @@ interface Item {
 
 const { asked, first, retry } = jobLanes
 
-const queueOf = (capacity: { readonly main: number; readonly slow: number }) => {
-  const queue = new DispatchQueue<Item>(capacity)
+const queueOf = (capacity: { readonly main: number; readonly slow: number }, steadyMillis = () => 0) => {
+  const queue = new DispatchQueue<Item>(capacity, steadyMillis)
   const endpoints = new Map<string, EndpointQueue<Item>>()
   let number = 0
   /** An endpoint; `x/a` is of the organization x, `a` of one of its own. */

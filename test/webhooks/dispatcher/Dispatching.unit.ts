@@ -19,6 +19,8 @@ const active: Endpoint = {
   description: null,
   livemode: true,
   isActive: true,
+  headers: null,
+  rateLimit: null,
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],

@@ -4,7 +4,7 @@ import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { PartitionUnavailable } from "../../../src/engine/errors.ts"
 import { type DeliveryOutcome, SecretsUnavailable } from "../../../src/webhooks/delivery/ports.ts"
-import { answered, away, notTaken, resultsOf, start } from "./dispatcherSupport.ts"
+import { answered, away, delivery, endpoint, folded, notTaken, resultsOf, start } from "./dispatcherSupport.ts"
 
 describe("the dispatcher", () => {
   it.effect("records an outcome once the store is back, and sends nothing twice", () =>
@@ -67,6 +67,23 @@ describe("the dispatcher", () => {
       yield* started.hand("c")
       expect(started.told.map(({ _tag }) => _tag)).toEqual(["RecordFailure", "RecordSuccess"])
     }).pipe(Effect.provide(Logger.layer([])))
+  )
+
+  it.effect(
+    "sends nothing without the endpoint's own headers: the delivery goes back as if it had not been taken",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* start({ secrets: () => new Map([["secret", "whsec_secret"]]) })
+        const headers = { secretId: "headers", names: ["X-Key"] }
+        started.listener.committed({
+          taken: [delivery("1")],
+          queued: new Map(),
+          endpoints: [{ ...folded, endpoint: { ...endpoint, headers } }]
+        })
+        yield* TestClock.adjust(20)
+        expect(started.sent).toEqual([])
+        expect(started.recorded.map(({ result }) => result._tag)).toEqual(["Returned"])
+      }).pipe(Effect.provide(Logger.layer([])))
   )
 
   it.effect("sends nothing unsigned: without its secret a delivery goes back as if it had not been taken", () =>

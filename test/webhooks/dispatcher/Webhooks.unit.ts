@@ -58,6 +58,32 @@ describe("webhooks in memory", () => {
     }).pipe(provided({ endpoints: [hook], sender }))
   })
 
+  it.effect("send an endpoint's own headers, also those that it gets later, and keep its rate", () => {
+    const { requests, sender } = scripted(status(200))
+    const rated = { ...hook, headers: { Authorization: "Bearer one" }, rateLimit: 2 }
+    return Effect.gen(function* () {
+      const webhooks = yield* Webhooks
+      for (let count = 0; count < 3; count++) yield* webhooks.emit(event)
+      yield* TestClock.adjust(100)
+      expect(requests).toHaveLength(2)
+      yield* webhooks.set({ ...rated, headers: { "X-Key": "two" } })
+      yield* pass(2)
+      yield* webhooks.settled
+      yield* webhooks.set({ ...hook, headers: {}, rateLimit: null })
+      for (let count = 0; count < 5; count++) yield* webhooks.emit(event)
+      yield* TestClock.adjust(0)
+      expect(requests.map(({ headers }) => headers.Authorization ?? headers["X-Key"] ?? null)).toEqual([
+        "Bearer one",
+        "Bearer one",
+        "two",
+        ...Array.from({ length: 5 }, () => null)
+      ])
+      expect(yield* webhooks.endpoint("orders")).toMatchObject({ headers: null, rateLimit: null })
+      for (const refused of [{ headers: { Host: "example.com" } }, { rateLimit: 0 }])
+        expect(yield* Effect.flip(webhooks.set({ ...hook, ...refused }))).toMatchObject({ _tag: "EndpointInvalid" })
+    }).pipe(provided({ endpoints: [rated], sender }))
+  })
+
   it.effect("retry by the schedule until it succeeds", () => {
     const { requests, sender } = scripted((_, count) => ({ _tag: "Answered", status: count < 3 ? 500 : 200 }))
     return Effect.gen(function* () {

@@ -29,6 +29,8 @@ export const endpoint: Endpoint = {
   description: null,
   livemode: true,
   isActive: true,
+  headers: null,
+  rateLimit: null,
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],

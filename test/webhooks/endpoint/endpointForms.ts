@@ -8,6 +8,8 @@ export const listForm = (id: string) => ({
   url: hookUrl,
   enabled_events: ["telco.*"],
   description: null,
+  header_names: [],
+  rate_limit: null,
   is_active: true,
   is_paused: false,
   consecutive_failures: 0,

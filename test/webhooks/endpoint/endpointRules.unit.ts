@@ -245,3 +245,67 @@ describe("what an event comes to", () => {
     expect(dispositionOf("we_2", given({ ...create, enabledEvents: ["platform.*"] }).state, event!)).toBe("delivered")
   })
 })
+
+describe("headers and rate of an endpoint", () => {
+  const sealed = (secretId: string, ...names: ReadonlyArray<string>) => ({ secretId, names })
+  const own = { headers: sealed("headers_1", "Authorization"), rateLimit: 5 }
+
+  it("are none where nothing is said, in facts and states of older versions too", () => {
+    const { state } = given(create)
+    expect(state).toMatchObject({ headers: null, rateLimit: null })
+    const { headers: _h, rateLimit: _r, ...older } = WebhookEndpoint.encodeState(state) as Record<string, unknown>
+    expect(WebhookEndpoint.decodeState(older, 2)).toEqual(state)
+    expect(WebhookEndpoint.decodeState(null, 2)).toBeNull()
+    const { _tag, description, enabledEvents, secretId } = { ...create, _tag: "Created" as const }
+    const fact = { _tag, url, enabledEvents, description, secretId, livemode: true, at: noon }
+    const decoded = WebhookEndpoint.decodeFact(fact, 2)
+    expect(decoded).toEqual(fact)
+    expect(WebhookEndpoint.options.evolve(null, decoded)).toEqual(state)
+  })
+
+  it("are what it was made with, and read back from their JSON", () => {
+    const { state } = given({ ...create, ...own })
+    expect(state).toMatchObject(own)
+  })
+
+  it("change by what is given, and what is equal makes no fact", () => {
+    given({ ...create, ...own })
+      .when(update({ rateLimit: 7 }))
+      .thenFacts("Updated")
+      .thenIt({ ...own, rateLimit: 7 })
+    given({ ...create, ...own })
+      .when(update(own))
+      .thenFacts()
+    given({ ...create, ...own })
+      .when(update({ headers: null, rateLimit: null }))
+      .thenIt({ headers: null, rateLimit: null })
+  })
+
+  it("change from what the endpoint has, or are refused: nobody's change is lost", () => {
+    const of = (secretId: string, before: string | null) =>
+      update({ headers: sealed(secretId, "X-Key"), headersBefore: before })
+    given({ ...create, ...own })
+      .when(of("headers_2", "headers_1"))
+      .thenIt({ headers: sealed("headers_2", "X-Key") })
+    given({ ...create, ...own })
+      .when(of("headers_2", null))
+      .thenRejected({ _tag: "EndpointHeadersChanged" })
+    given(create).when(of("headers_2", "headers_1")).thenRejected({ _tag: "EndpointHeadersChanged" })
+    // repeated after an unknown outcome
+    given({ ...create, ...own }, of("headers_2", "headers_1"))
+      .when(of("headers_2", "headers_1"))
+      .thenFacts()
+  })
+
+  it.each([0, -1, 1.5, 10_001, Number.NaN])("may not be the rate %s", (rateLimit) => {
+    const refused = { _tag: "EndpointInvalid", field: "rate_limit" }
+    expect(decideOn(null, { ...create, rateLimit }).decision).toMatchObject({ accepted: false, rejection: refused })
+    given(create).when(update({ rateLimit })).thenRejected(refused)
+  })
+
+  it("may not have reserved names, whoever asks", () => {
+    given(create)
+      .when(update({ headers: sealed("headers_1", "Host") }))
+      .thenRejected({ _tag: "EndpointInvalid", field: "headers" })
+  })
+})

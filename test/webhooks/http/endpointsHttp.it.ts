@@ -25,6 +25,8 @@ describe("POST /v1/webhooks", () => {
       url: hookUrl,
       enabled_events: ["send.*", "telco.lookup.completed"],
       description: "our CRM",
+      header_names: [],
+      rate_limit: null,
       signing_secret: secretForm,
       is_active: true,
       message: expect.stringContaining("shown this once")

@@ -87,6 +87,33 @@ layer(database, { excludeTestServices: true })("signing secrets", (it) => {
       })
     )
 
+    it.effect("may be given: they are sealed like those that are made, and the first text under an id stays", () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const secrets = yield* startWith(keyText)
+        const text = JSON.stringify({ Authorization: "Bearer of-my-own".repeat(20) })
+        yield* secrets.put(place("h1"), text)
+        yield* secrets.put(place("h1"), "another")
+        expect(yield* dump("webhook_secrets")).not.toContain("of-my-own")
+        for (let look = 0; look < 2; look++) expect(yield* secrets.open(["h1"])).toEqual(new Map([["h1", text]]))
+      })
+    )
+
+    it.effect("have a fingerprint that is one text's under one key, and stays while that key does", () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const [first, both, other] = [
+          yield* startWith(keyText),
+          yield* startWith(otherText, keyText),
+          yield* startWith(otherText)
+        ]
+        expect(first.fingerprint("text")).toMatch(/^[0-9a-f]{64}$/)
+        expect(both.fingerprint("text")).toBe(first.fingerprint("text"))
+        expect(other.fingerprint("text")).not.toBe(first.fingerprint("text"))
+        expect(first.fingerprint("texts")).not.toBe(first.fingerprint("text"))
+      })
+    )
+
     it.effect("open in no other endpoint's row", () =>
       Effect.gen(function* () {
         yield* fresh

@@ -4,6 +4,7 @@ import { atLeastOnce } from "./atLeastOnce.ts"
 import { boundedMemory } from "./boundedMemory.ts"
 import { failuresAgree } from "./failuresAgree.ts"
 import { othersGoOn } from "./othersGoOn.ts"
+import { ratesKept } from "./ratesKept.ts"
 import { scheduleKept } from "./scheduleKept.ts"
 import { signaturesFit } from "./signaturesFit.ts"
 import { silenceKept } from "./silenceKept.ts"
@@ -14,6 +15,7 @@ export const webhookCheckers: ReadonlyArray<Checker> = [
   scheduleKept,
   failuresAgree,
   othersGoOn,
+  ratesKept,
   signaturesFit,
   boundedMemory
 ]

@@ -1,4 +1,7 @@
-/** An endpoint that answers well has its first attempts soon, whatever the others do: a dead one does not hold it up. */
+/**
+ * An endpoint that answers well and has no rate has its first attempts soon, whatever the others do: neither a dead one nor
+ * one that waits for its rate holds it up.
+ */
 import { jobLanes } from "../../../webhooks/delivery/model.ts"
 import type { DeliveryOrigin } from "../../../webhooks/endpoint/model.ts"
 import type { Checker } from "../Observer.ts"
@@ -31,6 +34,7 @@ export const othersGoOn: Checker = {
             mode === "well" &&
             endpoint?.isActive === true &&
             endpoint.paused === null &&
+            endpoint.rateLimit === null &&
             endpoint.consecutiveFailures === 0
           if (!isWell) wellSince.delete(id)
           else if (!wellSince.has(id)) wellSince.set(id, simulation.world.now)
@@ -54,6 +58,8 @@ export const othersGoOn: Checker = {
           )
         )
           return
+        if (simulation.everyEndpoint.some((id) => simulation.endpoints.get(id)?.rateLimit))
+          simulation.marks.reach("a well endpoint beside one with a rate")
         simulation.marks.reach(`a well endpoint among others${job.lane === jobLanes.asked ? ", tested" : ""}`)
         if (at - since > boundMillis)
           violate(`${endpointId} answers well and waited ${(at - since).toFixed(0)} ms for ${deliveryId}`)

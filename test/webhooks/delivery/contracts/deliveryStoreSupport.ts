@@ -58,6 +58,8 @@ export const endpointState: Endpoint = {
   description: null,
   livemode: true,
   isActive: true,
+  headers: null,
+  rateLimit: null,
   paused: null,
   consecutiveFailures: 0,
   failedDeliveries: [],

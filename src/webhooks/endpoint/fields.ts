@@ -1,0 +1,64 @@
+/**
+ * Which fields an endpoint may have, and what a change of them changes (docs/platform.md, 6.1). Pure.
+ */
+import { Result } from "effect"
+import { type InvalidPattern, parsePatterns } from "../../events/index.ts"
+import { checkUrl, refusedAddress, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
+import { headerNamesProblem } from "./headers.ts"
+import {
+  type Endpoint,
+  type EndpointFact,
+  EndpointInvalid,
+  maximumDescriptionLength,
+  maximumRateLimit
+} from "./model.ts"
+
+/** The fields of an endpoint that its owner gives. */
+export type GivenFields = Omit<Extract<EndpointFact, { readonly _tag: "Updated" }>, "_tag">
+
+const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= maximumRateLimit
+
+/** What is wrong with a rate; undefined where nothing is. */
+export const rateProblem = (rateLimit: number | null | undefined): EndpointInvalid | undefined =>
+  typeof rateLimit !== "number" || isRate(rateLimit)
+    ? undefined
+    : new EndpointInvalid({
+        field: "rate_limit",
+        message: `rate_limit must be an integer from 1 to ${maximumRateLimit} attempts per second, or null`
+      })
+
+/** What is wrong with what was given; undefined where nothing is. */
+export const problemOf = (
+  given: GivenFields,
+  targets: TargetPolicy
+): EndpointInvalid | UrlRefused | InvalidPattern | undefined => {
+  const { description, enabledEvents, headers, rateLimit, url } = given
+  const checkedUrl = url === undefined ? undefined : checkUrl(url, targets)
+  if (checkedUrl !== undefined && Result.isFailure(checkedUrl)) return checkedUrl.failure
+  const refused = checkedUrl === undefined ? undefined : refusedAddress(checkedUrl.success, targets)
+  if (refused !== undefined) return refused
+  const checkedEvents = enabledEvents === undefined ? undefined : parsePatterns(enabledEvents)
+  if (checkedEvents !== undefined && Result.isFailure(checkedEvents)) return checkedEvents.failure
+  if (typeof description === "string" && [...description].length > maximumDescriptionLength)
+    return new EndpointInvalid({
+      field: "description",
+      message: `description is longer than ${maximumDescriptionLength} characters`
+    })
+  return (headers && headerNamesProblem(headers.names)) ?? rateProblem(rateLimit)
+}
+
+const isSameList = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
+  one.length === other.length && one.every((element, at) => element === other[at])
+
+/** Of what was given, what differs from the endpoint. Equal headers are those of the same secret. */
+export const changesOf = (endpoint: Endpoint, given: GivenFields): GivenFields => {
+  const { description, enabledEvents, headers, isActive, rateLimit, url } = given
+  return {
+    ...(url === undefined || url === endpoint.url ? {} : { url }),
+    ...(enabledEvents === undefined || isSameList(enabledEvents, endpoint.enabledEvents) ? {} : { enabledEvents }),
+    ...(description === undefined || description === endpoint.description ? {} : { description }),
+    ...(isActive === undefined || isActive === endpoint.isActive ? {} : { isActive }),
+    ...(headers === undefined || headers?.secretId === endpoint.headers?.secretId ? {} : { headers }),
+    ...(rateLimit === undefined || rateLimit === endpoint.rateLimit ? {} : { rateLimit })
+  }
+}

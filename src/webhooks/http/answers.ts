@@ -1,0 +1,88 @@
+/**
+ * Endpoints as the API answers them, and as an idempotent request asks for them (docs/platform.md, 6.1 and 6.2). Pure.
+ */
+import { unmatchedPatterns } from "../../events/index.ts"
+import { quote } from "../../http/parameters.ts"
+import type { EndpointView } from "../endpoint/Endpoints.ts"
+import { type CustomHeaders, encodeHeaders } from "../endpoint/headers.ts"
+import type { Endpoint } from "../endpoint/model.ts"
+import type { WebhookSecrets } from "../secret/WebhookSecrets.ts"
+import type { EndpointForm } from "./forms.ts"
+
+/** What an answer says that shows a secret. */
+export const shownOnce = "Store the signing secret now: it is shown this once."
+
+/** What an endpoint's owner may add. Of headers only the names are shown: any value may be a secret. */
+const ownOf = ({ headers, rateLimit }: Pick<Endpoint, "headers" | "rateLimit">) => ({
+  header_names: headers?.names ?? [],
+  rate_limit: rateLimit
+})
+
+/** Completes an answer that was kept before there were headers and rates. */
+export const withOwn = <Answer extends object>(answer: Answer): Answer => ({
+  ...ownOf({ headers: null, rateLimit: null }),
+  ...answer
+})
+
+/** The list form (docs/platform.md, 6.1). */
+export const wireEndpoint = ({ endpoint, id, ...known }: EndpointView): EndpointForm => ({
+  id,
+  url: endpoint.url,
+  enabled_events: endpoint.enabledEvents,
+  description: endpoint.description,
+  ...ownOf(endpoint),
+  is_active: endpoint.isActive,
+  is_paused: endpoint.paused !== null,
+  consecutive_failures: endpoint.consecutiveFailures,
+  last_delivery_at: known.lastDeliveryAt,
+  last_delivery_status: known.lastDeliveryStatus,
+  pending: known.pending,
+  oldest_pending_at: known.oldestPendingAt,
+  created_at: endpoint.createdAt
+})
+
+/** The warning for patterns that match no type of the catalogue. */
+export const warningOf = (enabledEvents: ReadonlyArray<string>): { readonly warning?: string } => {
+  const unmatched = unmatchedPatterns(enabledEvents)
+  return unmatched.length === 0
+    ? {}
+    : {
+        warning: `No type of the catalogue matches ${unmatched.map(quote).join(", ")}: nothing is delivered for it yet.`
+      }
+}
+
+/** Answers a new endpoint, with its secret. */
+export const createdEndpoint = (
+  id: string,
+  { endpoint, signingSecret }: { readonly endpoint: Endpoint; readonly signingSecret: string }
+) => ({
+  id,
+  url: endpoint.url,
+  enabled_events: endpoint.enabledEvents,
+  description: endpoint.description,
+  ...ownOf(endpoint),
+  signing_secret: signingSecret,
+  is_active: endpoint.isActive,
+  message: shownOnce,
+  ...warningOf(endpoint.enabledEvents)
+})
+
+/** Answers a request for a replay of what was missed where nothing was. */
+export const nothingMissed = {
+  replayId: null,
+  count: 0 as const,
+  message:
+    "The endpoint was not paused, so there is nothing that it has missed. POST …/replay sends events of any interval."
+}
+
+/**
+ * The part of headers and rate in what a request asks for. It is stored as a digest, which the values must not be
+ * guessed from. A request without either asks for the same as before there were any.
+ */
+export const askedOf = (
+  secrets: WebhookSecrets["Service"],
+  { headers, rateLimit }: { readonly headers: CustomHeaders; readonly rateLimit: number | null }
+) => ({
+  ...(Object.keys(headers).length === 0 ? {} : { headers: secrets.fingerprint(encodeHeaders(headers)) }),
+  ...(rateLimit === null ? {} : { rateLimit })
+})
