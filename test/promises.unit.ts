@@ -25,6 +25,9 @@ const pauses = "webhooks/endpoint/endpointPauses.unit.ts"
 const schedule = "webhooks/delivery/schedule.unit.ts"
 const signature = "webhooks/secret/signature.unit.ts"
 const standard = "webhooks/secret/standardWebhooks.e2e.ts"
+const headers = "webhooks/endpoint/headers.unit.ts"
+const headersHttp = "webhooks/http/headersHttp.it.ts"
+const ownHeaders = "webhooks/sections/headers.ts"
 const endpoints = "webhooks/http/endpointsHttp.it.ts"
 const actions = "webhooks/http/endpointActionsHttp.it.ts"
 const deliveries = "webhooks/http/deliveriesHttp.it.ts"
@@ -192,6 +195,17 @@ const ofEndpoints: Promises = {
       ["cli/webhooks.e2e.ts", "lets webhooks go anywhere, http on this machine included, and says so"],
       ["cli/webhooks.e2e.ts", "makes a key of its own, readable by its owner only, and finds it again; in production"]
     ]
+  ],
+  "6.10": [
+    ["Each delivery carries them", [ownHeaders, "gets them with first attempts, retries and tests"]],
+    ["They are few, plain and none of the platform's", [headers, "may have none of the names that every delivery has"]],
+    [
+      "A change merges",
+      [headersHttp, "are merged: what is not named stays, null removes one, null for all removes all"],
+      [headersHttp, "are all there after changes that come at once"]
+    ],
+    ["Answers show names only", [headersHttp, "are shown by name"]],
+    ["A repeat with other values is another request", [headersHttp, "make another request under an Idempotency-Key"]]
   ]
 }
 
@@ -217,6 +231,11 @@ const ofDeliveries: Promises = {
     ["Early secrets have none", [standard, "carries no standard headers while only a secret of the earlier form"]]
   ],
   "7.4": [
+    [
+      "A rate of its own is never exceeded and no failure",
+      [ownHeaders, "gets everything, and another one of its organization does not wait for it"],
+      [ownHeaders, "goes on at once when the rate is taken away"]
+    ],
     ["A delivery is attempted six times", [lines, "is attempted up to six times"], [schedule, "the schedule"]],
     ["Between attempts it waits", [schedule, "behind attempt %d the next one waits %d ms, and up to a fifth longer"]],
     ["2xx is a success", [schedule, "2xx is a success and nothing else is"]],
@@ -272,7 +291,7 @@ const sections = [...document.matchAll(/^### ([4-7]\.\d+) (.+)$/gm)].map(([, num
 
 describe("docs/platform.md, 4 to 7", () => {
   it("has a promise here for every section, and no other", () => {
-    expect(sections.map(({ number }) => number)).toEqual(Object.keys(promises).toSorted())
+    expect(sections.map(({ number }) => number).toSorted()).toEqual(Object.keys(promises).toSorted())
   })
 
   for (const { number, title } of sections) {
