@@ -40,6 +40,14 @@ export interface OtherFacts {
   readonly facts: ReadonlyArray<unknown>
 }
 
+/** A command for an actor of any organization, sent when the decision is stored (docs/outbox.md). Made by `Actor.message`. */
+export interface Message {
+  readonly actor: AnyActor
+  readonly organization: string
+  readonly key: string
+  readonly command: unknown
+}
+
 /** A named actor of the same organization. Made by `Actor.at`. */
 export interface Touched {
   readonly actor: AnyActor
@@ -56,6 +64,7 @@ export class Decision<out Fact, out Reply, out Rejection> {
   readonly rejection: Rejection | undefined
   readonly others: ReadonlyArray<OtherFacts>
   readonly events: ReadonlyArray<PublicEvent>
+  readonly messages: ReadonlyArray<Message>
 
   constructor(
     accepted: boolean,
@@ -63,7 +72,8 @@ export class Decision<out Fact, out Reply, out Rejection> {
     reply: Reply | undefined,
     rejection: Rejection | undefined,
     others: ReadonlyArray<OtherFacts>,
-    events: ReadonlyArray<PublicEvent>
+    events: ReadonlyArray<PublicEvent>,
+    messages: ReadonlyArray<Message>
   ) {
     this.accepted = accepted
     this.facts = facts
@@ -71,20 +81,22 @@ export class Decision<out Fact, out Reply, out Rejection> {
     this.rejection = rejection
     this.others = others
     this.events = events
+    this.messages = messages
   }
 }
 
 const none: ReadonlyArray<never> = []
 
 /**
- * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` go out; all of it is stored in one
- * frame or not at all, and `reply` is given when it is. Without facts and events it is an answer from the state.
+ * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` and `messages` go out; all of it
+ * is stored in one frame or not at all, and `reply` is given when it is. Without facts, events and messages it is an answer from the state.
  */
 export const decided = <Fact = never, Reply = void>(decision: {
   readonly facts?: ReadonlyArray<Fact>
   readonly reply?: Reply
   readonly others?: ReadonlyArray<OtherFacts>
   readonly events?: ReadonlyArray<PublicEvent>
+  readonly messages?: ReadonlyArray<Message>
 }): Decision<Fact, Reply, never> =>
   new Decision<Fact, Reply, never>(
     true,
@@ -92,12 +104,25 @@ export const decided = <Fact = never, Reply = void>(decision: {
     decision.reply,
     undefined,
     decision.others ?? none,
-    decision.events ?? none
+    decision.events ?? none,
+    decision.messages ?? none
   )
 
 /** Rejects a command with the rule's own error. Nothing happens. */
 export const rejected = <Rejection>(rejection: Rejection): Decision<never, never, Rejection> =>
-  new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none)
+  new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none, none)
+
+/**
+ * A command for an actor of any organization, as part of a decision (docs/outbox.md). Once the decision is stored, the command takes effect exactly
+ * once there, and in order with all others between the two organizations. The receiver is an actor of the same engine that has a state;
+ * nobody waits for its reply, and a rejection is final. A decision takes 1,024 of them, each of at most 64 KiB as JSON.
+ */
+export const message = <Command, Fact, State, Reply, Rejection>(
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  organization: string,
+  key: string,
+  command: NoInfer<Command>
+): Message => ({ actor, organization, key, command })
 
 /** What `wake` answers when there is nothing to do yet. Made by `wakeAgain`. */
 export class WakeAgain {
@@ -204,6 +229,8 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   readonly at: (key?: string, options?: { readonly fresh?: boolean }) => Touched
   readonly facts: (key: string, facts: ReadonlyArray<Fact>) => OtherFacts
   /** To and from the JSON forms. They throw on what the schema refuses. */
+  readonly encodeCommand: (command: Command) => unknown
+  readonly decodeCommand: (encoded: unknown) => Command
   readonly encodeFact: (fact: Fact) => unknown
   readonly decodeFact: (encoded: unknown, version: number) => Fact
   readonly encodeState: (state: State) => unknown
@@ -271,6 +298,22 @@ const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
   }
 }
 
+/** The codec of commands, made when it is first needed: most actors are never sent any. */
+const commandCodec = <Command>(schema: JsonCodec<Command>) => {
+  let encode: ((command: Command) => unknown) | undefined
+  let decode: ((encoded: unknown) => Command) | undefined
+  return {
+    encodeCommand: (command: Command): unknown => {
+      encode ??= Schema.encodeUnknownSync(Schema.toCodecJson(schema))
+      return encode(command)
+    },
+    decodeCommand: (encoded: unknown): Command => {
+      decode ??= Schema.decodeUnknownSync(Schema.toCodecJson(schema))
+      return decode(encoded)
+    }
+  }
+}
+
 /**
  * Defines an actor.
  *
@@ -300,6 +343,7 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
     options,
     at: (key = "", { fresh = false } = {}) => (fresh ? { actor: self, key, fresh } : { actor: self, key }),
     facts: (key, facts) => ({ actor: self, key, facts }),
+    ...commandCodec(options.command),
     encodeFact: Schema.encodeUnknownSync(factCodec),
     decodeFact: (encoded, of) => decodeFact(of === version ? encoded : upcastFact(encoded, of)),
     encodeState,

@@ -148,6 +148,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
   yield* checkConfig(config, journal.maximumMessageBytes, options.reactors ?? [])
   const stores = { journal, checkpoints, cursors: Context.get(services, Cursors) }
   const deployment = yield* checkDeployment(stores, config)
+  const local = new Map<number, Partition>()
   const random = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
   const parts: EngineParts = {
     config,
@@ -158,13 +159,15 @@ export const make = Effect.fnUntraced(function* <R = never>(
     ...stores,
     placement,
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
+    remote,
+    local,
+    epochs: new Map(),
     clock: yield* Clock.Clock,
     bounds: new ProcessBounds(config),
     checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
     isTraced: yield* References.TracerEnabled,
     instance: random.toString(36)
   }
-  const local = new Map<number, Partition>()
   yield* placement.place(config.partitions, (id) =>
     Effect.suspend(() => {
       const partition = new Partition(id, parts, new PartitionMetrics(id, services as Context.Context<never>))
@@ -182,7 +185,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     })
   )
   yield* Effect.addFinalizer(() => closeAll(local, config.shutdownMillis))
-  const engine = makeService(parts, local, remote)
+  const engine = makeService(parts)
   register(engine, { parts, partitions: local })
   return engine
 })

@@ -207,6 +207,12 @@ export const decodeFrame = (bytes: Uint8Array): Frame => {
   return decoder(parsed as Record<string, unknown>)
 }
 
+const plainBeginning = Buffer.from(`{"v":${frameVersion},`)
+
+/** Whether stored bytes may be a frame with messages, seen without reading it. */
+export const mayHoldMessages = (bytes: Uint8Array): boolean =>
+  Buffer.compare(bytes.subarray(0, plainBeginning.length), plainBeginning) !== 0
+
 const invalid = (what: string): never => {
   throw new FrameInvalid({ message: `${what} is missing or not what it should be` })
 }

@@ -1,5 +1,6 @@
 /** All of the engine's own actors. Every engine knows them, whatever its users define. */
 import type { AnyActor } from "./Actor.ts"
 import { Once } from "./once.ts"
+import { Inbox } from "./outbox.ts"
 
-export const internalActors: ReadonlyArray<AnyActor> = [Once]
+export const internalActors: ReadonlyArray<AnyActor> = [Once, Inbox]

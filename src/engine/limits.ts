@@ -48,6 +48,33 @@ export const stateSlackBytes = 8 * 1024
 /** The most actors one command may name. They are loaded in one batch. */
 export const maximumTouchedActors = 1_024
 
+/** Messages to other organizations in one decision, and the bytes of one of them as JSON (docs/outbox.md). */
+export const maximumMessages = 1_024
+export const maximumMessageBytes = 64 * 1024
+
+/** Messages of a partition that are in memory until they are done, and their bytes. What lies behind them is read from the log later. */
+export const maximumOutboxMessages = 8_192
+export const maximumOutboxBytes = 16 * 1024 * 1024
+
+/** Messages that are handed to one receiver at once, and their bytes; receivers that are sent to at once. */
+export const maximumSentMessages = 64
+export const maximumSentBytes = 256 * 1024
+export const maximumSentReceivers = 64
+
+/** Messages that one transaction parks. */
+export const maximumParkedMessages = 256
+
+/** How long the outbox waits before its cursor moves over messages that are done, so that one transaction covers many. */
+export const outboxCursorMillis = 1_000
+
+/** The pause before a message is tried again, doubled from the first to the last. */
+export const firstMessageRetryMillis = 50
+export const lastMessageRetryMillis = 5_000
+
+/** How long a receiver that cannot take messages holds the outbox's cursor. Then they are parked, and still tried, with this pause. */
+export const messageHoldMillis = 60_000
+export const parkedMessageRetryMillis = 10_000
+
 /** How long an answer is remembered under its idempotency key, milliseconds. */
 export const defaultOnceWindowMillis = 24 * 3_600_000
 export const minimumOnceWindowMillis = 1_000

@@ -8,7 +8,9 @@ import type { ProcessBounds } from "./core/bounds.ts"
 import type { Journal } from "./Journal.ts"
 import type { Placement } from "./Placement.ts"
 import type { Reactor } from "./Reactor.ts"
+import type { Remote } from "./Remote.ts"
 import type { Signals } from "./Signals.ts"
+import type { Partition } from "./shell/Partition.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 
 /** What all partitions of an engine share. */
@@ -24,6 +26,11 @@ export interface EngineParts {
   readonly cursors: Cursors["Service"]
   readonly placement: Placement["Service"]
   readonly signals: Signals["Service"] | undefined
+  readonly remote: Remote["Service"] | undefined
+  /** The partitions placed in this process. */
+  readonly local: ReadonlyMap<number, Partition>
+  /** The highest epoch seen of each partition of another process. */
+  readonly epochs: Map<number, number>
   readonly clock: Clock.Clock
   /** What all partitions hold together. */
   readonly bounds: ProcessBounds

@@ -10,7 +10,6 @@ import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import { inspectActor, inspectPartition } from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
-import type { Remote } from "./Remote.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
 import { askOnceRemote, askRemote } from "./shell/remoteAsk.ts"
@@ -20,15 +19,9 @@ const unplacedRetryMillis = 250
 /** Finds partitions, here or in another process. */
 class Places {
   readonly parts: EngineParts
-  readonly local: ReadonlyMap<number, Partition>
-  readonly remote: Remote["Service"] | undefined
-  /** The highest epoch seen of each partition of another process. */
-  readonly epochs = new Map<number, number>()
 
-  constructor(parts: EngineParts, local: ReadonlyMap<number, Partition>, remote: Remote["Service"] | undefined) {
+  constructor(parts: EngineParts) {
     this.parts = parts
-    this.local = local
-    this.remote = remote
   }
 
   idOf(organization: string): number {
@@ -36,7 +29,7 @@ class Places {
   }
 
   here(organization: string): Partition | undefined {
-    return this.local.get(this.idOf(organization))
+    return this.parts.local.get(this.idOf(organization))
   }
 
   /** The index of an actor's kind, or the error where it is not one of this engine's. */
@@ -56,7 +49,7 @@ class Places {
   }
 
   inspected(id: number): Effect.Effect<Partition, EngineRefused> {
-    const partition = this.local.get(id)
+    const partition = this.parts.local.get(id)
     return partition === undefined
       ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
       : Effect.succeed(partition)
@@ -76,7 +69,7 @@ const actorAsks = (places: Places) => ({
       const index = places.indexOf(actor)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const { fresh, key = "", organization } = target
-      const { epochs, remote } = places
+      const { epochs, remote } = places.parts
       const partition = places.here(organization)
       if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh)
       else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
@@ -95,7 +88,7 @@ const actorAsks = (places: Places) => ({
       const { fresh, key = "", organization } = target
       const guard = onceGuard(actor, key, once)
       if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
-      const { epochs, remote } = places
+      const { epochs, remote } = places.parts
       const partition = places.here(organization)
       if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
       else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
@@ -151,13 +144,10 @@ const laneAsks = (places: Places) => {
   return { askLane, askLaneNow }
 }
 
-/** Makes the service of an engine whose partitions in this process are `local`. */
-export const makeService = (
-  parts: EngineParts,
-  local: ReadonlyMap<number, Partition>,
-  remote: Remote["Service"] | undefined
-) => {
-  const places = new Places(parts, local, remote)
+/** Makes the service of an engine. */
+export const makeService = (parts: EngineParts) => {
+  const places = new Places(parts)
+  const { local } = parts
   return {
     partitions: parts.config.partitions,
     partitionOf: (organization: string) => places.idOf(organization),

@@ -44,6 +44,10 @@ const touchedPerLook = 64
 
 const noCells: ReadonlyArray<Cell> = []
 
+/** Whether a decision has to be stored before it counts. */
+const storesAnything = ({ events, facts, messages, others }: Decision<unknown, unknown, unknown>): boolean =>
+  facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0
+
 /** Stands for a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
 
@@ -96,7 +100,7 @@ export class Decider {
 
   constructor(host: DeciderHost) {
     this.host = host
-    this.draft = new Draft(host.partition, host.wantsRecords)
+    this.draft = new Draft(host.partition, host.memory.registry, host.wantsRecords)
   }
 
   /** Begins a frame after `head`. `logRoom`: bytes that the log takes for facts. */
@@ -208,13 +212,12 @@ export class Decider {
       }
       checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
       decision = answer as Decision<unknown, unknown, unknown>
-      if (entry.guard !== undefined && decision.accepted) decision = guarded(entry.guard, decision, this.draft.now)
+      if (entry.guard !== undefined) decision = guarded(entry.guard, decision, this.draft.now)
     } catch (cause) {
       return this.poison(entry, cause)
     }
     if (!decision.accepted) return this.unchanged(entry, cell, false, decision.rejection)
-    if (decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)
-      return this.unchanged(entry, cell, true, decision.reply)
+    if (!storesAnything(decision)) return this.unchanged(entry, cell, true, decision.reply)
     return this.accept(entry, touched, decision)
   }
 

@@ -6,16 +6,19 @@ import type { Decision, PublicEvent } from "../Actor.ts"
 import { encodeEvent, FrameBuilder, type FrameHeader, type Head } from "../frame.ts"
 import { eventId, maximumIdCommands } from "../ids.ts"
 import { maximumDrainCommands, maximumStateBytes, stateSlackBytes } from "../limits.ts"
+import type { MessageRecord } from "../outbox.ts"
 import type { LogRecord } from "../records.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
-import type { Cell } from "./actors.ts"
+import type { Cell, Registry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import type { DecidingDraft, TouchedCells } from "./context.ts"
+import { type EncodedMessage, encodeMessages } from "./messages.ts"
 import { checkKey, checkState, NotFresh, wakeAtOf } from "./rules.ts"
 import type { Timers } from "./timers.ts"
 
-/** Bytes a record takes in a frame besides its text. */
+/** Bytes a record takes in a frame besides its text, and a message. */
 const recordOverheadBytes = 16
+const messageOverheadBytes = 24
 
 /** Bytes an actor takes in a frame's table besides its names, and the most bytes of one character of them as JSON. */
 const actorOverheadBytes = 24
@@ -30,7 +33,7 @@ const nameBytes = (name: string): number => (/^[ !#-[\]-~]*$/.test(name) ? 1 : m
  */
 export class DecideAgain extends Error {}
 
-/** A decision's facts and events as text, each stringified once, with the actors they belong to. */
+/** A decision's facts, events and messages as text, each stringified once, with the actors that the facts belong to. */
 export interface EncodedDecision {
   readonly cells: ReadonlyArray<Cell>
   readonly facts: ReadonlyArray<unknown>
@@ -38,6 +41,7 @@ export interface EncodedDecision {
   /** The texts of the facts, then those of the events. */
   readonly texts: ReadonlyArray<string>
   readonly sizes: ReadonlyArray<number>
+  readonly messages: ReadonlyArray<EncodedMessage>
   /** Upper bound of the bytes they take in a frame. */
   readonly bytes: number
 }
@@ -62,11 +66,13 @@ export class Draft implements DecidingDraft {
   readonly partition: number
   builder = new FrameBuilder()
   records: Array<LogRecord> = []
+  messages: Array<MessageRecord> = []
   now = 0
   epoch = 0
   frameNumber = 0
   /** How many states were encoded to measure them. That is costly, so the drain checks the time by this count. */
   measured = 0
+  private readonly registry: Registry
   private readonly wantsRecords: boolean
   /** The draft's number. States and frame indexes with another number are void. */
   private stamp = 0
@@ -75,8 +81,9 @@ export class Draft implements DecidingDraft {
   private idCommands = 0
   private applied = 0
 
-  constructor(partition: number, wantsRecords: boolean) {
+  constructor(partition: number, registry: Registry, wantsRecords: boolean) {
     this.partition = partition
+    this.registry = registry
     this.wantsRecords = wantsRecords
   }
 
@@ -94,6 +101,7 @@ export class Draft implements DecidingDraft {
     this.stamp++
     this.builder = new FrameBuilder()
     this.records = []
+    this.messages = []
     this.changed = []
   }
 
@@ -175,7 +183,9 @@ export class Draft implements DecidingDraft {
     }
     for (const event of events) add(encodeEvent(event))
     if (at !== texts.length) throw new TypeError("its facts change while they are encoded")
-    return { cells, facts, events, texts, sizes, bytes }
+    const messages = encodeMessages(this.registry, decision.messages)
+    for (const message of messages) bytes += message.bytes + messageOverheadBytes
+    return { cells, facts, events, texts, sizes, messages, bytes }
   }
 
   /**
@@ -264,7 +274,7 @@ export class Draft implements DecidingDraft {
   }
 
   /** Adds the decision that was applied last to the frame. */
-  add({ fresh, self: cell }: TouchedCells, { cells, events, facts, sizes, texts }: EncodedDecision): void {
+  add({ fresh, self: cell }: TouchedCells, { cells, events, facts, messages, sizes, texts }: EncodedDecision): void {
     for (const claimed of fresh) if (claimed.appliedOf === this.applied) claimed.freshOf = this.stamp
     for (let index = 0; index < facts.length; index++) {
       const of = cells[index]!
@@ -281,6 +291,12 @@ export class Draft implements DecidingDraft {
         this.records.push({ _tag: "Event", ...this.place(cell), id, event: events[index]! })
       }
       this.builder.addEvent(actor, texts[at]!, sizes[at]!)
+    }
+    for (const { bytes, message, text } of messages) {
+      const actor = this.frameIndexOf(cell)
+      const origin = [this.epoch, this.sequence, this.builder.count] as const
+      this.messages.push({ origin, now: this.now, sender: cell.address, message, bytes })
+      this.builder.addMessage(actor, text, bytes)
     }
   }
 

@@ -270,11 +270,11 @@ export class PartitionCore implements Evictable {
   /** Commits the frame that was stored: states advance and replies go out. Answers what followers of the log see. */
   appended(provenAt: Instant | undefined, now: Instant): StoredDraft {
     const { bytes, header } = this.endAppend(now)
-    const { records } = this.drain.decider.draft
+    const { messages, records } = this.drain.decider.draft
     this.advance(header, bytes, provenAt)
-    const answers = this.drain.commit(this.headNow.sequence)
+    const stored = { head: this.headNow, bytes: bytes.length, records, messages }
+    const answers = this.drain.commit(stored.head.sequence)
     if (this.pace.stored(bytes.length, this.memory.dirty.size)) this.isCheckpointDue = true
-    const stored = { head: this.headNow, bytes: bytes.length, records }
     answers.give(this.options.host.reply)
     if (this.time.isFresh(now)) {
       this.drain.immediate.give(this.options.host.reply)
@@ -283,10 +283,7 @@ export class PartitionCore implements Evictable {
     return stored
   }
 
-  /**
-   * Abandons the frame that was not stored: callers get the error, timers and signals come back. Answers the fence if
-   * one is stored instead.
-   */
+  /** Abandons the frame that was not stored: callers get the error, timers and signals come back. Answers the fence if one is stored instead. */
   notAppended(outcome: NotStored, error: unknown, now: Instant): StoredDraft | undefined {
     const { header } = this.endAppend(now)
     const { reply } = this.options.host
@@ -300,7 +297,8 @@ export class PartitionCore implements Evictable {
     // facts cannot be stored, but answers that need none still come from the durable state
     if (this.time.isFresh(now)) this.drain.immediate.give(reply)
     else this.drain.immediate.fail(reply, error)
-    return outcome._tag === "Fenced off" ? { head: this.headNow, bytes: outcome.fence.length, records: [] } : undefined
+    if (outcome._tag !== "Fenced off") return
+    return { head: this.headNow, bytes: outcome.fence.length, records: [], messages: [] }
   }
 
   private endAppend(now: Instant): DraftedFrame {

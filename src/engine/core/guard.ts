@@ -20,14 +20,19 @@ export interface Guard {
   readonly factOf: (reply: unknown, now: number) => unknown
   /** The answer to the caller after an accepted decision. */
   readonly answerOf: (reply: unknown) => unknown
+  /** The answer to the caller after a rejection, for a guard that keeps its fact then too. Left out, a rejection leaves nothing behind. */
+  readonly answerOfRejection?: () => unknown
 }
 
-/** An accepted decision together with the fact of its guard: both are stored, or neither is. */
+/** A decision together with the fact of its guard: both are stored, or neither is. */
 export const guarded = (
   guard: Guard,
-  { events, facts, others, reply }: Decision<unknown, unknown, unknown>,
+  decision: Decision<unknown, unknown, unknown>,
   now: number
 ): Decision<unknown, unknown, unknown> => {
+  const { accepted, events, facts, messages, others, reply } = decision
+  if (!accepted && guard.answerOfRejection === undefined) return decision
   const own = { actor: guard.actor, key: guard.key, facts: [guard.factOf(reply, now)] }
-  return new Decision(true, facts, guard.answerOf(reply), undefined, [...others, own], events)
+  if (!accepted) return new Decision(true, [], guard.answerOfRejection?.(), undefined, [own], [], [])
+  return new Decision(true, facts, guard.answerOf(reply), undefined, [...others, own], events, messages)
 }

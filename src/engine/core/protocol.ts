@@ -2,6 +2,7 @@
 import type { ActorAddress } from "../address.ts"
 import type { ActorRow, CheckpointRecord } from "../Checkpoints.ts"
 import type { FrameHeader, Head } from "../frame.ts"
+import type { MessageRecord } from "../outbox.ts"
 import type { LogRecord } from "../records.ts"
 import type { Caller, Registry } from "./actors.ts"
 import type { ProcessBounds } from "./bounds.ts"
@@ -40,6 +41,7 @@ export interface StoredDraft {
   readonly head: Head
   readonly bytes: number
   readonly records: ReadonlyArray<LogRecord>
+  readonly messages: ReadonlyArray<MessageRecord>
 }
 
 /** Why a frame was not stored. */

@@ -42,6 +42,8 @@ export interface ReplayOptions {
 
 export class Replay {
   head: Head
+  /** Told of each frame that was read, with the head that it makes. */
+  onFrame: (head: Head, frame: Frame) => void = () => {}
   private readonly memory: ActorMemory
   private readonly quarantined: (organization: string, reason: string) => void
   /** Organizations in which something broke at the first folding. They are folded on copies, and each state is checked. */
@@ -109,6 +111,7 @@ export class Replay {
     if (frame.number !== this.head.number + 1) return `has number ${frame.number} after ${this.head.number}`
     if (frame.epoch < this.head.epoch) return `has epoch ${frame.epoch} after ${this.head.epoch}`
     this.head = headAfter(stored.sequence, stored.bytes, frame)
+    this.onFrame(this.head, frame)
     return frame
   }
 

@@ -45,8 +45,9 @@ const nameOf = (value: unknown): string =>
 export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: unknown): void => {
   if (!(answer instanceof Decision))
     throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
-  if (!Array.isArray(answer.facts) || !Array.isArray(answer.others) || !Array.isArray(answer.events))
-    throw new RuleBroken(`${rule} of ${actor.kind}: facts, others and events are arrays`)
+  const { events, facts, messages, others } = answer
+  if (![facts, others, events, messages].every(Array.isArray))
+    throw new RuleBroken(`${rule} of ${actor.kind}: facts, others, events and messages are arrays`)
 }
 
 /** Checks and answers the time that `wakeAgain` names. */

@@ -4,7 +4,7 @@
  * `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
  */
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
-import type { LogPosition } from "../Checkpoints.ts"
+import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
 import type { Caller, LaneAsk } from "../core/actors.ts"
 import type { Guard } from "../core/guard.ts"
 import type { LaneAnswer } from "../core/lanes.ts"
@@ -19,6 +19,7 @@ import { Wakeup } from "../Wakeup.ts"
 import { BrakeWarnings } from "./BrakeWarnings.ts"
 import { Feed } from "./Feed.ts"
 import type { PartitionMetrics } from "./metrics.ts"
+import { Outbox } from "./Outbox.ts"
 
 /** How an ask is answered. */
 export type Resume = (exit: Exit.Exit<unknown, unknown>) => void
@@ -59,6 +60,11 @@ export class Partition {
   readonly heldBack = new Set<string>()
   readonly heldBackWakeup = new Wakeup()
   readonly brakeWarnings = new BrakeWarnings()
+  readonly outbox = new Outbox()
+  /** Where the outbox's cursor stood when it was read last. */
+  outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
+  /** Moves the outbox's cursor to where it may stand; undefined while nothing is sent. */
+  saveOutbox: Effect.Effect<void> | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }
@@ -131,6 +137,7 @@ export class Partition {
     this.core.beginLife()
     this.openLog = undefined
     this.currentFeed = this.makeFeed()
+    this.outbox.drop()
     this.restartWanted = undefined
     this.wantsPositions = false
     this.earlierRows = undefined
@@ -210,8 +217,9 @@ export class Partition {
   }
 
   /** Shows a stored frame to followers and moves the witness. */
-  followed({ bytes, head, records }: StoredDraft): void {
+  followed({ bytes, head, messages, records }: StoredDraft): void {
     this.witness = { sequence: head.sequence, hash: head.hash }
+    this.outbox.take({ ...head, messages })
     if (this.parts.reactors.length > 0) this.currentFeed.push({ ...head, bytes, records })
   }
 

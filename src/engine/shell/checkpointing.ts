@@ -18,6 +18,7 @@ import {
   minimumLogReserveBytes,
   saveDeadlineMillis
 } from "../limits.ts"
+import { outboxName } from "../outbox.ts"
 import { SignalsUnavailable } from "../Signals.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
@@ -107,7 +108,9 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   partition.earlierRows ??= partition.core.newestCheckpoint?.sequence ?? 0
   const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
-  const known = new Set(reactors.map(({ name }) => name))
+  const known = new Set([...reactors.map(({ name }) => name), outboxName])
+  // a log without messages has moved it for nothing else
+  yield* partition.saveOutbox ?? Effect.void
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))

@@ -9,15 +9,21 @@ import { checkpoint } from "./checkpointing.ts"
 import type { Partition } from "./Partition.ts"
 import { react } from "./reacting.ts"
 import { claim } from "./recovering.ts"
+import { sendMessages } from "./sending.ts"
 import type { LifeEnd } from "./serving.ts"
 import { ownsNow } from "./supervising.ts"
 
 /** The pause between claims into a full log. */
 const fullLogPauseMillis = 1_000
 
-/** Lets the reactors follow the log, until the life ends. */
+/** Lets the reactors and the outbox follow the log, until the life ends. */
 const startReactors = (partition: Partition) =>
-  Effect.forEach(partition.parts.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), { discard: true })
+  Effect.andThen(
+    Effect.forEach(partition.parts.reactors, (reactor) => Effect.forkScoped(react(partition, reactor)), {
+      discard: true
+    }),
+    Effect.forkScoped(sendMessages(partition))
+  )
 
 /**
  * Claims a recovered partition and starts its reactors; while the log is full, reactors and checkpoints make room first. Answers why the life

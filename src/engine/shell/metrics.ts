@@ -1,5 +1,6 @@
 /** The engine's metrics, one series per partition where that helps. Updated synchronously from the partition's fiber. */
 import { type Context, Metric } from "effect"
+import type { FrameMessage } from "../frame.ts"
 import { type AppendBranch, appendBranches } from "./append.ts"
 
 const milliseconds = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
@@ -23,6 +24,10 @@ export class PartitionMetrics {
   private readonly logFill: Metric.Gauge<number>
   private readonly actors: Metric.Gauge<number>
   private readonly attributes: { readonly partition: string }
+  private readonly outboxBacklog: Metric.Gauge<number>
+  private readonly outboxAge: Metric.Gauge<number>
+  private readonly delivered: Metric.Counter<number>
+  private wasOutboxIdle = false
   private readonly cursorLags = new Map<string, Metric.Gauge<number>>()
 
   constructor(partition: number, context: Context.Context<never>) {
@@ -91,6 +96,19 @@ export class PartitionMetrics {
       attributes
     })
     this.actors = Metric.gauge("sluice_actors", { description: "Actors in memory", attributes })
+    this.outboxBacklog = Metric.gauge("sluice_outbox_backlog", {
+      description: "Messages to other organizations in memory that are neither delivered nor parked",
+      attributes
+    })
+    this.outboxAge = Metric.gauge("sluice_outbox_age_seconds", {
+      description: "Age of the oldest of them, seconds",
+      attributes
+    })
+    this.delivered = Metric.counter("sluice_outbox_delivered_total", {
+      description: "Messages that their receivers have decided, rejected ones and repeats included",
+      incremental: true,
+      attributes
+    })
   }
 
   mailbox(depth: number): void {
@@ -174,6 +192,27 @@ export class PartitionMetrics {
       this.cursorLags.set(reactor, lag)
     }
     lag.updateUnsafe(frames, this.context)
+  }
+
+  /** Messages that are in memory and not done, and when the oldest was decided. */
+  outbox(messages: number, oldest: number | undefined, now: number): void {
+    const isIdle = messages === 0
+    if (isIdle && this.wasOutboxIdle) return
+    this.wasOutboxIdle = isIdle
+    this.outboxBacklog.updateUnsafe(messages, this.context)
+    this.outboxAge.updateUnsafe(oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000, this.context)
+  }
+
+  /** What became of messages that are done. */
+  messages(sent: ReadonlyArray<{ readonly message: FrameMessage }>, received: ReadonlyArray<unknown>): void {
+    if (received.length > 0) this.delivered.updateUnsafe(received.length, this.context)
+    for (const [index, one] of received.entries())
+      if (one === "rejected")
+        Metric.counter("sluice_outbox_rejected_total", {
+          description: "Messages that their receivers' rules rejected",
+          incremental: true,
+          attributes: { ...this.attributes, kind: sent[index]!.message.kind }
+        }).updateUnsafe(1, this.context)
   }
 
   /** Records that are parked at a reactor now. */

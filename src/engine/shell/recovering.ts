@@ -3,17 +3,19 @@
  * the claim (docs/architecture.md, rules 4 and 9).
  */
 import { Data, Duration, Effect, Random, Stream } from "effect"
-import { type CheckpointRecord, CheckpointsUnavailable } from "../Checkpoints.ts"
+import { type CheckpointRecord, CheckpointsUnavailable, emptyLogHash } from "../Checkpoints.ts"
 import { type Cursor, CursorsUnavailable } from "../Cursors.ts"
 import type { Replay } from "../core/replay.ts"
 import { emptyHead, encodeClaim, type Head, headAfter, identityOf } from "../frame.ts"
 import { JournalRefused, JournalUnavailable, type Log, type LogState, type StoredFrame } from "../Journal.ts"
 import { loadDeadlineMillis, lookupDeadlineMillis, maximumLoadBatch } from "../limits.ts"
+import { outboxName } from "../outbox.ts"
 import { append } from "./append.ts"
 import { foreignLog, mayAdopt, unknownLog } from "./belonging.ts"
 import { deadline } from "./deadline.ts"
 import type { Partition } from "./Partition.ts"
 import { baseIsGone, baseIsThere } from "./reading.ts"
+import { messagesOf, outboxStart } from "./readingMessages.ts"
 import { advice, examine, type Witness, witnessesOf } from "./witnesses.ts"
 
 /** The log is not the one that checkpoints, cursors or its own chain speak of. Nothing was changed; an operator has to decide. */
@@ -61,7 +63,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
     partition.witness === undefined ? [] : [{ who: "this process", ...partition.witness, needsTail: false }]
   // after the witnesses: an owner that still writes moves them, and then a witness could seem to be ahead of the log
   const state = yield* log.state
-  const witnesses = [...witnessesOf(seen.records, seen.cursors, reactors), ...own]
+  const witnesses = [...witnessesOf(seen.records, seen.cursors, [...reactors, { name: outboxName }]), ...own]
   const complaint = (yield* examine(log, state, witnesses)) ?? withoutCheckpoint(partition.id, seen.records[0], state)
   if (complaint !== undefined) {
     if (isSame(seen, yield* readSeen(partition))) return yield* new RecoveryRefused({ message: complaint })
@@ -77,6 +79,9 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
     yield* log.adopt(deployment.id)
   }
   partition.opened(log)
+  const unmoved = { partition: partition.id, reactor: outboxName, sequence: 0, hash: emptyLogHash }
+  const cursor = seen.cursors.find(({ reactor }) => reactor === outboxName) ?? unmoved
+  partition.outbox.begin(yield* outboxStart(partition, cursor))
   yield* replayAll(partition, log, seen.records[0], state)
 })
 
@@ -122,6 +127,7 @@ const replayAll = Effect.fnUntraced(function* (
 const replayTail = Effect.fnUntraced(function* (partition: Partition, log: Log, replay: Replay, through: number) {
   if (through <= replay.head.sequence) return 0
   let bytes = 0
+  replay.onFrame = (head, frame) => partition.outbox.take({ ...head, messages: messagesOf(head.sequence, frame) })
   const batches = log.read(replay.head.sequence + 1, through)
   yield* Stream.runForEach(batches, (batch: ReadonlyArray<StoredFrame>) =>
     Effect.gen(function* () {
@@ -190,6 +196,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         const claimed = headAfter(head.sequence + 1, bytes, header)
         core.claimed(claimed, bytes.length, outcome.provenAt, log.leaderMayBeDeposed)
         partition.witness = { sequence: claimed.sequence, hash: claimed.hash }
+        partition.outbox.take({ ...claimed, messages: [] })
         partition.feed.wake()
         return true
       }

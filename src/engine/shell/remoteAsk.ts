@@ -11,13 +11,9 @@ import { describe } from "../describe.ts"
 import { type AskError, CommandInvalid, OnceError, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "../once.ts"
 import type { Remote } from "../Remote.ts"
+import { handlePost, postOf } from "./delivering.ts"
 import type { Partition } from "./Partition.ts"
-
-/** How long a remote ask waits. Longer than an owner takes to say that an outcome is not known. */
-export const remoteTimeoutMillis = 12_000
-
-/** Sooner than for a partition that is away: its owner has most likely just moved. */
-const movedRetryMillis = 500
+import { accepts, movedRetryMillis, parse, remoteTimeoutMillis } from "./remoteAnswers.ts"
 
 interface Payload {
   readonly organization: string
@@ -59,8 +55,6 @@ const decodeWith = (actor: AnyActor, what: "command" | "reply" | "rejection", va
   const codec = jsonCodec(actor, what)
   return codec === undefined ? undefined : Schema.decodeUnknownSync(codec)(value)
 }
-
-const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString("utf8"))
 
 /** Asks the owner in another process. `epochs` remembers the highest epoch seen of each partition. */
 export const askRemote = <Command, Fact, State, Reply, Rejection>(
@@ -139,17 +133,6 @@ const exchange = <Reply, Rejection, E>(
     return yield* answer
   })
 
-const accepts = (epochs: Map<number, number>, partition: number, reply: Uint8Array): boolean => {
-  try {
-    const { epoch } = parse(reply) as Answer
-    if (typeof epoch !== "number" || epoch < (epochs.get(partition) ?? 0)) return false
-    epochs.set(partition, epoch)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Answers other processes' asks for a partition until the scope ends. A failed subscription is logged, and local asks go on. */
 export const serveRemote = (remote: Remote["Service"], partition: Partition) =>
   Effect.ignore(
@@ -164,7 +147,10 @@ const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Arr
     let command: unknown
     let guard: Guard | undefined
     try {
-      payload = parse(bytes) as Payload
+      const parsed = parse(bytes)
+      const post = postOf(parsed)
+      if (post !== undefined) return Effect.map(handlePost(partition, post), (text) => Buffer.from(text))
+      payload = parsed as Payload
       actor = partition.parts.registry.actors[partition.parts.registry.actorIndex(payload.kind)]
       if (actor === undefined) throw new Error("it is not among the engine's actors")
       command = decodeWith(actor, "command", payload.command)
