@@ -18,7 +18,7 @@ export interface Decided extends ActorAddress {
   readonly reply: unknown
   readonly rejection: unknown
   readonly now: number
-  /** The facts and events as they must stand in the frame, as JSON with the actor's name. */
+  /** The facts, events and messages as they must stand in the frame, as JSON with the actor's name. */
   readonly records: ReadonlyArray<string>
   /** The state it rests on as JSON; kept only for decisions without facts, which need it. */
   readonly restsOn: string | undefined
@@ -150,6 +150,13 @@ export class Decisions {
         }
         for (const event of decision.events) {
           records.push(JSON.stringify([organization, kind, key, JSON.parse(encodeEvent(event))]))
+        }
+        for (const message of decision.messages) {
+          const command = message.actor.encodeCommand(message.command)
+          const receiver = { organization: message.organization, kind: message.actor.kind, key: message.key }
+          records.push(
+            JSON.stringify([organization, kind, key, { ...receiver, version: message.actor.version, command }])
+          )
         }
       }
       if (records.length === 0) restsOn = jsonOf(actor, state)

@@ -37,7 +37,11 @@ const sentences: ReadonlyArray<readonly [fragment: string, mark: string]> = [
   ["failed on a batch", "engine, reactor's batch failed"],
   ["starts over", "engine, reactor started over"],
   [" parked ", "engine, parked a record"],
-  ["is held for a second", "engine, held an actor up"]
+  ["is held for a second", "engine, held an actor up"],
+  ["Error: this amount breaks", "message, parked as it broke a rule"],
+  ["on: waits for its receiver", "message, parked while it waits"],
+  ["the cursor of the outbox", "engine, outbox's cursor not moved"],
+  ["the outbox of partition", "engine, outbox started over"]
 ]
 
 /** Notes the mark that a log message of the engine shows. */
@@ -48,11 +52,18 @@ export const noteMessage = (marks: Marks, message: string): void => {
 /** Every branch of docs/architecture.md, rule 2. */
 export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 
+/** What becomes of messages, by the counter that counts it. */
+export const messageMarks: Readonly<Record<string, string>> = {
+  sluice_outbox_repeated_total: "message, repeated",
+  sluice_outbox_rejected_total: "message, rejected"
+}
+
 /** What a campaign over the engine's own workload must have reached. */
 export const requiredMarks: ReadonlyArray<string> = [
   ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
   ...appendMarks,
   ...sentences.map(([, mark]) => mark),
+  ...Object.values(messageMarks),
   "once, replay",
   "once, conflict",
   "wake, again"

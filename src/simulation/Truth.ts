@@ -181,7 +181,9 @@ export class Truth {
     const decisions: Array<Decided> = []
     const texts = frame.records
       .filter(({ actor }) => !isInternalKind(actor.kind))
-      .map(({ actor, event, fact }) => JSON.stringify([actor.organization, actor.kind, actor.key, event ?? fact]))
+      .map(({ actor, event, fact, message }) =>
+        JSON.stringify([actor.organization, actor.kind, actor.key, event ?? message ?? fact])
+      )
     // a refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
     // the drain, since what refuses it (its claim is no longer true) is that one's fact
     let end = 0
@@ -208,8 +210,8 @@ export class Truth {
     let from = 0
     for (const { decision, size } of groups) {
       const changed = new Map<ActorHistory, unknown>()
-      for (const { actor: name, event, fact } of ruled.slice(from, from + size)) {
-        if (event !== undefined) continue
+      for (const { actor: name, event, fact, message } of ruled.slice(from, from + size)) {
+        if (event !== undefined || message !== undefined) continue
         const history = this.history(name)
         const { options } = history.actor
         const isAnew = name.isFresh && !begun.has(name)

@@ -8,7 +8,9 @@ import * as Actor from "../engine/Actor.ts"
 import * as Lane from "../engine/Lane.ts"
 import type { SignalRule } from "../engine/shell/signalFeed.ts"
 import { bankCheckers } from "./checkers/bank.ts"
+import { purseCheckers } from "./checkers/purses.ts"
 import { Lookout, Spinner, watchCommands } from "./lookout.ts"
+import { Purse, PurseCommand } from "./purses.ts"
 import type { Workload } from "./Workload.ts"
 
 const Id = Schema.String
@@ -305,7 +307,7 @@ const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema
 
 export const bank: Workload = {
   name: "bank",
-  actors: [Account, Alarm, Meter, Letter, Bell, Till, Lookout, Spinner],
+  actors: [Account, Alarm, Meter, Letter, Bell, Till, Purse, Lookout, Spinner],
   lanes: [Limiter],
   signals: { [usageKind]: usage },
   organizations: ["org_1", "org_2", "org_3"],
@@ -322,7 +324,9 @@ export const bank: Workload = {
     { actor: Letter, weight: 3, arbitrary: draw(LetterCommand), finish: withText, isFresh: true },
     { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName },
     { actor: Lookout, weight: 3, arbitrary: draw(watchCommands.lookout), finish: withId },
-    { actor: Spinner, weight: 0.5, arbitrary: draw(watchCommands.spinner), finish: withId }
+    { actor: Spinner, weight: 0.5, arbitrary: draw(watchCommands.spinner), finish: withId },
+    { actor: Purse, weight: 3, arbitrary: draw(PurseCommand.members[0]), finish: withName },
+    { actor: Purse, weight: 5, arbitrary: draw(PurseCommand.members[1]), finish: withName }
   ],
   onceCommands: [
     { actor: Till, weight: 4, arbitrary: draw(TillCommand.members[0]) },
@@ -334,7 +338,7 @@ export const bank: Workload = {
   invariants: {
     account: { "a balance is never negative": (state: AccountState) => state.balance >= 0 }
   } as Workload["invariants"],
-  checkers: bankCheckers,
+  checkers: [...bankCheckers, ...purseCheckers],
   oldFacts: (index) => ({
     organization: `org_${1 + (index % 3)}`,
     kind: "account",

@@ -2,8 +2,11 @@
  * The end of a scenario: all faults stop, an operator does what only an operator can, and the deployment finishes its
  * work. It does not depend on the steps that came before.
  */
+import type { ParkedRecord } from "../engine/Cursors.ts"
 import { isInternalKind } from "../engine/internalActor.ts"
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
+import { outboxName } from "../engine/outbox.ts"
+import { isWaiting } from "../engine/shell/parkedMessages.ts"
 import { purgeableBelow } from "../engine/shell/purge.ts"
 import type { Simulation } from "./Simulation.ts"
 
@@ -149,9 +152,12 @@ const isAtRest = (simulation: Simulation): boolean => {
     if (partition.core.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
     if (partition.core.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
     if (!reactorIsThrough(simulation, partition.id)) return false
+    if (partition.outbox.count > 0 || partition.outbox.readThrough.sequence < partition.core.head.sequence) return false
     // a hanging statement has kept an old checkpoint from being removed
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
+  // these are sent again by themselves
+  if (firstParked(simulation).some(isWaiting)) return false
   return true
 }
 
@@ -162,12 +168,29 @@ const isAtRest = (simulation: Simulation): boolean => {
 export const hasNothingLeft = (simulation: Simulation): boolean =>
   isAtRest(simulation) && !simulation.truth.wantsWakes()
 
+/** The first message that is parked of each sending partition and receiver. */
+export const firstParked = ({ stores }: Simulation): ReadonlyArray<ParkedRecord> => {
+  const first = new Map<string, ParkedRecord>()
+  for (const record of stores.cursors.parked) {
+    if (record.reactor !== outboxName) continue
+    const name = `${record.partition}/${record.organization}`
+    const before = first.get(name)
+    if (before === undefined || isBefore(record, before)) first.set(name, record)
+  }
+  return [...first.values()]
+}
+
+const isBefore = (left: ParkedRecord, right: ParkedRecord): boolean =>
+  left.sequence < right.sequence || (left.sequence === right.sequence && left.index < right.index)
+
 /** Whether the reactor has processed the last record of a log. */
 const reactorIsThrough = ({ books, stores, truth }: Simulation, partition: number): boolean => {
   const commits = truth.commits[partition]!
   for (let index = commits.length - 1; index >= 0; index--) {
     const { frame, sequence } = commits[index]!
-    const lastIndex = frame.records.findLastIndex(({ actor }) => !isInternalKind(actor.kind))
+    const lastIndex = frame.records.findLastIndex(
+      ({ actor, message }) => !isInternalKind(actor.kind) && message === undefined
+    )
     if (lastIndex === -1) continue
     const last = `${partition}/${sequence}/${lastIndex}`
     return (

@@ -8,7 +8,7 @@ import { encodeClaim, FrameBuilder, hashOf, identityOf } from "../engine/frame.t
 import type { Checker } from "./Checker.ts"
 import { engineCheckers } from "./checkers/index.ts"
 import { comeToRest, hasNothingLeft, heal, restMillis } from "./healing.ts"
-import type { Marks } from "./Marks.ts"
+import { type Marks, messageMarks } from "./Marks.ts"
 import { Prng } from "./Prng.ts"
 import type { Scenario } from "./Scenario.ts"
 import { Simulation, type Violation } from "./Simulation.ts"
@@ -79,7 +79,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
   } finally {
     Error.stackTraceLimit = stackTraceLimit
   }
-  for (const mark of appendMarksOf(simulation)) simulation.marks.reach(mark)
+  for (const mark of marksOfMetrics(simulation)) simulation.marks.reach(mark)
   const heads = simulation.truth.commits.map((commits) => commits[commits.length - 1]?.hash ?? "").join(" ")
   return {
     violation: simulation.violations[0],
@@ -129,9 +129,11 @@ const seedOldFrames = (simulation: Simulation): void => {
   }
 }
 
-/** The branches of docs/architecture.md, rule 2 that were taken, from the engine's own metric. */
-const appendMarksOf = function* (simulation: Simulation): Generator<string> {
+/** The branches of docs/architecture.md, rule 2 that were taken, and what became of messages, from the engine's own metrics. */
+const marksOfMetrics = function* (simulation: Simulation): Generator<string> {
   for (const metric of simulation.world.metrics.values()) {
+    const mark = messageMarks[metric.id]
+    if (mark !== undefined) yield mark
     if (metric.id !== "sluice_append_outcomes_total") continue
     const branch = (metric.attributes as Readonly<Record<string, string>> | undefined)?.branch
     if (branch !== undefined) yield `append, ${branch}`

@@ -18,7 +18,10 @@ const Amount = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))
 
 export const PurseCommand = Schema.Union([
   /** Names differ in every command, so that decisions can be told apart. No keys: a repeat does it again. */
-  Schema.TaggedStruct("Fund", { name: Schema.String, amount: Schema.Int }),
+  Schema.TaggedStruct("Fund", {
+    name: Schema.String,
+    amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 }))
+  }),
   /** Sends the amount to each. */
   Schema.TaggedStruct("Send", { name: Schema.String, amount: Amount, to: Schema.Array(Place) }),
   /** Money that was sent; the id is that of the sending decision with its number there. */
@@ -80,7 +83,9 @@ export const Purse: Actor.Actor<PurseCommand, PurseFact, number, number, string>
         if (amount === breakingAmount) throw new Error("this amount breaks the rule")
         if (amount === returnedAmount)
           return Actor.decided({
-            messages: [Actor.message(Purse, from.organization, from.key, { _tag: "TakeBack", id, amount })],
+            messages: [
+              Actor.message(Purse, from.organization, from.key, { _tag: "TakeBack", id: `${id}/back`, amount })
+            ],
             reply: balance
           })
         return Actor.decided({ facts: [{ id, change: amount }], reply: balance + amount })

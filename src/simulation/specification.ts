@@ -11,6 +11,7 @@ import {
   type DecideContext,
   type Decision,
   decided as nothingDecided,
+  type Message,
   WakeAgain
 } from "../engine/Actor.ts"
 
@@ -43,6 +44,13 @@ export interface ExpectedDecision<Fact, Reply, Rejection> {
   }>
   /** Types of public events, in order. */
   readonly events?: ReadonlyArray<string>
+  /** Messages to other organizations, in order. */
+  readonly messages?: ReadonlyArray<{
+    readonly organization: string
+    readonly kind: string
+    readonly key: string
+    readonly command: unknown
+  }>
   /** The time that a wake names with `wakeAgain`; without it, it must not. */
   readonly wakeAgain?: number
 }
@@ -82,6 +90,14 @@ const evolveOf =
     const own = actor.options.copy === undefined ? state : actor.options.copy(state)
     return actor.options.evolve(own, actor.decodeFact(stored, actor.version))
   }
+
+/** A message as its receiver gets it: through the schema of its commands. */
+const received = ({ actor, command, key, organization }: Message) => ({
+  organization,
+  kind: actor.kind,
+  key,
+  command: actor.decodeCommand(JSON.parse(JSON.stringify(actor.encodeCommand(command)))) as unknown
+})
 
 const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
 
@@ -141,6 +157,7 @@ export const given = <Command, Fact, State, Reply, Rejection>(
             decision.events.map(({ type }) => type)
           )
         }
+        if (expected.messages !== undefined) expectEqual("messages", expected.messages, decision.messages.map(received))
       }
     }
     return result

@@ -85,7 +85,7 @@ const cases: ReadonlyArray<readonly [string, Partial<Options>, object]> = [
   [
     "decide answers facts that are no list",
     { decide: onBad(() => Actor.decided({ facts: "ab" as never })) },
-    failed("decide of odd: facts, others and events are arrays")
+    failed("decide of odd: facts, others, events and messages are arrays")
   ],
   [
     "decide answers a fact that its schema refuses",

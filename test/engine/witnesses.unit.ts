@@ -42,7 +42,19 @@ describe("rule 9, witnesses", () => {
       yield* addEach(deployment, 20, { reactors: [follower], config: { checkpointFrames: 1_000_000 } })
       deployment.checkpoints.of(0).records = []
       truncate(deployment, 3)
+      // that of the outbox has moved with the checkpoints
+      deployment.cursors.cursors.delete("0/sluice.outbox")
       expect(yield* refusal(deployment, { reactors: [follower] })).toContain("the cursor of follower has seen frame")
+    })
+  )
+
+  it.effect("given a log cut short below the cursor of the outbox, then the partition refuses to start", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      yield* addEach(deployment, 20, { config: { checkpointFrames: 1_000_000 } })
+      deployment.checkpoints.of(0).records = []
+      truncate(deployment, 3)
+      expect(yield* refusal(deployment)).toContain("the cursor of sluice.outbox has seen frame")
     })
   )
 

@@ -6,10 +6,19 @@ import { Cause, Effect } from "effect"
 import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import { type Engine, EngineRefused } from "../Engine.ts"
+import { outboxName } from "../outbox.ts"
 import type { Reactor } from "../Reactor.ts"
 import { decodeRecord } from "../records.ts"
 import { internals } from "../shell/internals.ts"
 import { showParked } from "../shell/parking.ts"
+import {
+  countParkedMessages,
+  dismissParkedMessage,
+  listParkedMessages,
+  retryParkedMessages,
+  showParkedMessages,
+  unrecorded
+} from "./parkedMessages.ts"
 
 type AnyEngine = Engine["Service"]
 
@@ -59,8 +68,9 @@ export interface DismissOptions {
 
 /** The reactor that is meant: where an engine has but one, it need not be named. */
 export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
-  const names = internals(engine).parts.reactors.map((reactor) => reactor.name)
-  const found = name === undefined && names.length === 1 ? names[0] : names.find((known) => known === name)
+  const reactors = internals(engine).parts.reactors.map((reactor) => reactor.name)
+  const names = [...reactors, outboxName]
+  const found = name === undefined && reactors.length === 1 ? reactors[0] : names.find((known) => known === name)
   return found !== undefined
     ? Effect.succeed(found)
     : Effect.fail(new EngineRefused({ message: `no reactor is named ${name ?? "here"}; known: ${names.join(", ")}` }))
@@ -75,6 +85,7 @@ export const listParked = Effect.fnUntraced(function* (
   reactor: string,
   page: { readonly after?: string | undefined; readonly limit: number }
 ): Effect.fn.Return<ParkedList, CursorsUnavailable> {
+  if (reactor === outboxName) return yield* listParkedMessages(engine, page)
   const { cursors } = internals(engine).parts
   let records = 0
   const organizations: Array<ParkedEntry> = []
@@ -106,7 +117,9 @@ export const showParkedRecords = (
   organization: string,
   limit: number
 ): Effect.Effect<ReadonlyArray<ParkedRecord>, CursorsUnavailable> =>
-  internals(engine).parts.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
+  reactor === outboxName
+    ? showParkedMessages(engine, organization, limit)
+    : internals(engine).parts.cursors.parked(engine.partitionOf(organization), reactor, organization, limit)
 
 /** How many records of an organization are parked at a reactor. */
 export const countParkedRecords = (
@@ -114,7 +127,9 @@ export const countParkedRecords = (
   reactor: string,
   organization: string
 ): Effect.Effect<number, CursorsUnavailable> =>
-  internals(engine).parts.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
+  reactor === outboxName
+    ? countParkedMessages(engine, organization)
+    : internals(engine).parts.cursors.parkedCount(engine.partitionOf(organization), reactor, organization)
 
 /** Tries an organization's parked records again, one transaction each batch, until none is left, one fails or the limit is reached. */
 export const retryParked = Effect.fnUntraced(function* (
@@ -124,6 +139,7 @@ export const retryParked = Effect.fnUntraced(function* (
   organization: string,
   { alongside = nothing, limit = Number.POSITIVE_INFINITY }: RetryOptions = {}
 ): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
+  if (reactorName === outboxName) return yield* retryParkedMessages(engine, organization, { limit, alongside })
   const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
   let retried = 0
   let error: string | undefined
@@ -175,18 +191,14 @@ export const dismissParked = Effect.fnUntraced(function* (
   organization: string,
   { alongside = nothing, record }: DismissOptions = {}
 ): Effect.fn.Return<boolean, EngineRefused | CursorsUnavailable> {
+  if (reactorName === outboxName)
+    return yield* dismissParkedMessage(engine, organization, { alongside, ...(record === undefined ? {} : { record }) })
   const { cursors, partition } = yield* placeOf(engine, partitionId, reactorName)
   const records = yield* cursors.parked(partitionId, reactorName, organization, 1)
   const [first] = records
   if (first === undefined) return false
   if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) return false
-  yield* Effect.catch(cursors.unpark(records, alongside(records)), (error) =>
-    error instanceof CursorsUnavailable
-      ? Effect.fail(error)
-      : Effect.fail(
-          new CursorsUnavailable({ message: `the act could not be recorded: ${describe(error)}`, cause: error })
-        )
-  )
+  yield* Effect.catch(cursors.unpark(records, alongside(records)), unrecorded)
   yield* showParked(partition, reactorName)
   return true
 })

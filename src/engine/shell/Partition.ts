@@ -30,6 +30,14 @@ export const readClocks = (clock: Clock.Clock): Instant => ({
   monotonic: Number(clock.monotonicTimeNanosUnsafe()) / 1e6
 })
 
+/** What others may ask of whoever sends a partition's messages. */
+export interface Courier {
+  /** Moves the outbox's cursor to where it may stand. */
+  readonly save: Effect.Effect<void>
+  /** Tells that the first message that is parked for a receiver may be another one now. */
+  readonly look: (receiver: string) => void
+}
+
 export class Partition {
   readonly id: number
   readonly parts: EngineParts
@@ -63,8 +71,8 @@ export class Partition {
   readonly outbox = new Outbox()
   /** Where the outbox's cursor stood when it was read last. */
   outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
-  /** Moves the outbox's cursor to where it may stand; undefined while nothing is sent. */
-  saveOutbox: Effect.Effect<void> | undefined = undefined
+  /** Who sends the outbox's messages; undefined while nobody does. */
+  courier: Courier | undefined = undefined
   private openLog: Log | undefined = undefined
   private currentFeed: Feed
   private currentStatus: Status = { _tag: "Starting", reason: "not started yet" }

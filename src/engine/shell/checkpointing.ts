@@ -110,7 +110,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set([...reactors.map(({ name }) => name), outboxName])
   // a log without messages has moved it for nothing else
-  yield* partition.saveOutbox ?? Effect.void
+  yield* partition.courier?.save ?? Effect.void
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))

@@ -27,6 +27,7 @@ export class PartitionMetrics {
   private readonly outboxBacklog: Metric.Gauge<number>
   private readonly outboxAge: Metric.Gauge<number>
   private readonly delivered: Metric.Counter<number>
+  private readonly repeated: Metric.Counter<number>
   private wasOutboxIdle = false
   private readonly cursorLags = new Map<string, Metric.Gauge<number>>()
 
@@ -105,7 +106,12 @@ export class PartitionMetrics {
       attributes
     })
     this.delivered = Metric.counter("sluice_outbox_delivered_total", {
-      description: "Messages that their receivers have decided, rejected ones and repeats included",
+      description: "Messages that their receivers have accepted",
+      incremental: true,
+      attributes
+    })
+    this.repeated = Metric.counter("sluice_outbox_repeated_total", {
+      description: "Messages sent again that their receivers had taken in before",
       incremental: true,
       attributes
     })
@@ -205,14 +211,20 @@ export class PartitionMetrics {
 
   /** What became of messages that are done. */
   messages(sent: ReadonlyArray<{ readonly message: FrameMessage }>, received: ReadonlyArray<unknown>): void {
-    if (received.length > 0) this.delivered.updateUnsafe(received.length, this.context)
-    for (const [index, one] of received.entries())
-      if (one === "rejected")
+    let accepted = 0
+    let repeated = 0
+    for (const [index, one] of received.entries()) {
+      if (one === "accepted") accepted++
+      else if (one === "repeated") repeated++
+      else
         Metric.counter("sluice_outbox_rejected_total", {
           description: "Messages that their receivers' rules rejected",
           incremental: true,
           attributes: { ...this.attributes, kind: sent[index]!.message.kind }
         }).updateUnsafe(1, this.context)
+    }
+    if (accepted > 0) this.delivered.updateUnsafe(accepted, this.context)
+    if (repeated > 0) this.repeated.updateUnsafe(repeated, this.context)
   }
 
   /** Records that are parked at a reactor now. */

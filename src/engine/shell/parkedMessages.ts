@@ -5,11 +5,12 @@
  */
 import { Effect } from "effect"
 import type { ActorAddress } from "../address.ts"
-import type { CursorsUnavailable, ParkedRecord } from "../Cursors.ts"
+import { CursorsUnavailable, type ParkedRecord } from "../Cursors.ts"
 import { describe } from "../describe.ts"
 import type { AskError } from "../errors.ts"
-import { maximumSentMessages } from "../limits.ts"
+import { maximumSentMessages, transactionDeadlineMillis } from "../limits.ts"
 import { type MessageRecord, outboxName } from "../outbox.ts"
+import { deadline } from "./deadline.ts"
 import { type Delivered, deliver, type Letter } from "./delivering.ts"
 import type { Partition } from "./Partition.ts"
 import { lookup, showParked } from "./parking.ts"
@@ -20,8 +21,8 @@ const waitingPrefix = "waits for its receiver: "
 /** The error of a message that is tried again by itself. */
 export const waitingText = (error: AskError): string => `${waitingPrefix}${error.message}`
 
-/** Whether a parked message waits for its receiver alone. */
-export const isWaiting = ({ error }: ParkedRecord): boolean => error.startsWith(waitingPrefix)
+/** Whether the first message that is parked for a receiver may be sent again without an operator: it has not failed itself. */
+export const isWaiting = ({ error }: ParkedRecord): boolean => error === behindText || error.startsWith(waitingPrefix)
 
 /** A message as a parked record keeps it. */
 interface ParkedMessage extends Omit<MessageRecord, "bytes" | "sender">, ActorAddress {
@@ -67,6 +68,8 @@ export const isForNow = (error: AskError): boolean =>
 /** What happens in the transaction that takes records off. */
 type Alongside<E> = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, E>
 
+const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
+
 /** Delivers one receiver's parked messages in order, until none is left, one fails, or `limit` is reached. */
 export const deliverParked = Effect.fnUntraced(function* <E>(
   partition: Partition,
@@ -88,10 +91,14 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
     const { done, error: failed } = settled(answers)
     partition.metrics.messages(letters, answers.slice(0, done))
     error = failed
-    if (done === 0) break
     const taken = records.slice(0, done)
-    yield* cursors.unpark(taken, alongside(taken))
+    if (done > 0) yield* deadline(cursors.unpark(taken, alongside(taken)), transactionDeadlineMillis, late)
     delivered += done
+    const stopped = records[done]
+    if (error === undefined || stopped === undefined || isForNow(error)) continue
+    // so that people see why it is parked now
+    const again = cursors.park([{ ...stopped, error: describe(error) }])
+    yield* deadline(cursors.unpark([stopped], again), transactionDeadlineMillis, late)
   }
   yield* showParked(partition, outboxName)
   return { delivered, error }

@@ -22,7 +22,7 @@ import { Wakeup } from "../Wakeup.ts"
 import { deadline } from "./deadline.ts"
 import { deliver } from "./delivering.ts"
 import type { Lane, Waiting } from "./Outbox.ts"
-import type { Partition } from "./Partition.ts"
+import type { Courier, Partition } from "./Partition.ts"
 import { deliverParked, failedWith, isForNow, isWaiting, parkedOf, settled, waitingText } from "./parkedMessages.ts"
 import { lookup, showParked } from "./parking.ts"
 import { outboxStart, readMessages } from "./readingMessages.ts"
@@ -36,8 +36,8 @@ export const sendMessages = Effect.fnUntraced(function* (partition: Partition) {
   let pauseMillis = firstPauseMillis
   for (let run = 0; ; run++) {
     const begunAt = partition.now().monotonic
-    const exit = yield* Effect.exit(Effect.scoped(new Courier(partition).run(run > 0)))
-    partition.saveOutbox = undefined
+    const exit = yield* Effect.exit(Effect.scoped(new Sender(partition).run(run > 0)))
+    partition.courier = undefined
     if (Exit.isFailure(exit)) {
       if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.failCause(exit.cause as Cause.Cause<never>)
       yield* Effect.logWarning(`the outbox of partition ${partition.id} starts over`, exit.cause)
@@ -48,7 +48,7 @@ export const sendMessages = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-class Courier {
+class Sender implements Courier {
   private readonly partition: Partition
   /** Where the cursor stands; `attempted` is where a move that was not answered may have left it. */
   private durable: LogPosition = { sequence: 0, hash: "" }
@@ -71,7 +71,7 @@ class Courier {
   }
 
   /** Sends until something is wrong with the cursor. `isAnew`: the messages in memory do not count, the cursor is read again. */
-  readonly run = Effect.fnUntraced(function* (this: Courier, isAnew: boolean) {
+  readonly run = Effect.fnUntraced(function* (this: Sender, isAnew: boolean) {
     const { partition } = this
     const { outbox, parts } = partition
     if (isAnew) outbox.begin(yield* outboxStart(partition, yield* lookup(parts.cursors.read(partition.id, outboxName))))
@@ -84,7 +84,7 @@ class Courier {
       this.waiting.add(organization)
     }
     yield* showParked(partition, outboxName)
-    partition.saveOutbox = this.save
+    partition.courier = this
     yield* this.fork(this.moveCursor)
     yield* this.fork(this.retryWaiting)
     return yield* Effect.raceFirst(this.follow, Deferred.await(this.over))
@@ -102,7 +102,7 @@ class Courier {
 
   /** Gives each lane with messages a fiber, and reads frames from the log that were not taken in from memory. */
   private readonly follow = Effect.suspend(() => this.followNow())
-  private readonly followNow = Effect.fnUntraced(function* (this: Courier) {
+  private readonly followNow = Effect.fnUntraced(function* (this: Sender) {
     const { core, metrics, outbox } = this.partition
     while (true) {
       for (const lane of outbox.takeResting()) yield* this.fork(this.send(lane))
@@ -113,7 +113,7 @@ class Courier {
   })
 
   /** Sends what a lane holds, in order. */
-  private readonly send = Effect.fnUntraced(function* (this: Courier, lane: Lane) {
+  private readonly send = Effect.fnUntraced(function* (this: Sender, lane: Lane) {
     const { outbox } = this.partition
     let pauseMillis = firstMessageRetryMillis
     let failingSince: number | undefined
@@ -132,8 +132,7 @@ class Courier {
       else if (isHeld) {
         const text = waitingText(error)
         yield* this.park(lane, { first: text, others: text })
-        this.waiting.add(lane.receiver)
-        this.waitingWakeup.notify()
+        this.look(lane.receiver)
       } else {
         yield* Effect.sleep(Duration.millis(pauseMillis))
         pauseMillis = Math.min(pauseMillis * 2, lastMessageRetryMillis)
@@ -142,7 +141,7 @@ class Courier {
     outbox.rest(lane)
   })
 
-  private readonly sendBatch = Effect.fnUntraced(function* (this: Courier, lane: Lane) {
+  private readonly sendBatch = Effect.fnUntraced(function* (this: Sender, lane: Lane) {
     const { id, metrics, outbox, parts } = this.partition
     const batch = lane.batch()
     const delivered = yield* this.receiverTurns.withPermit(deliver(parts, id, lane.receiver, batch))
@@ -153,6 +152,11 @@ class Courier {
     return result
   })
 
+  look(receiver: string): void {
+    this.waiting.add(receiver)
+    this.waitingWakeup.notify()
+  }
+
   private suspect(receiver: string): void {
     if (this.parked.size < maximumParkedNames) this.parked.add(receiver)
     else this.isAnyParked = true
@@ -160,7 +164,7 @@ class Courier {
 
   /** Parks the first messages of a lane. A store that is away is tried again, since nothing behind them may be sent before. */
   private readonly park = Effect.fnUntraced(function* (
-    this: Courier,
+    this: Sender,
     lane: Lane,
     errors: { readonly first: string; readonly others: string }
   ) {
@@ -172,12 +176,12 @@ class Courier {
     yield* this.parkedNow(lane, messages)
     const [, sequence, index] = messages[0]!.origin
     yield* Effect.logError(
-      `the outbox parked messages to ${lane.receiver} from frame ${sequence}, record ${index} on: ${errors.first}`
+      `the outbox parks messages to ${lane.receiver} from frame ${sequence}, record ${index} on: ${errors.first}`
     )
   })
 
   /** Parks the first messages of a lane behind others that are parked already; answers false where none is parked any more. */
-  private readonly parkBehind = Effect.fnUntraced(function* (this: Courier, lane: Lane) {
+  private readonly parkBehind = Effect.fnUntraced(function* (this: Sender, lane: Lane) {
     const { id, parts } = this.partition
     const { cursors } = parts
     const messages = lane.queue.slice(0, maximumParkedMessages)
@@ -196,7 +200,7 @@ class Courier {
   })
 
   private readonly parkedNow = Effect.fnUntraced(function* (
-    this: Courier,
+    this: Sender,
     lane: Lane,
     messages: ReadonlyArray<Waiting>
   ) {
@@ -207,7 +211,7 @@ class Courier {
 
   /** Delivers parked messages that only wait for their receivers. */
   private readonly retryWaiting = Effect.suspend(() => this.retryNow())
-  private readonly retryNow = Effect.fnUntraced(function* (this: Courier) {
+  private readonly retryNow = Effect.fnUntraced(function* (this: Sender) {
     const { id, parts } = this.partition
     while (true) {
       while (this.waiting.size === 0) yield* this.waitingWakeup.wait
@@ -232,7 +236,7 @@ class Courier {
 
   /** Moves the cursor over what is done, so that a restart does not send it again. It moves late: one transaction covers much. */
   private readonly moveCursor = Effect.suspend(() => this.moveNow())
-  private readonly moveNow = Effect.fnUntraced(function* (this: Courier) {
+  private readonly moveNow = Effect.fnUntraced(function* (this: Sender) {
     const { metrics, outbox } = this.partition
     while (true) {
       yield* outbox.progress.wait
@@ -243,7 +247,7 @@ class Courier {
   })
 
   /** Moves the cursor to where it may stand. One that cannot be moved now is moved later. */
-  private readonly save = Effect.suspend(() =>
+  readonly save = Effect.suspend(() =>
     this.partition.outbox.doneThrough.sequence > this.durable.sequence
       ? Effect.asVoid(this.transact(Effect.void))
       : Effect.void
@@ -254,7 +258,7 @@ class Courier {
     this.cursorTurn.withPermit(this.transactNow(effects))
 
   private readonly transactNow = Effect.fnUntraced(function* <A>(
-    this: Courier,
+    this: Sender,
     effects: Effect.Effect<A, CursorsUnavailable, ReactorTransaction>
   ): Effect.fn.Return<Option.Option<A>> {
     const { id, metrics, outbox, parts } = this.partition
@@ -283,7 +287,7 @@ class Courier {
   })
 
   /** Looks where the cursor is after a move whose answer did not come: where it was, or where it was to go. */
-  private readonly findCursor = Effect.fnUntraced(function* (this: Courier, attempted: LogPosition) {
+  private readonly findCursor = Effect.fnUntraced(function* (this: Sender, attempted: LogPosition) {
     const { id, parts } = this.partition
     const found = yield* lookup(parts.cursors.read(id, outboxName))
     const isAt = (place: LogPosition) => place.sequence === found.sequence && place.hash === found.hash

@@ -56,7 +56,8 @@ export const effectsOnce: Checker = {
             // a timer may ring at the very end
             if (at > simulation.world.now - settledMillis) continue
             for (let index = 0; index < frame.records.length; index++) {
-              if (isInternalKind(frame.records[index]!.actor.kind)) continue
+              const { actor, message } = frame.records[index]!
+              if (isInternalKind(actor.kind) || message !== undefined) continue
               const place = `${partition}/${sequence}/${index}`
               if (books.entries.has(place)) {
                 if (!books.deeds.has(place)) return violate(`the work of record ${place} was never done`)
