@@ -285,7 +285,7 @@ const there = partitionOf("org_2", 2)
 
 describe("a message to a partition that is away", () => {
   const away = Effect.gen(function* () {
-    const deployment = makeDeployment()
+    const deployment = makeDeployment({ partitions: 2 })
     const running = yield* funded(deployment, owning(here))
     yield* running.engine.ask(Purse, at("org_1"), send(5, "org_2", "org_2"))
     yield* elapse(3)
@@ -336,7 +336,7 @@ const Newer = Actor.make({
 describe("a message and programs of different versions", () => {
   it.effect("waits for a program that knows its version", () =>
     Effect.gen(function* () {
-      const deployment = makeDeployment()
+      const deployment = makeDeployment({ partitions: 2 })
       const newer = yield* serving(deployment, { ...owning(here), actors: [Newer] })
       yield* newer.engine.ask(Newer, at("org_1"), fund(100))
       yield* newer.engine.ask(Newer, at("org_1"), send(5, "org_2"))
@@ -353,7 +353,7 @@ describe("a message and programs of different versions", () => {
   it.effect("whose command its receiver cannot read is parked", () =>
     Effect.gen(function* () {
       const Other = Actor.make({ ...Purse.options, command: Schema.Struct({ other: Schema.String }) as never })
-      const deployment = makeDeployment()
+      const deployment = makeDeployment({ partitions: 2 })
       const before = yield* funded(deployment, owning(here))
       yield* before.engine.ask(Purse, at("org_1"), send(5, "org_2"))
       yield* elapse(1)

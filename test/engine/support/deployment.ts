@@ -25,11 +25,14 @@ export interface Deployment {
   readonly signals: SignalsMemory.SignalsStore
 }
 
-export const makeDeployment = (options?: { readonly maximumBytes?: number }): Deployment => ({
+export const makeDeployment = (options?: {
+  readonly maximumBytes?: number
+  readonly partitions?: number
+}): Deployment => ({
   journal: JournalMemory.makeStore(options),
   checkpoints: CheckpointsMemory.makeStore(),
   cursors: CursorsMemory.makeStore(),
-  signals: SignalsMemory.makeStore(1)
+  signals: SignalsMemory.makeStore(options?.partitions ?? 1)
 })
 
 export interface StartOptions extends Partial<EngineOptions<never>> {
