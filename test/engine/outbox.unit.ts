@@ -1,4 +1,5 @@
 /** Messages to other organizations as an embedder sees them (docs/outbox.md). */
+import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, Metric, Schema } from "effect"
 import * as Actor from "../../src/engine/Actor.ts"
@@ -6,6 +7,7 @@ import { partitionOf } from "../../src/engine/address.ts"
 import { Cursors } from "../../src/engine/Cursors.ts"
 import type { Engine } from "../../src/engine/Engine.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
+import { maximumMessageBytes } from "../../src/engine/limits.ts"
 import * as CursorsMemory from "../../src/engine/memory/CursorsMemory.ts"
 import {
   dismissParked,
@@ -16,9 +18,11 @@ import {
 } from "../../src/engine/operator/parked.ts"
 import { outboxName } from "../../src/engine/outbox.ts"
 import { Placement } from "../../src/engine/Placement.ts"
+import { Remote } from "../../src/engine/Remote.ts"
 import { deliver } from "../../src/engine/shell/delivering.ts"
 import { messagesOf } from "../../src/engine/shell/readingMessages.ts"
 import { breakingAmount, Purse, rejectedAmount, returnedAmount } from "../../src/simulation/purses.ts"
+import { shown } from "./example/transfers.ts"
 import { Counter } from "./support/actors.ts"
 import {
   type Deployment,
@@ -364,4 +368,134 @@ describe("a message and programs of different versions", () => {
       expect(first!.error).toContain("not a command for purse")
     })
   )
+})
+
+/** Sends whatever it is told to. */
+const senderOf = (...messages: ReadonlyArray<Actor.Message>) =>
+  Actor.make<null, null, null>({
+    kind: "sender",
+    command: Schema.Null,
+    fact: Schema.Null,
+    state: Schema.Null,
+    initial: () => null,
+    decide: () => Actor.decided({ messages }),
+    evolve: (state) => state
+  })
+
+const Echo = Actor.makeStateless<null>({ kind: "echo", command: Schema.Null, decide: () => Actor.decided({}) })
+const note = (text: string) => ({ _tag: "Note" as const, text })
+const toCounter = (organization: string, key: string, text: string) =>
+  Actor.message(Counter, organization, key, note(text))
+
+describe("a message that cannot be sent is a fault of its rule, which fails alone", () => {
+  it.effect.each([
+    ["an unknown actor", [Actor.message(Purse, "org_2", "a", fund(1))], "purse, which is not an actor of this engine"],
+    ["an actor without a state", [Actor.message(Echo, "org_2", "", null)], "echo, which has no state"],
+    ["no organization", [toCounter("org 2", "", "x")], '"org 2", which cannot name an organization'],
+    ["a key that is none", [toCounter("org_2", "\0", "x")], "the key of an actor has a zero byte in it"],
+    [
+      "a command that its schema refuses",
+      [Actor.message(Counter, "org_2", "", { _tag: "Shout" } as never)],
+      "SchemaError"
+    ],
+    ["one too large", [toCounter("org_2", "", "x".repeat(maximumMessageBytes))], "at most 65536 are allowed"],
+    ["too many", Array.from({ length: 1_025 }, () => toCounter("org_2", "", "x")), "it sends 1025 messages"],
+    ["no list", "messages" as never, "facts, others, events and messages are arrays"]
+  ] as ReadonlyArray<readonly [string, ReadonlyArray<Actor.Message>, string]>)("%s", ([, messages, reason]) =>
+    Effect.gen(function* () {
+      const Sender = { ...senderOf(), options: { ...senderOf().options, decide: () => Actor.decided({ messages }) } }
+      const deployment = makeDeployment()
+      const { engine } = yield* serving(deployment, { actors: [Sender as Actor.AnyActor, Counter, Echo] })
+      const failed = yield* Effect.flip(engine.ask(Sender as Actor.AnyActor, at("org_1"), null))
+      expect(failed).toMatchObject({ _tag: "CommandFailed", reason: expect.stringContaining(reason) })
+      expect(deployment.journal.log(0).frames).toHaveLength(1)
+    })
+  )
+
+  it.effect("counts to the size of its decision", () =>
+    Effect.gen(function* () {
+      const Sender = senderOf(...Array.from({ length: 9 }, () => toCounter("org_2", "", "x".repeat(60_000))))
+      const { engine } = yield* serving(makeDeployment(), { actors: [Sender, Counter] })
+      expect(yield* Effect.flip(engine.ask(Sender, at("org_1"), null))).toMatchObject({ _tag: "DecisionTooLarge" })
+    })
+  )
+})
+
+describe("a message to a partition in another process", () => {
+  /** Two processes, each with a partition; `edit` changes the answers on their way. */
+  const apart = (edit: (answer: string) => string) =>
+    Effect.gen(function* () {
+      const handlers = new Map<number, (payload: Uint8Array) => Effect.Effect<Uint8Array>>()
+      const remoteLayer = Layer.succeed(
+        Remote,
+        Remote.of({
+          serve: (partition, handle) => Effect.sync(() => void handlers.set(partition, handle)),
+          request: (partition, payload) =>
+            Effect.suspend(() =>
+              Effect.map(handlers.get(partition)!(payload), (answer) =>
+                Buffer.from(edit(Buffer.from(answer).toString()))
+              )
+            )
+        })
+      )
+      const deployment = makeDeployment({ partitions: 2 })
+      const far = yield* serving(deployment, { ...owning(there), remoteLayer })
+      const near = yield* funded(deployment, { ...owning(here), remoteLayer })
+      return { far: far.engine, near: near.engine }
+    })
+
+  it.effect("is taken in there, and a rejection is final", () =>
+    Effect.gen(function* () {
+      const { far, near } = yield* apart((answer) => answer)
+      yield* near.ask(Purse, at("org_1"), send(5, "org_2", "org_2"))
+      yield* near.ask(Purse, at("org_1"), send(rejectedAmount, "org_2"))
+      yield* near.ask(Purse, at("org_1"), send(breakingAmount, "org_2"))
+      yield* elapse(2)
+      expect(yield* balances(far, "org_2")).toEqual([10])
+      const [first] = yield* showParkedRecords(near, outboxName, "org_2", 5)
+      expect(first!.error).toContain("this amount breaks the rule")
+    })
+  )
+
+  it.effect("given an answer that is lost, then it is sent again and taken in once", () =>
+    Effect.gen(function* () {
+      let answers = 0
+      const { far, near } = yield* apart((answer) => (answers++ < 3 ? "lost" : answer))
+      yield* near.ask(Purse, at("org_1"), send(5, "org_2"))
+      yield* elapse(5)
+      expect(answers).toBe(4)
+      expect(yield* balances(far, "org_2")).toEqual([5])
+      expect(partitionIn(near, here).outbox.count).toBe(0)
+    })
+  )
+
+  it.effect("given an owner that knows no messages, then it waits", () =>
+    Effect.gen(function* () {
+      const error = { _tag: "CommandInvalid", kind: "?", reason: "it is not among the engine's actors" }
+      const { far, near } = yield* apart(() => JSON.stringify({ epoch: 1, error }))
+      yield* near.ask(Purse, at("org_1"), send(5, "org_2"))
+      yield* elapse(5)
+      expect(partitionIn(near, here).outbox.count).toBe(1)
+      expect(far.partitions).toBe(2)
+    })
+  )
+})
+
+describe("the example of the document", () => {
+  it.live("does what it says", () =>
+    Effect.gen(function* () {
+      expect(yield* shown).toEqual([70, 130])
+    })
+  )
+
+  it("is the program that runs here", () => {
+    const read = (file: string) => readFileSync(new URL(file, import.meta.url), "utf8")
+    const [, documented] = /```ts\n\/\/ transfers\.ts\n([\s\S]*?)```/.exec(read("../../docs/outbox.md"))!
+    const run = /pay\.pipe\(.*$/m
+    const program = read("example/transfers.ts").replace('"../../../src/index.ts"', '"sluice"')
+    expect(documented!.slice(0, documented!.lastIndexOf("console.log"))).toBe(
+      program.slice(0, program.lastIndexOf("export const shown"))
+    )
+    expect(documented).toContain(run.exec(program)![0])
+  })
 })

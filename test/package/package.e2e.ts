@@ -1,7 +1,7 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
  * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
- * README, of docs/reactors.md and of docs/send.md, as written.
+ * README, of docs/reactors.md, of docs/outbox.md and of docs/send.md, as written.
  */
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -57,7 +57,9 @@ describe("the packed package", () => {
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
     const documents = await Promise.all(
-      ["README.md", "docs/reactors.md", "docs/send.md"].map((document) => readFile(join(root, document), "utf8"))
+      ["README.md", "docs/reactors.md", "docs/outbox.md", "docs/send.md"].map((document) =>
+        readFile(join(root, document), "utf8")
+      )
     )
     documented = new Map(documents.flatMap((document) => [...programs(document)]))
     for (const [file, text] of documented) await writeFile(join(project, file), text)
@@ -147,6 +149,10 @@ describe("the packed package", () => {
       return yield* Effect.promise(() => runProgram("projection.ts", environment))
     })
     expect(await Effect.runPromise(Effect.scoped(once))).toContain("[ { cents: 800 } ]")
+  })
+
+  it("runs the guide's payment from one organization to another", async () => {
+    expect(await runProgram("transfers.ts")).toBe("[ 70, 130 ]")
   })
 
   it("runs the README's limiter and directory without a server", async () => {

@@ -142,8 +142,8 @@ export const core: ReadonlyArray<Variant> = [
   {
     name: "core: answers without facts go out with a refusal whatever the proof",
     file: src("core/PartitionCore"),
-    find: "    if (this.time.isFresh(now)) this.drain.immediate.give(reply)\n    else this.drain.immediate.fail(reply, error)\n    return outcome",
-    replace: "    this.drain.immediate.give(reply)\n    return outcome",
+    find: "    if (this.time.isFresh(now)) this.drain.immediate.give(reply)\n    else this.drain.immediate.fail(reply, error)\n    if (outcome",
+    replace: "    this.drain.immediate.give(reply)\n    if (outcome",
     sentence: "an owner that was replaced answers once more from its old state while its log is full",
     finders: [unit("coreDemands", "coreRoom")]
   },

@@ -2,6 +2,7 @@
 import { engineLog } from "./engineLog.ts"
 import { engineMemory } from "./engineMemory.ts"
 import { engineOnce } from "./engineOnce.ts"
+import { engineOutbox } from "./engineOutbox.ts"
 import { engineReactors } from "./engineReactors.ts"
 import { engineWakes } from "./engineWakes.ts"
 import type { Variant } from "./runner/variant.ts"
@@ -10,6 +11,7 @@ export const engine: ReadonlyArray<Variant> = [
   ...engineLog,
   ...engineMemory,
   ...engineOnce,
+  ...engineOutbox,
   ...engineReactors,
   ...engineWakes
 ]

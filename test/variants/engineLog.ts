@@ -168,7 +168,7 @@ export const engineLog: ReadonlyArray<Variant> = [
   {
     name: "engine: nobody's witness counts at a start",
     file: src("shell/recovering"),
-    find: "[...witnessesOf(seen.records, seen.cursors, reactors), ...own]",
+    find: "[...witnessesOf(seen.records, seen.cursors, [...reactors, { name: outboxName }]), ...own]",
     replace: "[]",
     sentence: "a partition goes on with a log that has lost acknowledged facts",
     finders: [unit("witnesses"), simulation]

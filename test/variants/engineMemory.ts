@@ -119,16 +119,24 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a decision with events alone is not stored",
     file: src("core/Decider"),
-    find: "(decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)",
-    replace: "(decision.facts.length === 0 && decision.others.length === 0)",
+    find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
+    replace: "facts.length > 0 || others.length > 0 || messages.length > 0",
     sentence: "events of a decision without facts are lost, and its caller is told otherwise",
     finders: [unit("changesKept"), simulation]
   },
   {
+    name: "engine: messages alone are not stored",
+    file: src("core/Decider"),
+    find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
+    replace: "facts.length > 0 || others.length > 0 || events.length > 0",
+    sentence: "messages of a decision without facts are never sent, and its caller is told otherwise",
+    finders: [unit("outbox"), simulation]
+  },
+  {
     name: "engine: facts for others alone are not stored",
     file: src("core/Decider"),
-    find: "(decision.facts.length === 0 && decision.others.length === 0 && decision.events.length === 0)",
-    replace: "(decision.facts.length === 0 && decision.events.length === 0)",
+    find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
+    replace: "facts.length > 0 || events.length > 0 || messages.length > 0",
     sentence: "facts that a decision has for another actor alone are lost, and its caller is told otherwise",
     finders: [unit("changesKept"), simulation]
   },
