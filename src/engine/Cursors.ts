@@ -94,6 +94,7 @@ export class Cursors extends Context.Service<
      * - `effects` fail with their own error: rolled back, that error.
      * - The store itself failed, also when `effects` saw it as an `SqlError` of the connection, a deadlock or a serialization failure:
      *   rolled back, `CursorsUnavailable`.
+     * - `to` may be the place that the cursor is at: only the effects happen then, if it is still there.
      * - Interrupted before the commit: rolled back.
      * - The commit's own answer was lost: `CursorsUnavailable`; the caller reads the cursor again before it goes on.
      */
@@ -109,7 +110,10 @@ export class Cursors extends Context.Service<
       effects: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | CursorsUnavailable, R | ReactorTransaction>
 
-    /** Inside `effects` of `transact` only: parks records. The same record twice is one. */
+    /**
+     * Inside `effects` of `transact` or `unpark` only: parks records. The same record twice is one; one that `unpark` takes off may be parked
+     * again with another error.
+     */
     readonly park: (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, CursorsUnavailable, ReactorTransaction>
 
     /**

@@ -8,6 +8,7 @@ import { type CheckpointRecord, Checkpoints, emptyLogHash, type LogPosition } fr
 import { type Cursor, Cursors } from "../Cursors.ts"
 import { decodeFrame, emptyHead, encodeClaim, type Head, hashOf, headAfter, identityOf } from "../frame.ts"
 import { Journal, type Log, type LogState } from "../Journal.ts"
+import { outboxName } from "../outbox.ts"
 import { append } from "../shell/append.ts"
 import { foreignLog, mayAdopt } from "../shell/belonging.ts"
 import { readClocks } from "../shell/Partition.ts"
@@ -85,7 +86,7 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
   const state = yield* log.state
   const records = yield* checkpoints.list(partition)
   const all = yield* cursors.list(partition)
-  const reactors = options.reactors.map((name) => ({ name }))
+  const reactors = [...options.reactors, outboxName].map((name) => ({ name }))
   const witnesses = witnessesOf(records, all, reactors)
   const complaint = yield* examine(log, state, witnesses)
   const isOurs = log.deployment !== undefined || (yield* mayAdopt(log, state, witnesses))
@@ -124,7 +125,7 @@ export const acceptLoss = Effect.fnUntraced(function* (partition: number, option
     end !== undefined && (state.lastSequence > 0 || records.length === 0)
       ? yield* dropLater(found, end)
       : yield* restartFromCheckpoint(found)
-  yield* moveCursors(found, head, options.reactors)
+  yield* moveCursors(found, head, [...options.reactors, outboxName])
   if (!options.dryRun)
     yield* appendClaim(log, head, head.epoch + lostEpochs, Math.max(head.now, yield* Clock.currentTimeMillis), false)
   return { partition, fits: false, lines } as LossReport

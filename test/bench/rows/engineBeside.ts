@@ -1,12 +1,18 @@
-/** What the engine's own facts cost beside a decision: an idempotency key. CPU alone, in memory. */
+/** What the engine's own facts cost beside a decision: an idempotency key, a message to another organization. CPU alone, in memory. */
 import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import type { CpuOfAsksLoad, CpuOfAsksSample } from "../workloads/cpuOfAsks.ts"
+import type { CpuOfMessagesLoad, CpuOfMessagesSample } from "../workloads/cpuOfMessages.ts"
 import { runWorkload } from "../workloads/workload.ts"
 
 const asks = { callers: 256, warmUpAsks: 60_000, asks: 150_000 }
 
 const cpuOf = (ask: CpuOfAsksLoad["ask"]) => (round: Round) =>
   runWorkload<CpuOfAsksSample>(round, "cpuOfAsks", { ...asks, ask } satisfies CpuOfAsksLoad)
+
+const transfers = { callers: 256, warmUp: 40_000, transfers: 100_000 }
+
+const cpuOfTransfers = (way: CpuOfMessagesLoad["way"]) => (round: Round) =>
+  runWorkload<CpuOfMessagesSample>(round, "cpuOfMessages", { ...transfers, way } satisfies CpuOfMessagesLoad)
 
 export const engineBesideBenchmarks: ReadonlyArray<Benchmark> = [
   benchmark({
@@ -20,6 +26,19 @@ export const engineBesideBenchmarks: ReadonlyArray<Benchmark> = [
         peer: ({ plain }) => plain.microsPerDecision,
         goal: atMost(1.4),
         note: `${asks.callers} callers, a new key each, in memory, over the same decisions without keys`
+      }
+    ]
+  }),
+  benchmark({
+    name: "engine/message",
+    sides: { message: cpuOfTransfers("message"), asks: cpuOfTransfers("second ask") },
+    rows: [
+      {
+        name: "cpu",
+        unit: "µs/transfer",
+        figure: ({ message }) => message.microsPerTransfer,
+        peer: ({ asks }) => asks.microsPerTransfer,
+        note: `${transfers.callers} callers, from each organization to the next, in memory, until it is decided there, over two plain asks`
       }
     ]
   })

@@ -329,6 +329,34 @@ const cases = (it: Vitest.MethodsNonLive<Cursors | EffectsHarness>): void => {
     })
   )
 
+  it.effect("a record that leaves may be parked again at once, with another error", () =>
+    Effect.gen(function* () {
+      const { cursors, partition } = yield* fresh
+      const record = parkedRecord(partition, "org_1", 5, 0)
+      yield* cursors.transact({ partition, reactor: "sql", from: start, to: at(6) }, cursors.park([record]))
+      const other = { ...record, error: "another error" }
+      yield* cursors.unpark([record], cursors.park([other]))
+      assert.deepStrictEqual(yield* cursors.parked(partition, "sql", "org_1", 10), [other])
+      assert.strictEqual(yield* cursors.parkedCount(partition, "sql"), 1)
+      assert.strictEqual(yield* cursors.parkedCount(partition, "sql", "org_1"), 1)
+    })
+  )
+
+  it.effect("a transaction may leave the cursor where it is, also one that was never moved", () =>
+    Effect.gen(function* () {
+      const { cursors, partition } = yield* fresh
+      for (const place of [start, at(6)]) {
+        const record = parkedRecord(partition, "org_1", place.sequence + 1, 0)
+        if (place !== start) yield* cursors.transact({ partition, reactor: "sql", from: start, to: place }, Effect.void)
+        yield* cursors.transact({ partition, reactor: "sql", from: place, to: place }, cursors.park([record]))
+        assert.strictEqual((yield* cursors.read(partition, "sql")).sequence, place.sequence)
+      }
+      assert.strictEqual(yield* cursors.parkedCount(partition, "sql"), 2)
+      const stale = cursors.transact({ partition, reactor: "sql", from: start, to: start }, cursors.park([]))
+      assert.strictEqual((yield* Effect.flip(stale))._tag, "CursorMoved")
+    })
+  )
+
   it.effect("who lets records go that somebody else let go before does nothing", () =>
     Effect.gen(function* () {
       const { cursors, partition, write, written } = yield* fresh
