@@ -7,7 +7,8 @@ import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { decodeFrame, type Frame, hashOf } from "../../src/engine/frame.ts"
 import type { Journal, Log, StoredFrame } from "../../src/engine/Journal.ts"
 import { type Decisions, known } from "./decisions.ts"
-import { type AccountState, emptyAccount, eventPlace, evolve, secondAccount } from "./model.ts"
+import { Account, type AccountState, Chest, emptyAccount, eventPlace, evolve, secondAccount } from "./model.ts"
+import { SentAudit } from "./sent.ts"
 
 /** How often a log's end is looked at. Frames stay for at least one checkpoint interval. */
 const lookMillis = 100
@@ -35,6 +36,7 @@ export const accountOf = (organization: string, account: string): string => `${o
 
 export class Audit {
   readonly states = new Map<string, AccountState>()
+  readonly sent: SentAudit
   private readonly decisions: Decisions
   private readonly violation: (text: string) => void
   private logs: ReadonlyArray<LogAudit> = []
@@ -44,6 +46,7 @@ export class Audit {
   constructor(decisions: Decisions, violation: (text: string) => void) {
     this.decisions = decisions
     this.violation = violation
+    this.sent = new SentAudit(violation)
   }
 
   /** Opens the logs and follows them until the scope ends. What cannot be read is read later. */
@@ -161,7 +164,10 @@ export class Audit {
   private apply(one: LogAudit, sequence: number, at: string, frame: Frame): void {
     const { decisions, rows } = { decisions: this.decisions, rows: one.rows }
     const found = new Map<number, Set<string>>()
-    for (const [index, { actor, event, fact }] of frame.records.entries()) {
+    for (const [index, { actor, event, fact, message }] of frame.records.entries()) {
+      if (message !== undefined) this.sent.send(actor.organization, message)
+      if (actor.kind === Chest.kind) this.sent.take(actor.organization, fact as { decision: number; amount: number })
+      if (message !== undefined || actor.kind !== Account.kind) continue
       const booked = (event?.data ?? fact) as { readonly decision: number; readonly amount: number }
       const { decision } = booked
       const place = event === undefined ? actor.key : eventPlace

@@ -27,6 +27,7 @@ const ownShare = 0.7
 const lookShare = 0.1
 const transferShare = 0.3
 const announceShare = 0.1
+const sendShare = 0.2
 
 /** A caller that was told to come again does so after at most this long. */
 const retryMillis = 50
@@ -159,7 +160,9 @@ export class Callers {
     const transfer = this.chance(transferShare)
     const announce = this.chance(announceShare)
     const decision = this.options.decisions.add({ organization, transfer, announce })
-    return { _tag: "Book", decision, amount: this.pick(1_000), transfer, announce }
+    const amount = this.pick(1_000)
+    const to = this.chance(sendShare) ? { sendTo: `shared-${this.pick(this.options.sharedOrganizations)}` } : {}
+    return { _tag: "Book", decision, amount, transfer, announce, ...to }
   }
 
   /** A booking on a shared organization, of which the process given is asked once. */

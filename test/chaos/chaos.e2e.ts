@@ -34,6 +34,7 @@ it(
     expect(report.restarts).toBeGreaterThan(0)
     expect(report.log.purgedFrames).toBeGreaterThan(0)
     expect(report.decisions.lost).toBeGreaterThan(0)
+    expect(report.messages).toBeGreaterThan(100)
   },
   runMillis
 )

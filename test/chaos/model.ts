@@ -39,7 +39,9 @@ const Command = Schema.Union([
     /** Takes the amount from the second account in the same decision. */
     transfer: Schema.Boolean,
     /** Tells the world in the same decision. */
-    announce: Schema.Boolean
+    announce: Schema.Boolean,
+    /** Sends the amount to the chest of another organization. */
+    sendTo: Schema.optionalKey(Schema.String)
   }),
   /** Answered from the state, without a fact. */
   Schema.TaggedStruct("Look", {})
@@ -65,6 +67,17 @@ export const evolve = (state: AccountState, fact: Booked): AccountState => ({
   recent: [...state.recent.slice(1 - rememberedDecisions), fact.decision]
 })
 
+/** Takes in what accounts of other organizations send. It recognizes no repeat: the outbox has to. */
+export const Chest = Actor.make<Booked, Booked, number>({
+  kind: "chest",
+  command: Booked,
+  fact: Booked,
+  state: Schema.Int,
+  initial: () => 0,
+  decide: (_, booked) => Actor.decided({ facts: [booked] }),
+  evolve: (sum, { amount }) => sum + amount
+})
+
 export const Account: Actor.Actor<AccountCommand, Booked, AccountState, AccountReply, never> = Actor.make<
   AccountCommand,
   Booked,
@@ -83,7 +96,7 @@ export const Account: Actor.Actor<AccountCommand, Booked, AccountState, AccountR
       const { balance, count, digest } = state
       return Actor.decided({ reply: { _tag: "Seen" as const, balance, count, digest } })
     }
-    const { amount, announce, decision, transfer } = command
+    const { amount, announce, decision, sendTo, transfer } = command
     if (state.recent.includes(decision)) return Actor.decided({ reply: { _tag: "Repeated" as const } })
     return Actor.decided({
       reply: { _tag: "Booked" as const },
@@ -91,7 +104,8 @@ export const Account: Actor.Actor<AccountCommand, Booked, AccountState, AccountR
       others: transfer ? [Account.facts(secondAccount, [{ decision, amount: -amount }])] : [],
       events: announce
         ? [{ type: "account.booked", service: "account", livemode: true, data: { decision, amount } }]
-        : []
+        : [],
+      messages: sendTo === undefined ? [] : [Actor.message(Chest, sendTo, "", { decision, amount })]
     })
   },
   evolve
@@ -135,6 +149,7 @@ export const rowOf = (record: LogRecord) => {
 /** The projection. */
 export const ledger: Reactor.Reactor<SqlClient.SqlClient> = {
   name: "ledger",
+  wants: ({ kind }) => kind === Account.kind,
   handle: Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) {
     const sql = yield* SqlClient.SqlClient
     const rows = records.map(rowOf)
@@ -162,7 +177,7 @@ export const ledger: Reactor.Reactor<SqlClient.SqlClient> = {
 
 /** What the engine of a process is made of. Checkpoints come often, so that recoveries start from them and logs are purged. */
 export const engineOptions = (settings: { readonly partitions: number; readonly checkpointMillis: number }) => ({
-  actors: [Account],
+  actors: [Account, Chest],
   reactors: [ledger],
   config: { partitions: settings.partitions, checkpointMillis: settings.checkpointMillis }
 })

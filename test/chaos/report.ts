@@ -17,6 +17,7 @@ export const describeReport = (report: ChaosReport): string => {
     `callers       ${report.asks} asks; ${report.callers.looks} looks; ${report.callers.repeats} repeats, ${report.callers.recognized} recognized; ${report.callers.lateAnswers} answers to callers that had left`,
     `log           ${report.log.records} records in ${report.log.frames} frames, ${report.log.claims} of them claims; ${report.log.purgedFrames} purged since`,
     `projection    ${report.projectedRows} rows`,
+    `messages      ${report.messages} to other organizations, each taken in once`,
     `processes     ${report.processes} started, ${report.failedStarts} of them too early; ${report.fences} fences, ${report.restarts} restarts of partitions`,
     `rule 2        ${counted(report.branches)}`,
     `errors seen${errors.length === 0 ? "   none" : ""}`,

@@ -57,6 +57,8 @@ export interface ChaosReport {
     readonly purgedFrames: number
   }
   readonly projectedRows: number
+  /** Commands for other organizations that the outbox has delivered. */
+  readonly messages: number
   readonly errors: Readonly<Record<string, { readonly count: number; readonly message: string }>>
   /** Appends by how they were resolved, as far as killed processes had reported them. */
   readonly branches: Readonly<Record<string, number>>
@@ -70,6 +72,9 @@ const partitions = 8
 const callerCount = 320
 const ownOrganizations = 8
 const sharedOrganizations = 1_000
+
+/** How often messages that are under way at the end are looked for. */
+const arrivalPollMillis = 100
 
 /** Violations of one kind, by their first words, that are kept. */
 const keptViolations = 5
@@ -163,6 +168,13 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
         orElse: () => Effect.die(new Error(`callers did not come to an end\n${owners.describe()}`))
       })
     )
+    yield* audit.catchUp()
+    yield* allTaken(audit).pipe(
+      Effect.timeoutOrElse({
+        duration: patienceMillis,
+        orElse: () => Effect.die(new Error(`${audit.sent.left} messages did not arrive\n${owners.describe()}`))
+      })
+    )
     const lastAudited = yield* audit.catchUp()
     const projectedRows = yield* caughtUp(audit, partitions).pipe(
       Effect.timeoutOrElse({
@@ -175,6 +187,7 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
     // and the states of a process that has recovered all of it
     yield* owners.restart
     yield* compareStates(callers, audit, owners.owner, violation)
+    audit.sent.compare()
     const { acknowledged, lost, storedUnacknowledged } = audit.compare()
 
     const total = sum(owners.all.map(({ figures }) => figures))
@@ -193,6 +206,7 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
       },
       log: { frames: audit.frames, records: audit.records, claims: audit.claims, purgedFrames: lastAudited },
       projectedRows,
+      messages: audit.sent.taken,
       errors: Object.fromEntries(
         [...callers.errors].map(([error, count]) => [error, { count, message: callers.messages.get(error) ?? "" }])
       ),
@@ -204,6 +218,12 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
     } satisfies ChaosReport
   }).pipe(Effect.provide(layer))
 })
+
+/** Waits until every message of the logs was taken in. */
+const allTaken = (audit: Audit): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    while (audit.sent.left > 0) yield* Effect.sleep(arrivalPollMillis)
+  })
 
 interface Disturbed {
   readonly nats: Server
