@@ -40,7 +40,11 @@ export class Holds extends Context.Service<
     readonly raiseCap: (sender: string, cap: number) => Places
     /** Takes a place out of the queue, so that it uses up no cap. */
     readonly cancel: (sender: string, place: number) => Effect.Effect<void, NotHeld | InvalidArgument | MemoryFull>
-    /** Unix milliseconds at which `release` has something to do; undefined where nothing waits. */
+    /** From here on nothing is let go, until the pause is lifted. */
+    readonly pause: (sender: string) => Effect.Effect<void, InvalidArgument | MemoryFull>
+    /** The pause is over; `release` then lets go at once what fits. */
+    readonly lift: (sender: string) => Effect.Effect<void, InvalidArgument | MemoryFull>
+    /** Unix milliseconds at which `release` has something to do; undefined where nothing waits, or all of it is paused. */
     readonly nextRelease: (sender: string, cap: number) => Effect.Effect<number | undefined>
   }
 >()("sluice/send/Holds") {
@@ -75,8 +79,10 @@ const makeMemory = (options: MemoryOptions): Holds["Service"] => {
     return all.filter((place) => !isCancelled(pages(pageOf(place)), place))
   }
   // Only a cancel is ever rejected.
-  const ask = (sender: string, command: Exclude<HoldsCommand, { _tag: "Cancel" }>) =>
-    checked(() => assertCount("cap", command.cap), Effect.catchTag(queues.ask(sender, command), "NotHeld", Effect.die))
+  const tell = (sender: string, command: Exclude<HoldsCommand, { _tag: "Cancel" }>) =>
+    Effect.catchTag(queues.ask(sender, command), "NotHeld", Effect.die)
+  const ask = (sender: string, command: Exclude<HoldsCommand, { _tag: "Cancel" | "Pause" | "Lift" }>) =>
+    checked(() => assertCount("cap", command.cap), tell(sender, command))
   const released = (sender: string, _tag: "Release" | "RaiseCap", cap: number): Places =>
     Effect.map(ask(sender, { _tag, cap, pages: pagesOf(sender) }), ({ facts }) => {
       const places = placesOf(sender, facts)
@@ -96,6 +102,8 @@ const makeMemory = (options: MemoryOptions): Holds["Service"] => {
         noteCancelled(sender, place)
         dropPages(sender)
       }),
+    pause: (sender) => Effect.asVoid(tell(sender, { _tag: "Pause" })),
+    lift: (sender) => Effect.asVoid(tell(sender, { _tag: "Lift" })),
     nextRelease: (sender, cap) => Effect.sync(() => nextRelease(queues.state(sender), cap))
   }
 }

@@ -5,6 +5,43 @@
 export { InvalidArgument } from "../limits/errors.ts"
 export { Admission, type AdmissionOptions } from "./Admission.ts"
 export type { AccountFact, AccountState, CustomLimits } from "./accountRules.ts"
+export {
+  type AdmitEmail,
+  bareAddress,
+  type EmailAnswer,
+  type EmailCommand,
+  type EmailFact,
+  type EmailRejection,
+  type EmailReport,
+  type EmailState,
+  type Mode,
+  modes,
+  pageKey,
+  SendAccount,
+  type SendAccountCommand,
+  type SendAccountFact,
+  type SendAccountRejection,
+  type SendAccountReply,
+  type SendAccountState,
+  SendCancelledPlaces,
+  SendEmail,
+  type SenderCommand,
+  type SenderFact,
+  type SenderRejection,
+  type SenderReply,
+  type SenderState,
+  SendSender,
+  SendSuppressions,
+  type SuppressionCommand,
+  type SuppressionFact,
+  type SuppressionReason,
+  sendActors,
+  senderKey,
+  senderName,
+  suppressedMask,
+  suppressedOf,
+  suppressionPlace
+} from "./actors/index.ts"
 export { domainKey, domainOf } from "./addresses.ts"
 export {
   type AccountAnswer,
