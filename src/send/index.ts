@@ -3,7 +3,8 @@
  * services; `probationWindow`, `pauseTriggers`, `trustStage`, `domainTier`, `holds` and `admission` are their rules alone, as deciders.
  */
 export { InvalidArgument } from "../limits/errors.ts"
-export { Admission, type AdmissionOptions } from "./Admission.ts"
+export { ActorsMemory } from "./ActorsMemory.ts"
+export { type AccountOptions, Admission, type ReportOf, type SentAnswer } from "./Admission.ts"
 export type { AccountFact, AccountState, CustomLimits } from "./accountRules.ts"
 export {
   type AdmitEmail,
@@ -54,7 +55,8 @@ export {
 } from "./admissionRules.ts"
 export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
-export { MemoryFull, SendRejected } from "./errors.ts"
+export type { EngineOptions } from "./engineDecider.ts"
+export { DecisionUnavailable, MemoryFull, SendRejected, type Unanswered } from "./errors.ts"
 export { Holds } from "./Holds.ts"
 export {
   type CancelledPage,

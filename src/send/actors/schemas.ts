@@ -4,6 +4,7 @@
  * (docs/CONTRIBUTING.md, "Adding an actor").
  */
 import { Schema } from "effect"
+import { DistinctStateSchema, MonthlyStateSchema, RollingStateSchema } from "../../limits/windowActor.ts"
 import { sendPlans } from "../../platform/model.ts"
 import { type Risk, tiers } from "../limits.ts"
 import { pauseReasons } from "../pauseRules.ts"
@@ -32,12 +33,11 @@ export const CustomLimitsSchema = Schema.Struct({
   probation: Schema.NullOr(CapsSchema)
 })
 
-const RollingSchema = Schema.Struct({ startMillis: Schema.Number, entries: Numbers })
 const HoursSchema = Schema.Struct({ hour: Schema.Number, counts: Numbers })
 
 export const ProbationStateSchema = Schema.Struct({
-  emails: RollingSchema,
-  domains: Schema.Struct({ startMillis: Schema.Number, values: Texts, deltas: Numbers })
+  emails: RollingStateSchema,
+  domains: DistinctStateSchema
 })
 
 export const PauseStateSchema = Schema.Struct({
@@ -45,7 +45,7 @@ export const PauseStateSchema = Schema.Struct({
   bounced: Schema.Number,
   accepted: HoursSchema,
   firstHour: Instant,
-  signals: RollingSchema
+  signals: RollingStateSchema
 })
 
 export const TrustStateSchema = Schema.Struct({
@@ -60,8 +60,6 @@ export const TrustStateSchema = Schema.Struct({
   checkedHour: Schema.Number,
   uncleanAt: Instant
 })
-
-export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Number, used: Schema.Number })
 
 export const accountFields = {
   plan: PlanSchema,
