@@ -154,13 +154,12 @@ export const nextTransition = (state: TrustState): Transition<TrustFact> | undef
   if (since === null) return undefined
   if (stage === "probation") {
     const at = probationEnd(state, since)
-    const complaint = complainedAt !== null && complainedAt >= since
-    const clean = !complaint && fewBounced(mail, hourOf(at))
-    return { at, fact: { _tag: clean ? "Established" : "ProbationProlonged", at } }
+    const isClean = () => !(complainedAt !== null && complainedAt >= since) && fewBounced(mail, hourOf(at))
+    return { at, fact: () => ({ _tag: isClean() ? "Established" : "ProbationProlonged", at }) }
   }
   if (stage !== "established" || handedOverAt === null) return undefined
   const at = nextTrusted(state, since, handedOverAt)
-  return at === undefined ? undefined : { at, fact: { _tag: "Trusted", at } }
+  return at === undefined ? undefined : { at, fact: () => ({ _tag: "Trusted", at }) }
 }
 
 /** Counts mail, after the checks before it were judged by what was known then. */
