@@ -2,7 +2,14 @@
  * Actors decided by their own rules, without an engine: one decision after the other in memory, each applied as a whole, wakes at their times. For
  * services that need no server, for models and for measurements of the rules alone. It checks nothing of what an engine checks.
  */
-import type { Actor, AnyActor, DecideContext, Decision, OtherFacts } from "../engine/Actor.ts"
+import {
+  type Actor,
+  type AnyActor,
+  type DecideContext,
+  type Decision,
+  type OtherFacts,
+  WakeAgain
+} from "../engine/Actor.ts"
 import type { ActorAddress } from "../engine/address.ts"
 
 interface Kept {
@@ -72,7 +79,8 @@ export class ActorsMemory {
     this.wakes.delete(kept)
     const decision = kept.actor.options.wake?.(kept.state, this.contextOf(kept))
     // As in an engine, a wake that makes no facts is not tried again before the state changes.
-    if (decision?.accepted === true) this.apply(kept, decision)
+    if (decision instanceof WakeAgain) this.wakes.set(kept, decision.time)
+    else if (decision?.accepted === true) this.apply(kept, decision)
   }
 
   private find(actor: AnyActor, key: string): Kept {
