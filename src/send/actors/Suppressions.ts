@@ -1,5 +1,5 @@
 /**
- * The addresses that an account does not send to (docs/platform.md, 9.8), as hashes in buckets. A bucket's state is one text of sorted entries
+ * The addresses that an account does not send to (docs/platform.md, 9.7), as hashes in buckets. A bucket's state is one text of sorted entries
  * of the same length, because a list of texts takes five times as long to load.
  */
 import { Schema } from "effect"
