@@ -3,17 +3,23 @@
  * (docs/send.md, 1.2). Exact to the millisecond. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "./attempt.ts"
 import * as Rules from "./distinctRules.ts"
-import type { InvalidArgument } from "./errors.ts"
+import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import { makeKeyedWindow } from "./keyedWindow.ts"
+import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
+import { distinctWindowActor } from "./windowActors.ts"
 import { assertCap } from "./windowDecision.ts"
 
-export interface DistinctWindowOptions {
+export interface DistinctCapOptions {
   /** Values per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
   readonly limit: number | ((key: string) => number)
   /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
   readonly windowMillis: number
+}
+
+export interface DistinctWindowOptions extends DistinctCapOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
@@ -25,12 +31,12 @@ export class DistinctWindow extends Context.Service<
     readonly take: (
       key: string,
       values: ReadonlyArray<string>
-    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument>
+    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument | LimiterUnreachable>
     /** What `take` would answer, noting nothing; `used` is then the count before the request. */
     readonly peek: (
       key: string,
       values: ReadonlyArray<string>
-    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument>
+    ) => Effect.Effect<Rules.DistinctDecision, InvalidArgument | LimiterUnreachable>
   }
 >()("sluice/limits/DistinctWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
@@ -39,15 +45,40 @@ export class DistinctWindow extends Context.Service<
       DistinctWindow,
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof distinctWindowActor = distinctWindowActor
+
+  /** Windows on an engine, of values that take 64 KiB together. The layer fails for options outside their range. */
+  static readonly layer = (
+    options: DistinctCapOptions & WindowEngineOptions
+  ): Layer.Layer<DistinctWindow, InvalidArgument, Engine> =>
+    Layer.effect(
+      DistinctWindow,
+      Effect.flatMap(
+        attempt(() => capsOf(options)),
+        (capOf) =>
+          makeEngineWindow(
+            distinctWindowActor,
+            (key, values: ReadonlyArray<string>) => ({ ...capOf(key), values }),
+            options
+          )
+      )
+    )
 }
 
-const makeMemory = ({ limit, maxKeys, windowMillis }: DistinctWindowOptions): DistinctWindow["Service"] => {
+/** @throws InvalidArgument for a cap outside its range. */
+const capsOf = ({ limit, windowMillis }: DistinctCapOptions) => {
   assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
-  const capOf = (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
-  return makeKeyedWindow<Rules.DistinctState, ReadonlyArray<string>, Rules.DistinctDecision>(maxKeys, {
+  return (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
+}
+
+const makeMemory = (options: DistinctWindowOptions): DistinctWindow["Service"] => {
+  const capOf = capsOf(options)
+  return makeKeyedWindow<Rules.DistinctState, ReadonlyArray<string>, Rules.DistinctDecision>(options.maxKeys, {
     initial: Rules.initial,
     take: (state, key, values, now) => Rules.take(state, capOf(key), values, now),
     peek: (state, key, values, now) => Rules.peek(state, capOf(key), values, now),
-    endOf: (state) => (Rules.latest(state) ?? 0) + windowMillis
+    endOf: (state) => (Rules.latest(state) ?? 0) + options.windowMillis
   })
 }

@@ -3,17 +3,23 @@
  * and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "./attempt.ts"
-import type { InvalidArgument } from "./errors.ts"
-import { makeKeyedWindow } from "./keyedWindow.ts"
+import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
+import { type KeyedWindow, makeKeyedWindow } from "./keyedWindow.ts"
 import * as Rules from "./monthlyRules.ts"
 import type { UnitsOptions } from "./RollingWindow.ts"
 import { assertLimit, type Limit } from "./rules.ts"
+import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
+import { monthlyQuotaActor } from "./windowActors.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
-export interface MonthlyQuotaOptions {
+export interface MonthlyLimitOptions {
   /** Units per month: one figure for all keys, or a function of the key that is called for each request. */
   readonly limit: Limit | ((key: string) => Limit)
+}
+
+export interface MonthlyQuotaOptions extends MonthlyLimitOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
@@ -22,9 +28,15 @@ export class MonthlyQuota extends Context.Service<
   MonthlyQuota,
   {
     /** Asks for one unit, or `cost` of them, and counts them if they pass. A refusal counts nothing. */
-    readonly take: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+    readonly take: (
+      key: string,
+      options?: UnitsOptions
+    ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
     /** What `take` would answer, counting nothing; `used` is then the count before the request. */
-    readonly peek: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+    readonly peek: (
+      key: string,
+      options?: UnitsOptions
+    ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
   }
 >()("sluice/limits/MonthlyQuota") {
   /** Quotas in this process. The layer fails for options outside their range. */
@@ -33,19 +45,47 @@ export class MonthlyQuota extends Context.Service<
       MonthlyQuota,
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof monthlyQuotaActor = monthlyQuotaActor
+
+  /** Quotas on an engine. The layer fails for options outside their range. */
+  static readonly layer = (
+    options: MonthlyLimitOptions & WindowEngineOptions
+  ): Layer.Layer<MonthlyQuota, InvalidArgument, Engine> =>
+    Layer.effect(
+      MonthlyQuota,
+      Effect.flatMap(
+        attempt(() => limitsOf(options)),
+        (limitOf) =>
+          Effect.map(
+            makeEngineWindow(monthlyQuotaActor, (key, cost: number) => ({ limit: limitOf(key), cost }), options),
+            serviceOf
+          )
+      )
+    )
 }
 
-const makeMemory = ({ limit, maxKeys }: MonthlyQuotaOptions): MonthlyQuota["Service"] => {
-  if (typeof limit !== "function") assertLimit(limit)
-  const limitOf = typeof limit === "function" ? limit : () => limit
-  const quotas = makeKeyedWindow<Rules.MonthlyState, number, WindowDecision>(maxKeys, {
-    initial: Rules.initial,
-    take: (state, key, cost, now) => Rules.take(state, limitOf(key), cost, now),
-    peek: (state, key, cost, now) => Rules.peek(state, limitOf(key), cost, now),
-    endOf: (state) => state.endMillis
-  })
-  return {
-    take: (key, options) => quotas.take(key, options?.cost ?? 1),
-    peek: (key, options) => quotas.peek(key, options?.cost ?? 1)
-  }
+const serviceOf = (quotas: KeyedWindow<number, WindowDecision>): MonthlyQuota["Service"] => ({
+  take: (key, options) => quotas.take(key, options?.cost ?? 1),
+  peek: (key, options) => quotas.peek(key, options?.cost ?? 1)
+})
+
+/** @throws InvalidArgument for a limit outside its range. */
+const limitsOf = ({ limit }: MonthlyLimitOptions): ((key: string) => Limit) => {
+  if (typeof limit === "function") return limit
+  assertLimit(limit)
+  return () => limit
+}
+
+const makeMemory = (options: MonthlyQuotaOptions): MonthlyQuota["Service"] => {
+  const limitOf = limitsOf(options)
+  return serviceOf(
+    makeKeyedWindow<Rules.MonthlyState, number, WindowDecision>(options.maxKeys, {
+      initial: Rules.initial,
+      take: (state, key, cost, now) => Rules.take(state, limitOf(key), cost, now),
+      peek: (state, key, cost, now) => Rules.peek(state, limitOf(key), cost, now),
+      endOf: (state) => state.endMillis
+    })
+  )
 }

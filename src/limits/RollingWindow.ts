@@ -3,17 +3,23 @@
  * when the same request would pass. Time comes from the Clock. `layerMemory` counts in this process and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "./attempt.ts"
-import type { InvalidArgument } from "./errors.ts"
-import { makeKeyedWindow } from "./keyedWindow.ts"
+import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
+import { type KeyedWindow, makeKeyedWindow } from "./keyedWindow.ts"
 import * as Rules from "./rollingRules.ts"
+import { makeEngineWindow, type WindowEngineOptions } from "./windowActor.ts"
+import { rollingWindowActor } from "./windowActors.ts"
 import { assertCap, type WindowDecision } from "./windowDecision.ts"
 
-export interface RollingWindowOptions {
+export interface RollingCapOptions {
   /** Units per window, at most `maximumExactLimit`: one figure for all keys, or a function of the key that is called for each request. */
   readonly limit: number | ((key: string) => number)
   /** Length of the window in milliseconds, at most `maximumRollingWindowMillis`. */
   readonly windowMillis: number
+}
+
+export interface RollingWindowOptions extends RollingCapOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
@@ -27,9 +33,15 @@ export class RollingWindow extends Context.Service<
   RollingWindow,
   {
     /** Asks for one unit, or `cost` of them, and counts them if they pass. A refusal counts nothing. */
-    readonly take: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+    readonly take: (
+      key: string,
+      options?: UnitsOptions
+    ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
     /** What `take` would answer, counting nothing; `used` is then the count before the request. */
-    readonly peek: (key: string, options?: UnitsOptions) => Effect.Effect<WindowDecision, InvalidArgument>
+    readonly peek: (
+      key: string,
+      options?: UnitsOptions
+    ) => Effect.Effect<WindowDecision, InvalidArgument | LimiterUnreachable>
   }
 >()("sluice/limits/RollingWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
@@ -38,19 +50,46 @@ export class RollingWindow extends Context.Service<
       RollingWindow,
       Effect.suspend(() => attempt(() => makeMemory(options)))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof rollingWindowActor = rollingWindowActor
+
+  /** Windows on an engine. The layer fails for options outside their range. */
+  static readonly layer = (
+    options: RollingCapOptions & WindowEngineOptions
+  ): Layer.Layer<RollingWindow, InvalidArgument, Engine> =>
+    Layer.effect(
+      RollingWindow,
+      Effect.flatMap(
+        attempt(() => capsOf(options)),
+        (capOf) =>
+          Effect.map(
+            makeEngineWindow(rollingWindowActor, (key, cost: number) => ({ ...capOf(key), cost }), options),
+            serviceOf
+          )
+      )
+    )
 }
 
-const makeMemory = ({ limit, maxKeys, windowMillis }: RollingWindowOptions): RollingWindow["Service"] => {
+const serviceOf = (windows: KeyedWindow<number, WindowDecision>): RollingWindow["Service"] => ({
+  take: (key, options) => windows.take(key, options?.cost ?? 1),
+  peek: (key, options) => windows.peek(key, options?.cost ?? 1)
+})
+
+/** @throws InvalidArgument for a cap outside its range. */
+const capsOf = ({ limit, windowMillis }: RollingCapOptions) => {
   assertCap({ limit: typeof limit === "function" ? 0 : limit, windowMillis })
-  const capOf = (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
-  const windows = makeKeyedWindow<Rules.RollingState, number, WindowDecision>(maxKeys, {
-    initial: Rules.initial,
-    take: (state, key, cost, now) => Rules.take(state, capOf(key), cost, now),
-    peek: (state, key, cost, now) => Rules.peek(state, capOf(key), cost, now),
-    endOf: (state) => (Rules.latest(state) ?? 0) + windowMillis
-  })
-  return {
-    take: (key, options) => windows.take(key, options?.cost ?? 1),
-    peek: (key, options) => windows.peek(key, options?.cost ?? 1)
-  }
+  return (key: string) => ({ limit: typeof limit === "function" ? limit(key) : limit, windowMillis })
+}
+
+const makeMemory = (options: RollingWindowOptions): RollingWindow["Service"] => {
+  const capOf = capsOf(options)
+  return serviceOf(
+    makeKeyedWindow<Rules.RollingState, number, WindowDecision>(options.maxKeys, {
+      initial: Rules.initial,
+      take: (state, key, cost, now) => Rules.take(state, capOf(key), cost, now),
+      peek: (state, key, cost, now) => Rules.peek(state, capOf(key), cost, now),
+      endOf: (state) => (Rules.latest(state) ?? 0) + options.windowMillis
+    })
+  )
 }

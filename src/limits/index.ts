@@ -36,6 +36,7 @@ export {
   type UnlimitedDecision,
   type WindowState
 } from "./rules.ts"
+export type { WindowEngineOptions } from "./windowActor.ts"
 export {
   maximumExactLimit,
   maximumRollingWindowMillis,

@@ -4,7 +4,7 @@
  */
 import { Clock, type Effect } from "effect"
 import { attempt } from "./attempt.ts"
-import type { InvalidArgument } from "./errors.ts"
+import type { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import { KeyedStates } from "./KeyedStates.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
@@ -22,8 +22,8 @@ interface KeyedRule<State, Request, Decision> {
 }
 
 export interface KeyedWindow<Request, Decision> {
-  readonly take: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument>
-  readonly peek: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument>
+  readonly take: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
+  readonly peek: (key: string, request: Request) => Effect.Effect<Decision, InvalidArgument | LimiterUnreachable>
 }
 
 /** @throws InvalidArgument if `maxKeys` is outside its range. */

@@ -29,17 +29,20 @@ export const latest = (state: RollingState): number | undefined => {
 /** The time that counts: the clock's, but never before the newest entry. */
 export const timeOf = (state: RollingState, now: number): number => Math.max(now, latest(state) ?? now)
 
-/** Units of the entries that count at `now`. */
-export const used = (state: RollingState, windowMillis: number, now: number): number => {
-  const time = timeOf(state, now)
+const usedAt = (state: RollingState, windowMillis: number, time: number): number => {
+  const { entries } = state
   let at = state.startMillis
   let sum = 0
-  for (let index = 0; index < state.entries.length; index += 2) {
-    at += state.entries[index] as number
-    if (at + windowMillis > time) sum += state.entries[index + 1] as number
+  for (let index = 0; index < entries.length; index += 2) {
+    at += entries[index] as number
+    if (at + windowMillis > time) sum += entries[index + 1] as number
   }
   return sum
 }
+
+/** Units of the entries that count at `now`. */
+export const used = (state: RollingState, windowMillis: number, now: number): number =>
+  usedAt(state, windowMillis, timeOf(state, now))
 
 /** The earliest instant at which `units` of what counts at `time` have left the window. */
 const freedAt = (state: RollingState, windowMillis: number, units: number, time: number): number => {
@@ -77,7 +80,7 @@ export const peek = (state: RollingState, cap: RollingCap, cost: number, now: nu
   assertCost(cost)
   const { limit, windowMillis } = cap
   const time = timeOf(state, now)
-  const before = used(state, windowMillis, time)
+  const before = usedAt(state, windowMillis, time)
   if (before + cost <= limit) return windowDecision("allowed", cost, limit, before, now, now)
   const outcome: Outcome = cost > limit ? "cost_above_limit" : "limited"
   const resetsAt =
@@ -87,20 +90,23 @@ export const peek = (state: RollingState, cap: RollingCap, cost: number, now: nu
 
 /** Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees. */
 export const record = (state: RollingState, keepMillis: number, cost: number, now: number): RollingState => {
-  const time = timeOf(state, now)
-  const entries: Array<number> = []
-  let startMillis = time
-  let at = state.startMillis
-  let newest = time
-  for (let index = 0; index < state.entries.length; index += 2) {
-    at += state.entries[index] as number
-    if (at + keepMillis <= time) continue
-    if (entries.length === 0) startMillis = at
-    entries.push(entries.length === 0 ? 0 : at - newest, state.entries[index + 1] as number)
-    newest = at
+  const before = state.entries
+  const newest = latest(state)
+  const time = Math.max(now, newest ?? now)
+  let first = 0
+  let startMillis = state.startMillis
+  while (first < before.length) {
+    const at = first === 0 ? startMillis : startMillis + (before[first] as number)
+    startMillis = at
+    if (at + keepMillis > time) break
+    first += 2
   }
-  if (entries.length > 0 && newest === time) entries.push((entries.pop() as number) + cost)
-  else entries.push(entries.length === 0 ? 0 : time - newest, cost)
+  if (first >= before.length || newest === undefined) return { startMillis: time, entries: [0, cost] }
+  // Copied at once and changed at both ends: a history of a day has hundreds of entries, and each decision makes a new one.
+  const entries = before.slice(first)
+  entries[0] = 0
+  if (newest === time) entries[entries.length - 1] = (entries[entries.length - 1] as number) + cost
+  else entries.push(time - newest, cost)
   return { startMillis, entries }
 }
 

@@ -1,31 +1,67 @@
 /**
- * `Admission`: whether a request to send is accepted, decided at once over sender, suppression, pause, month and probation caps (docs/send.md, 2.6). Time comes from
- * the Clock. `layerMemory` keeps accounts in this process and needs nothing else; which senders are verified and which recipients suppressed it is told.
+ * `Admission`: an account with its senders, queues and suppression list. A request to send is decided at once over sender, suppression, pause, month,
+ * probation caps and daily caps (docs/send.md, 2.6). Time comes from the Clock. `layerMemory` keeps accounts in this process and needs nothing else; `layer`
+ * keeps them on an engine.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { AnyActor } from "../engine/Actor.ts"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "../limits/attempt.ts"
 import { InvalidArgument } from "../limits/errors.ts"
-import { assertLimit } from "../limits/rules.ts"
-import { assertInteger } from "../limits/windowDecision.ts"
+import { OrganizationActor } from "../platform/OrganizationActor.ts"
 import type { CustomLimits } from "./accountRules.ts"
-import { type AccountCommand, type AdmissionAnswer, type AdmittedEmail, admission } from "./admissionRules.ts"
-import { type MemoryFull, SendRejected } from "./errors.ts"
-import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
-import { maximumEmails, maximumRecipients, type Risk, type SendPlan } from "./limits.ts"
-import { assertProbationCaps } from "./probationRules.ts"
+import {
+  type AdmitEmail,
+  type EmailReport,
+  type EmailState,
+  type Mode,
+  SendAccount,
+  type SendAccountCommand,
+  type SendAccountRejection,
+  type SendAccountReply,
+  SendEmail,
+  type SenderCommand,
+  type SenderRejection,
+  type SenderReply,
+  SendSender,
+  SendSuppressions,
+  type SuppressionCommand,
+  sendActors,
+  senderKey,
+  senderName,
+  suppressedOf,
+  suppressionPlace
+} from "./actors/index.ts"
+import { type AdmissionAsks, engineAsks, memoryAsks } from "./admissionAsks.ts"
+import type { EngineOptions } from "./engineDecider.ts"
+import { SendRejected, type Unanswered } from "./errors.ts"
+import type { MemoryOptions } from "./keyedDecider.ts"
+import type { Risk, SendPlan } from "./limits.ts"
 import { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
 import type { NotPaused, TrustView } from "./trustRules.ts"
 
-export interface AdmissionOptions extends MemoryOptions {
-  readonly isVerified: (account: string, sender: string) => boolean
-  /** Default: nobody is. */
-  readonly isSuppressed?: ((account: string, recipient: string) => boolean) | undefined
+export interface AccountOptions {
   /** Where an account finds a larger plan. */
   readonly upgradeUrl: string
+  /** Which of the two accounts of each name. Default `live`. */
+  readonly mode?: Mode | undefined
 }
 
+/** What became of one email of a request. */
+export interface SentAnswer {
+  readonly id: string
+  readonly state: EmailState["state"]
+  /** Recipients that were taken out, as they were given. */
+  readonly suppressed: ReadonlyArray<string>
+  /** Unix milliseconds of the midnight at which a held email fits; left out where nobody knows. */
+  readonly heldUntil?: number
+}
+
+/** A report of an email, whose sender the account knows. */
+export type ReportOf = Omit<EmailReport, "sender">
+
 /** The account's stage after the call. */
-type View = Effect.Effect<TrustView, InvalidArgument | MemoryFull>
+type View = Effect.Effect<TrustView, Unanswered>
 
 export class Admission extends Context.Service<
   Admission,
@@ -33,15 +69,30 @@ export class Admission extends Context.Service<
     /** The whole request or nothing. One answer for each email, in order. */
     readonly send: (
       account: string,
-      emails: ReadonlyArray<AdmittedEmail>
-    ) => Effect.Effect<ReadonlyArray<AdmissionAnswer>, SendRejected | InvalidArgument | MemoryFull>
+      emails: ReadonlyArray<AdmitEmail>
+    ) => Effect.Effect<ReadonlyArray<SentAnswer>, SendRejected | Unanswered>
+    /** Which of the emails may be handed over now: those that are `sending` afterwards. */
+    readonly dispatch: (
+      account: string,
+      emails: ReadonlyArray<Pick<AdmitEmail, "id" | "recipients">>
+    ) => Effect.Effect<ReadonlyArray<SentAnswer>, Unanswered>
+    /** What became of emails. What is reported twice counts once. */
+    readonly report: (account: string, reports: ReadonlyArray<ReportOf>) => View
+    /** Takes an email back that is queued, held or scheduled; answers whether it was. */
+    readonly cancel: (account: string, email: string) => Effect.Effect<boolean, Unanswered>
+    /** A domain, or an address where its domain is not verified. */
+    readonly verify: (account: string, sender: string) => Effect.Effect<SenderReply, SenderRejection | Unanswered>
+    /** A daily cap in place of the tier's; null for the tier's own. */
+    readonly setDailyCap: (
+      account: string,
+      sender: string,
+      cap: number | null
+    ) => Effect.Effect<SenderReply, SenderRejection | Unanswered>
+    readonly suppress: (account: string, address: string) => Effect.Effect<void, Unanswered>
+    readonly unsuppress: (account: string, address: string) => Effect.Effect<void, Unanswered>
     /** Begins probation, once; any other first call begins it with the standard risk. */
     readonly begin: (account: string, risk: Risk) => View
-    readonly handOver: (account: string, emails: number) => View
-    /** The first permanent bounce of an email. */
-    readonly bounce: (account: string, email: string) => View
-    readonly complain: (account: string, email: string) => View
-    readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | InvalidArgument | MemoryFull>
+    readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | Unanswered>
     readonly setRisk: (account: string, risk: Risk) => View
     readonly setPlan: (account: string, plan: SendPlan) => View
     readonly setLimits: (account: string, custom: CustomLimits) => View
@@ -50,23 +101,21 @@ export class Admission extends Context.Service<
   }
 >()("sluice/send/Admission") {
   /** Accounts in this process. The layer fails for options outside their range. */
-  static readonly layerMemory = (options: AdmissionOptions): Layer.Layer<Admission, InvalidArgument> =>
+  static readonly layerMemory = (options: AccountOptions & MemoryOptions): Layer.Layer<Admission, InvalidArgument> =>
     Layer.effect(
       Admission,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
+      Effect.suspend(() => attempt(() => make(memoryAsks(options), options)))
     )
-}
 
-const assertEmails = (emails: ReadonlyArray<AdmittedEmail>): void => {
-  assertInteger("emails", emails.length, 1, maximumEmails)
-  for (const { recipients } of emails) assertInteger("recipients", recipients.length, 1, maximumRecipients)
-  if (new Set(emails.map(({ id }) => id)).size < emails.length)
-    throw new InvalidArgument({ argument: "emails", message: "each email needs an id of its own" })
-}
+  /** What an engine for `layer` is made with. */
+  static readonly actors: ReadonlyArray<AnyActor> = [OrganizationActor, ...sendActors]
 
-const assertLimits = ({ emailsPerMonth, probation }: CustomLimits): void => {
-  if (emailsPerMonth !== null) assertLimit(emailsPerMonth)
-  if (probation !== null) assertProbationCaps(probation)
+  /** Accounts on an engine. */
+  static readonly layer = (options: AccountOptions & EngineOptions): Layer.Layer<Admission, never, Engine> =>
+    Layer.effect(
+      Admission,
+      Effect.map(engineAsks(options), (asks) => make(asks, options))
+    )
 }
 
 /** A rejection as the error of the service, at the time of the decision. */
@@ -79,52 +128,85 @@ const asRejected = (rejection: SendRejection, now: number): SendRejected => {
   })
 }
 
-const makeMemory = (options: AdmissionOptions): Admission["Service"] => {
-  const { isSuppressed = () => false, isVerified, upgradeUrl } = options
-  const accounts = makeKeyedDecider(admission, options)
-  type Told = Exclude<AccountCommand, { _tag: "Send" | "Lift" }>
-  // Of these none is ever rejected.
-  const tell = (account: string, command: Told): View =>
-    accounts.ask(account, command).pipe(
-      Effect.map(({ reply }) => reply.account),
-      Effect.catch(
-        (error): View => ("code" in error || error._tag === "NotPaused" ? Effect.die(error) : Effect.fail(error))
-      )
+const answersOf = (
+  { emails }: SendAccountReply,
+  asked: ReadonlyArray<Pick<AdmitEmail, "recipients">>
+): ReadonlyArray<SentAnswer> =>
+  emails.map((answer, index) => ({ ...answer, suppressed: suppressedOf(asked[index]?.recipients ?? [], answer) }))
+
+/** Commands that are rejected only where they are no good. */
+type Told = Exclude<SendAccountCommand, { readonly _tag: "Admit" | "Lift" }>
+
+const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions): Admission["Service"] => {
+  const ask = (account: string, command: SendAccountCommand) => asks.ask(account, SendAccount, mode, command)
+  const invalid = (rejection: SendAccountRejection): Effect.Effect<never, InvalidArgument> =>
+    "_tag" in rejection && rejection._tag === "RequestInvalid"
+      ? Effect.fail(new InvalidArgument({ argument: "request", message: rejection.message }))
+      : Effect.die(rejection)
+  const isRejection = (error: SendAccountRejection | Unanswered): error is SendAccountRejection =>
+    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
+  const tell = (account: string, command: Told): Effect.Effect<SendAccountReply, Unanswered> =>
+    Effect.catch(ask(account, command), (error) => (isRejection(error) ? invalid(error) : Effect.fail(error)))
+  const view = (account: string, command: Told): View => Effect.map(tell(account, command), (reply) => reply.account)
+  const sender = (account: string, name: string, command: SenderCommand) =>
+    asks.ask(account, SendSender, senderKey(mode, senderName(name)), command)
+  const suppression = (account: string, command: SuppressionCommand) =>
+    asks.ask(
+      account,
+      SendSuppressions,
+      suppressionPlace(asks.organizationOf(account), mode, command.address).key,
+      command
+    )
+  const withSender = <Named extends { readonly id: string }>(account: string, named: ReadonlyArray<Named>) =>
+    Effect.forEach(named, (one) =>
+      Effect.map(asks.state(account, SendEmail, one.id), (email) => ({ ...one, sender: email.sender }))
     )
   return {
-    send: (account, emails) => {
-      const asked = accounts.ask(account, {
-        _tag: "Send",
-        emails,
-        isVerified: (sender) => isVerified(account, sender),
-        isSuppressed: (recipient) => isSuppressed(account, recipient),
-        upgradeUrl
-      })
-      return checked(() => assertEmails(emails), asked).pipe(
-        Effect.map(({ reply }) => reply.emails),
-        Effect.catch((error): Effect.Effect<never, SendRejected | InvalidArgument | MemoryFull> => {
-          if ("code" in error)
-            return Clock.clockWith((clock) => Effect.fail(asRejected(error, clock.currentTimeMillisUnsafe())))
-          return error._tag === "NotPaused" ? Effect.die(error) : Effect.fail(error)
+    send: (account, emails) =>
+      ask(account, { _tag: "Admit", emails, upgradeUrl }).pipe(
+        Effect.map((reply) => answersOf(reply, emails)),
+        Effect.catch((error): Effect.Effect<never, SendRejected | Unanswered> => {
+          if (!isRejection(error)) return Effect.fail(error)
+          if (!("code" in error)) return invalid(error)
+          return Clock.clockWith((clock) => Effect.fail(asRejected(error, clock.currentTimeMillisUnsafe())))
         })
-      )
-    },
-    begin: (account, risk) => tell(account, { _tag: "Begin", risk }),
-    handOver: (account, emails) =>
-      checked(() => assertCount("emails", emails), tell(account, { _tag: "HandOver", emails })),
-    bounce: (account, email) => tell(account, { _tag: "Bounce", email }),
-    complain: (account, email) => tell(account, { _tag: "Complain", email }),
-    lift: (account) =>
-      accounts.ask(account, { _tag: "Lift" }).pipe(
-        Effect.map(({ reply }) => reply.account),
-        Effect.catch(
-          (error): Effect.Effect<never, NotPaused | InvalidArgument | MemoryFull> =>
-            "code" in error ? Effect.die(error) : Effect.fail(error)
-        )
       ),
-    setRisk: (account, risk) => tell(account, { _tag: "SetRisk", risk }),
-    setPlan: (account, plan) => tell(account, { _tag: "SetPlan", plan }),
-    setLimits: (account, custom) => checked(() => assertLimits(custom), tell(account, { _tag: "SetLimits", custom })),
-    check: (account) => tell(account, { _tag: "Check" })
+    dispatch: (account, emails) =>
+      Effect.flatMap(withSender(account, emails), (named) =>
+        Effect.map(tell(account, { _tag: "Dispatch", emails: named }), (reply) => answersOf(reply, emails))
+      ),
+    report: (account, reports) =>
+      Effect.flatMap(withSender(account, reports), (named) => view(account, { _tag: "Report", reports: named })),
+    cancel: (account, id) =>
+      Effect.flatMap(asks.state(account, SendEmail, id), ({ mode: of, place, sender: name }) =>
+        asks.ask(account, SendEmail, id, { _tag: "Cancel", mode: of, sender: name, place })
+      ).pipe(
+        // It moves once at most, from its schedule into the queue.
+        Effect.retry({ times: 1, while: (error) => error._tag === "Moved" }),
+        Effect.as(true),
+        Effect.catchTags({
+          NotWaiting: () => Effect.succeed(false),
+          Moved: Effect.die,
+          ScheduleInvalid: Effect.die
+        })
+      ),
+    verify: (account, name) => sender(account, name, { _tag: "Verify" }),
+    setDailyCap: (account, name, cap) => sender(account, name, { _tag: "SetDailyCap", cap }),
+    suppress: (account, address) =>
+      Effect.asVoid(suppression(account, { _tag: "Suppress", address, reason: "manual" })),
+    unsuppress: (account, address) => Effect.asVoid(suppression(account, { _tag: "Unsuppress", address })),
+    begin: (account, risk) => view(account, { _tag: "Begin", risk }),
+    lift: (account) =>
+      ask(account, { _tag: "Lift" }).pipe(
+        Effect.map((reply) => reply.account),
+        Effect.catch((error): Effect.Effect<never, NotPaused | Unanswered> => {
+          if ("code" in error || error._tag === "RequestInvalid") return Effect.die(error)
+          return Effect.fail(error)
+        })
+      ),
+    setRisk: (account, risk) => view(account, { _tag: "SetRisk", risk }),
+    setPlan: (account, plan) => view(account, { _tag: "SetPlan", plan }),
+    setLimits: (account, custom) => view(account, { _tag: "SetLimits", custom }),
+    check: (account) => view(account, { _tag: "Check" })
   }
 }

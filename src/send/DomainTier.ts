@@ -3,14 +3,25 @@
  * call. `layerMemory` remembers in this process and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "../limits/attempt.ts"
 import type { InvalidArgument } from "../limits/errors.ts"
-import type { MemoryFull } from "./errors.ts"
-import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
-import { domainTier, type NotVerified, nextPromotion, type TierCommand, type TierView } from "./tierRules.ts"
+import { domainTierActor } from "./deciderActors.ts"
+import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
+import type { Unanswered } from "./errors.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import {
+  domainTier,
+  type NotVerified,
+  nextPromotion,
+  type TierCommand,
+  type TierFact,
+  type TierState,
+  type TierView
+} from "./tierRules.ts"
 
 /** The sender's tier and cap after the call. */
-type View = Effect.Effect<TierView, NotVerified | InvalidArgument | MemoryFull>
+type View = Effect.Effect<TierView, NotVerified | Unanswered>
 
 export class DomainTier extends Context.Service<
   DomainTier,
@@ -24,19 +35,27 @@ export class DomainTier extends Context.Service<
     /** The tier now. */
     readonly check: (sender: string) => View
     /** Unix milliseconds of the next promotion if nothing happens before; undefined for none. */
-    readonly nextCheck: (sender: string) => Effect.Effect<number | undefined>
+    readonly nextCheck: (sender: string) => Effect.Effect<number | undefined, Unanswered>
   }
 >()("sluice/send/DomainTier") {
   /** Tiers in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<DomainTier, InvalidArgument> =>
     Layer.effect(
       DomainTier,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
+      Effect.suspend(() => attempt(() => make(makeKeyedDecider(domainTier, options))))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof domainTierActor = domainTierActor
+
+  /** Tiers on an engine. */
+  static readonly layer = (options: EngineOptions = {}): Layer.Layer<DomainTier, never, Engine> =>
+    Layer.effect(DomainTier, Effect.map(makeEngineDecider(domainTierActor, options), make))
 }
 
-const makeMemory = (options: MemoryOptions): DomainTier["Service"] => {
-  const senders = makeKeyedDecider(domainTier, options)
+const make = (
+  senders: KeyedDecider<TierCommand, TierFact, TierState, TierView, NotVerified>
+): DomainTier["Service"] => {
   const ask = (sender: string, command: TierCommand): View =>
     Effect.map(senders.ask(sender, command), ({ reply }) => reply)
   return {
@@ -46,6 +65,6 @@ const makeMemory = (options: MemoryOptions): DomainTier["Service"] => {
     bounce: (sender) => ask(sender, { _tag: "Bounce" }),
     complain: (sender) => ask(sender, { _tag: "Complain" }),
     check: (sender) => ask(sender, { _tag: "Check" }),
-    nextCheck: (sender) => Effect.sync(() => nextPromotion(senders.state(sender))?.at)
+    nextCheck: (sender) => Effect.map(senders.state(sender), (state) => nextPromotion(state)?.at)
   }
 }

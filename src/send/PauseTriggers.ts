@@ -3,13 +3,23 @@
  * and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "../limits/attempt.ts"
 import type { InvalidArgument } from "../limits/errors.ts"
 import { assertInteger } from "../limits/windowDecision.ts"
-import type { MemoryFull } from "./errors.ts"
-import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { pauseTriggersActor } from "./deciderActors.ts"
+import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
+import type { Unanswered } from "./errors.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
 import { maximumEmails } from "./limits.ts"
-import { type PauseCommand, type PauseReason, pauseTriggers } from "./pauseRules.ts"
+import {
+  type PauseAnswer,
+  type PauseCommand,
+  type PauseFact,
+  type PauseReason,
+  type PauseState,
+  pauseTriggers
+} from "./pauseRules.ts"
 
 /** Emails that are accepted together. */
 export interface AcceptedEmails {
@@ -22,7 +32,7 @@ export interface AcceptedEmails {
 }
 
 /** Why the account is to be paused, or null. */
-type Pause = Effect.Effect<PauseReason | null, InvalidArgument | MemoryFull>
+type Pause = Effect.Effect<PauseReason | null, Unanswered>
 
 export class PauseTriggers extends Context.Service<
   PauseTriggers,
@@ -32,19 +42,27 @@ export class PauseTriggers extends Context.Service<
     readonly bounce: (account: string, email: string) => Pause
     readonly complain: (account: string, email: string) => Pause
     /** Begins anew, as after a pause that was lifted. */
-    readonly restart: (account: string) => Effect.Effect<void, InvalidArgument | MemoryFull>
+    readonly restart: (account: string) => Effect.Effect<void, Unanswered>
   }
 >()("sluice/send/PauseTriggers") {
   /** Triggers in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<PauseTriggers, InvalidArgument> =>
     Layer.effect(
       PauseTriggers,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
+      Effect.suspend(() => attempt(() => make(makeKeyedDecider(pauseTriggers, options))))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof pauseTriggersActor = pauseTriggersActor
+
+  /** Triggers on an engine. */
+  static readonly layer = (options: EngineOptions = {}): Layer.Layer<PauseTriggers, never, Engine> =>
+    Layer.effect(PauseTriggers, Effect.map(makeEngineDecider(pauseTriggersActor, options), make))
 }
 
-const makeMemory = (options: MemoryOptions): PauseTriggers["Service"] => {
-  const triggers = makeKeyedDecider(pauseTriggers, options)
+const make = (
+  triggers: KeyedDecider<PauseCommand, PauseFact, PauseState, PauseAnswer, never>
+): PauseTriggers["Service"] => {
   const ask = (account: string, command: PauseCommand) =>
     Effect.map(triggers.ask(account, command), ({ reply }) => reply.pause)
   return {

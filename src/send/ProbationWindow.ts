@@ -3,18 +3,31 @@
  * nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "../limits/attempt.ts"
 import type { InvalidArgument } from "../limits/errors.ts"
 import { domainKey, domainOf } from "./addresses.ts"
-import type { MemoryFull } from "./errors.ts"
-import { checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { probationWindowActor } from "./deciderActors.ts"
+import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
+import type { Unanswered } from "./errors.ts"
+import { checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
 import { type ProbationCaps, probationCaps } from "./limits.ts"
-import { assertProbationCaps, type CapReached, emailsInLastHour, probationWindow } from "./probationRules.ts"
+import {
+  assertProbationCaps,
+  type CapReached,
+  emailsInLastHour,
+  type ProbationCommand,
+  type ProbationFact,
+  type ProbationState,
+  probationWindow
+} from "./probationRules.ts"
 
-export interface ProbationWindowOptions extends MemoryOptions {
+export interface ProbationCapsOptions {
   /** The caps of an account, by default those of a standard risk; the function is called for each request. */
   readonly caps?: ((account: string) => ProbationCaps) | undefined
 }
+
+export interface ProbationWindowOptions extends ProbationCapsOptions, MemoryOptions {}
 
 /** The caps took the request. */
 export interface Taken {
@@ -33,22 +46,35 @@ export class ProbationWindow extends Context.Service<
       account: string,
       emails: number,
       recipients: ReadonlyArray<string>
-    ) => Effect.Effect<Taken, CapReached | InvalidArgument | MemoryFull>
+    ) => Effect.Effect<Taken, CapReached | Unanswered>
     /** Begins anew, as after a pause. */
-    readonly restart: (account: string) => Effect.Effect<void, InvalidArgument | MemoryFull>
+    readonly restart: (account: string) => Effect.Effect<void, Unanswered>
   }
 >()("sluice/send/ProbationWindow") {
   /** Windows in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: ProbationWindowOptions = {}): Layer.Layer<ProbationWindow, InvalidArgument> =>
     Layer.effect(
       ProbationWindow,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
+      Effect.suspend(() => attempt(() => make(makeKeyedDecider(probationWindow, options), options)))
+    )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof probationWindowActor = probationWindowActor
+
+  /** Windows on an engine. */
+  static readonly layer = (
+    options: ProbationCapsOptions & EngineOptions = {}
+  ): Layer.Layer<ProbationWindow, never, Engine> =>
+    Layer.effect(
+      ProbationWindow,
+      Effect.map(makeEngineDecider(probationWindowActor, options), (windows) => make(windows, options))
     )
 }
 
-const makeMemory = (options: ProbationWindowOptions): ProbationWindow["Service"] => {
-  const capsOf = options.caps ?? (() => probationCaps.standard)
-  const windows = makeKeyedDecider(probationWindow, options)
+const make = (
+  windows: KeyedDecider<ProbationCommand, ProbationFact, ProbationState, null, CapReached>,
+  { caps: capsOf = () => probationCaps.standard }: ProbationCapsOptions
+): ProbationWindow["Service"] => {
   return {
     take: (account, emails, recipients) => {
       const caps = capsOf(account)

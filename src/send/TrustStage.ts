@@ -3,16 +3,27 @@
  * next call, at the hour it was due. `layerMemory` remembers in this process and needs nothing else.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Engine } from "../engine/Engine.ts"
 import { attempt } from "../limits/attempt.ts"
 import type { InvalidArgument } from "../limits/errors.ts"
-import type { MemoryFull } from "./errors.ts"
-import { assertCount, checked, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
+import { trustStageActor } from "./deciderActors.ts"
+import { type EngineOptions, makeEngineDecider } from "./engineDecider.ts"
+import type { Unanswered } from "./errors.ts"
+import { assertCount, checked, type KeyedDecider, type MemoryOptions, makeKeyedDecider } from "./keyedDecider.ts"
 import type { Risk } from "./limits.ts"
 import type { PauseReason } from "./pauseRules.ts"
-import { type NotPaused, nextTransition, type TrustCommand, type TrustView, trustStage } from "./trustRules.ts"
+import {
+  type NotPaused,
+  nextTransition,
+  type TrustCommand,
+  type TrustFact,
+  type TrustState,
+  type TrustView,
+  trustStage
+} from "./trustRules.ts"
 
 /** The account's stage after the call. */
-type View = Effect.Effect<TrustView, InvalidArgument | MemoryFull>
+type View = Effect.Effect<TrustView, Unanswered>
 
 export class TrustStage extends Context.Service<
   TrustStage,
@@ -25,24 +36,32 @@ export class TrustStage extends Context.Service<
     readonly complain: (account: string) => View
     /** Pauses an account on probation; any other stays as it is. */
     readonly pause: (account: string, reason: PauseReason) => View
-    readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | InvalidArgument | MemoryFull>
+    readonly lift: (account: string) => Effect.Effect<TrustView, NotPaused | Unanswered>
     readonly setRisk: (account: string, risk: Risk) => View
     /** The stage now. */
     readonly check: (account: string) => View
     /** Unix milliseconds of the next transition if nothing happens before; undefined for none. */
-    readonly nextCheck: (account: string) => Effect.Effect<number | undefined>
+    readonly nextCheck: (account: string) => Effect.Effect<number | undefined, Unanswered>
   }
 >()("sluice/send/TrustStage") {
   /** Stages in this process. The layer fails for options outside their range. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<TrustStage, InvalidArgument> =>
     Layer.effect(
       TrustStage,
-      Effect.suspend(() => attempt(() => makeMemory(options)))
+      Effect.suspend(() => attempt(() => make(makeKeyedDecider(trustStage, options))))
     )
+
+  /** What an engine for `layer` is made with. */
+  static readonly actor: typeof trustStageActor = trustStageActor
+
+  /** Stages on an engine. */
+  static readonly layer = (options: EngineOptions = {}): Layer.Layer<TrustStage, never, Engine> =>
+    Layer.effect(TrustStage, Effect.map(makeEngineDecider(trustStageActor, options), make))
 }
 
-const makeMemory = (options: MemoryOptions): TrustStage["Service"] => {
-  const accounts = makeKeyedDecider(trustStage, options)
+const make = (
+  accounts: KeyedDecider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused>
+): TrustStage["Service"] => {
   const ask = (account: string, command: TrustCommand) =>
     Effect.map(accounts.ask(account, command), ({ reply }) => reply)
   // Only a lift is ever rejected.
@@ -58,6 +77,6 @@ const makeMemory = (options: MemoryOptions): TrustStage["Service"] => {
     lift: (account) => ask(account, { _tag: "Lift" }),
     setRisk: (account, risk) => tell(account, { _tag: "SetRisk", risk }),
     check: (account) => tell(account, { _tag: "Check" }),
-    nextCheck: (account) => Effect.sync(() => nextTransition(accounts.state(account))?.at)
+    nextCheck: (account) => Effect.map(accounts.state(account), (state) => nextTransition(state)?.at)
   }
 }

@@ -59,7 +59,10 @@ export const emailsPerMonth = ({ custom, plan }: Pick<AccountState, "custom" | "
 /** The probation caps in force, whether or not the account is on probation. */
 export const capsOf = (custom: CustomLimits, risk: Risk): ProbationCaps => custom.probation ?? probationCaps[risk]
 
-const accepted = (state: AccountState, fact: Extract<AccountFact, { _tag: "Accepted" }>): AccountState => {
+const accepted = <State extends AccountState>(
+  state: State,
+  fact: Extract<AccountFact, { _tag: "Accepted" }>
+): State => {
   const counted = {
     ...state,
     month: Monthly.record(state.month, fact.emails, fact.at),
@@ -74,7 +77,8 @@ const accepted = (state: AccountState, fact: Extract<AccountFact, { _tag: "Accep
   }
 }
 
-export const evolve = (state: AccountState, fact: AccountFact): AccountState => {
+/** Keeps what else a state has. */
+export const evolve = <State extends AccountState>(state: State, fact: AccountFact): State => {
   switch (fact._tag) {
     case "Accepted":
       return accepted(state, fact)

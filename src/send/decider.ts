@@ -16,7 +16,8 @@ export interface Decider<Command, Fact, State, Reply, Rejection> {
 /** A transition that comes with time alone, at a whole UTC hour unless something happens before. */
 export interface Transition<Fact> {
   readonly at: number
-  readonly fact: Fact
+  /** What it is, which takes longer to say than when. */
+  readonly fact: () => Fact
 }
 
 /**
@@ -32,8 +33,9 @@ export const takeDue = <State, Fact>(
   const facts: Array<Fact> = []
   let current = state
   for (let due = next(current); due !== undefined && due.at <= now; due = next(current)) {
-    facts.push(due.fact)
-    current = evolve(current, due.fact)
+    const fact = due.fact()
+    facts.push(fact)
+    current = evolve(current, fact)
   }
   return { state: current, facts }
 }

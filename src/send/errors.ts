@@ -3,6 +3,7 @@
  * the caller, and so are more keys than the memory was made for.
  */
 import { Schema } from "effect"
+import type { InvalidArgument } from "../limits/errors.ts"
 
 /** The memory has no room for another account or sender. Nothing was decided. */
 export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
@@ -13,6 +14,17 @@ export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
     return `No room for another key beside ${this.maxKeys}`
   }
 }
+
+/** The engine gave no answer. Retryable, unless the message says what is wrong with the request. */
+export class DecisionUnavailable extends Schema.TaggedError<DecisionUnavailable>()("DecisionUnavailable", {
+  /** What was tried and why there was no answer, for an operator. */
+  message: Schema.String,
+  /** Whether it may have been decided all the same; then a repeat may count twice. */
+  mayBeDecided: Schema.Boolean
+}) {}
+
+/** Why any call of these services may have no answer. */
+export type Unanswered = InvalidArgument | MemoryFull | DecisionUnavailable
 
 /** A request that admission rejects (docs/platform.md, 9.7). */
 export class SendRejected extends Schema.TaggedError<SendRejected>()("SendRejected", {

@@ -1,9 +1,9 @@
 /**
  * Mail over a sender's daily cap (docs/platform.md, 9.6). Each held email has a place in a queue that only grows; released is what stands before `head`. Places
- * that were cancelled are noted in pages beside the state, so that a queue of any length costs the sender five numbers. Pure.
+ * that were cancelled are noted in pages beside the state, so that a queue of any length costs the sender some numbers. Pure.
  */
 import { type Decider, decided, rejected } from "./decider.ts"
-import { dayMillis, placesPerPage, releaseMillis, releaseSteps } from "./limits.ts"
+import { dayMillis, maximumPagesPerStep, placesPerPage, releaseMillis, releaseSteps } from "./limits.ts"
 
 /** Plain data. */
 export interface HoldsState {
@@ -18,6 +18,8 @@ export interface HoldsState {
   readonly tail: number
   /** Cancelled places in [head, tail). */
   readonly cancelled: number
+  /** While the account is paused nothing is let go. */
+  readonly paused: boolean
 }
 
 /** Cancelled places of one page, 32 a number. Plain data. */
@@ -47,6 +49,10 @@ export type HoldsCommand =
   /** The cap was raised: what fits under it goes at once. */
   | { readonly _tag: "RaiseCap"; readonly cap: number; readonly pages: (page: number) => CancelledPage }
   | { readonly _tag: "Cancel"; readonly place: number; readonly pages: (page: number) => CancelledPage }
+  /** From here on nothing is let go. */
+  | { readonly _tag: "Pause" }
+  /** The pause is over: what fits under the cap is due at once. */
+  | { readonly _tag: "Lift" }
 
 export type HoldsFact =
   /** The first `released` emails of the request went, the next `held` got the places from the tail on. */
@@ -62,12 +68,14 @@ export type HoldsFact =
     }
   /** Goes to the page of the place as well. */
   | { readonly _tag: "Cancelled"; readonly at: number; readonly place: number }
+  | { readonly _tag: "Paused"; readonly at: number }
+  | { readonly _tag: "Lifted"; readonly at: number }
 
 export interface HoldsAnswer {
   /** Emails that may go now. */
   readonly released: number
-  /** The held emails of the request in order: their places, and the midnight at which each fits under the cap. */
-  readonly held: ReadonlyArray<{ readonly place: number; readonly heldUntil: number }>
+  /** The held emails of the request in order: their places, and the midnight at which each fits under the cap; null while paused. */
+  readonly held: ReadonlyArray<{ readonly place: number; readonly heldUntil: number | null }>
 }
 
 /** A cancel of a place that holds nothing: released, cancelled before, or never given. */
@@ -76,7 +84,7 @@ export interface NotHeld {
   readonly place: number
 }
 
-const initialState: HoldsState = { day: 0, released: 0, steps: 0, head: 0, tail: 0, cancelled: 0 }
+const initialState: HoldsState = { day: 0, released: 0, steps: 0, head: 0, tail: 0, cancelled: 0, paused: false }
 
 /** Emails that wait. */
 export const waiting = (state: HoldsState): number => state.tail - state.head - state.cancelled
@@ -87,21 +95,26 @@ const onDay = (state: HoldsState, at: number): HoldsState => {
   return day > state.day ? { ...state, day, released: 0, steps: 0 } : state
 }
 
-const roomOf = (state: HoldsState, cap: number): number => Math.max(0, cap - state.released)
+const roomOf = (state: HoldsState, cap: number): number => (state.paused ? 0 : Math.max(0, cap - state.released))
 
-/** The upper bound of an email's release, with `ahead` emails waiting before it. */
-export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: number): number => {
+/** The state when what fits under the cap is to go at once, and not in the steps of its day. */
+export const unspread = (state: HoldsState, at: number): HoldsState => ({ ...onDay(state, at), steps: releaseSteps })
+
+/** The upper bound of an email's release, with `ahead` emails waiting before it; null while nobody knows. */
+export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: number): number | null => {
+  if (state.paused) return null
   const today = onDay(state, now)
   const room = roomOf(today, cap)
   if (ahead < room) return Math.max(today.day * dayMillis + releaseMillis, now)
   return (today.day + 1 + Math.floor((ahead - room) / cap)) * dayMillis
 }
 
-/** When the next step is due, in Unix milliseconds; undefined where nothing waits. A time that has passed means now. */
+/** When the next step is due, in Unix milliseconds; undefined where nothing waits or all of it is paused. A time that has passed means now. */
 export const nextRelease = (state: HoldsState, cap: number): number | undefined => {
-  if (waiting(state) === 0) return undefined
+  if (waiting(state) === 0 || state.paused) return undefined
   if (roomOf(state, cap) === 0) return (state.day + 1) * dayMillis
-  return state.day * dayMillis + Math.min(state.steps, releaseSteps - 1) * (releaseMillis / releaseSteps)
+  if (state.steps >= releaseSteps) return state.day * dayMillis
+  return state.day * dayMillis + state.steps * (releaseMillis / releaseSteps)
 }
 
 const evolve = (before: HoldsState, fact: HoldsFact): HoldsState => {
@@ -121,29 +134,43 @@ const evolve = (before: HoldsState, fact: HoldsFact): HoldsState => {
       const after = { ...state, cancelled: state.cancelled + 1 }
       return waiting(after) > 0 ? after : { ...after, head: after.tail, cancelled: 0 }
     }
+    case "Paused":
+      return { ...state, paused: true }
+    case "Lifted":
+      return { ...unspread(state, fact.at), paused: false }
   }
 }
 
-/** The last place of the first `emails` that wait. */
-const throughPlace = (state: HoldsState, emails: number, pages: (page: number) => CancelledPage): number => {
-  if (emails === waiting(state)) return state.tail - 1
+/** The pages that leaving up to `emails` places may ask for, first and last; undefined where it needs none. */
+export const pagesAsked = (state: HoldsState): readonly [first: number, last: number] | undefined => {
+  if (state.cancelled === 0) return undefined
+  const first = pageOf(state.head)
+  return [first, Math.min(pageOf(state.tail - 1), first + maximumPagesPerStep - 1)]
+}
+
+/** The last place of the first `emails` that wait, and how many of them the pages of one step show. */
+const frontOf = (state: HoldsState, emails: number, pages: (page: number) => CancelledPage) => {
+  if (emails === waiting(state)) return { through: state.tail - 1, emails }
+  const asked = pagesAsked(state)
   let place = state.head - 1
-  if (state.cancelled === 0) return place + emails
-  for (let found = 0; found < emails; ) {
+  if (asked === undefined) return { through: place + emails, emails }
+  const last = Math.min(state.tail, (asked[1] + 1) * placesPerPage) - 1
+  let found = 0
+  while (found < emails && place < last) {
     place++
     if (!isCancelled(pages(pageOf(place)), place)) found++
   }
-  return place
+  return { through: place, emails: found }
 }
 
 const release = (
   state: HoldsState,
-  emails: number,
+  fits: number,
   steps: number,
   pages: (page: number) => CancelledPage,
   at: number
 ) => {
-  const through = throughPlace(state, emails, pages)
+  const { emails, through } = frontOf(state, fits, pages)
   const fact: HoldsFact = { _tag: "Released", at, from: state.head, through, emails, steps }
   return decided<HoldsFact, HoldsAnswer>({ facts: [fact], reply: { released: emails, held: [] } })
 }
@@ -174,8 +201,10 @@ export const holds: Decider<HoldsCommand, HoldsFact, HoldsState, HoldsAnswer, No
       }
       case "Release": {
         const fits = Math.min(waiting(state), roomOf(state, command.cap))
+        if (fits === 0) return nothing
+        if (state.steps >= releaseSteps) return release(state, fits, releaseSteps, command.pages, now)
         const step = stepAt(state, now)
-        if (fits === 0 || (step < state.steps && state.steps < releaseSteps)) return nothing
+        if (step < state.steps) return nothing
         return release(state, Math.ceil(fits / (releaseSteps - step)), step + 1, command.pages, now)
       }
       case "RaiseCap": {
@@ -188,6 +217,14 @@ export const holds: Decider<HoldsCommand, HoldsFact, HoldsState, HoldsAnswer, No
         if (!holdsIt || isCancelled(pages(pageOf(place)), place)) return rejected({ _tag: "NotHeld", place })
         return decided({ facts: [{ _tag: "Cancelled", at: now, place }], reply: { released: 0, held: [] } })
       }
+      case "Pause":
+        return state.paused
+          ? nothing
+          : decided({ facts: [{ _tag: "Paused", at: now }], reply: { released: 0, held: [] } })
+      case "Lift":
+        return state.paused
+          ? decided({ facts: [{ _tag: "Lifted", at: now }], reply: { released: 0, held: [] } })
+          : nothing
     }
   }
 }

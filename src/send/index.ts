@@ -3,8 +3,46 @@
  * services; `probationWindow`, `pauseTriggers`, `trustStage`, `domainTier`, `holds` and `admission` are their rules alone, as deciders.
  */
 export { InvalidArgument } from "../limits/errors.ts"
-export { Admission, type AdmissionOptions } from "./Admission.ts"
+export { ActorsMemory } from "./ActorsMemory.ts"
+export { type AccountOptions, Admission, type ReportOf, type SentAnswer } from "./Admission.ts"
 export type { AccountFact, AccountState, CustomLimits } from "./accountRules.ts"
+export {
+  type AdmitEmail,
+  bareAddress,
+  type EmailAnswer,
+  type EmailCommand,
+  type EmailFact,
+  type EmailRejection,
+  type EmailReport,
+  type EmailState,
+  type Mode,
+  modes,
+  pageKey,
+  SendAccount,
+  type SendAccountCommand,
+  type SendAccountFact,
+  type SendAccountRejection,
+  type SendAccountReply,
+  type SendAccountState,
+  SendCancelledPlaces,
+  SendEmail,
+  type SenderCommand,
+  type SenderFact,
+  type SenderRejection,
+  type SenderReply,
+  type SenderState,
+  SendSender,
+  SendSuppressions,
+  type SuppressionCommand,
+  type SuppressionFact,
+  type SuppressionReason,
+  sendActors,
+  senderKey,
+  senderName,
+  suppressedMask,
+  suppressedOf,
+  suppressionPlace
+} from "./actors/index.ts"
 export { domainKey, domainOf } from "./addresses.ts"
 export {
   type AccountAnswer,
@@ -17,7 +55,8 @@ export {
 } from "./admissionRules.ts"
 export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
-export { MemoryFull, SendRejected } from "./errors.ts"
+export type { EngineOptions } from "./engineDecider.ts"
+export { DecisionUnavailable, MemoryFull, SendRejected, type Unanswered } from "./errors.ts"
 export { Holds } from "./Holds.ts"
 export {
   type CancelledPage,

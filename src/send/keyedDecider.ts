@@ -8,7 +8,7 @@ import { InvalidArgument } from "../limits/errors.ts"
 import { defaultMaxKeys, maximumKeyLength, maximumMaxKeys } from "../limits/memory.ts"
 import { assertInteger } from "../limits/windowDecision.ts"
 import type { Decider } from "./decider.ts"
-import { MemoryFull } from "./errors.ts"
+import { MemoryFull, type Unanswered } from "./errors.ts"
 
 export interface MemoryOptions {
   /** Accounts or senders that are kept, at most `maximumMaxKeys`. Default `defaultMaxKeys`. */
@@ -23,11 +23,8 @@ export interface Answered<Fact, State, Reply> {
 
 export interface KeyedDecider<Command, Fact, State, Reply, Rejection> {
   /** Fails with what the rule rejects with. */
-  readonly ask: (
-    key: string,
-    command: Command
-  ) => Effect.Effect<Answered<Fact, State, Reply>, Rejection | InvalidArgument | MemoryFull>
-  readonly state: (key: string) => State
+  readonly ask: (key: string, command: Command) => Effect.Effect<Answered<Fact, State, Reply>, Rejection | Unanswered>
+  readonly state: (key: string) => Effect.Effect<State, Unanswered>
 }
 
 /** @throws InvalidArgument if `maxKeys` is outside its range. */
@@ -51,7 +48,7 @@ export const makeKeyedDecider = <Command, Fact, State, Reply, Rejection>(
     return decider.decide(state(key), command, latest)
   }
   return {
-    state,
+    state: (key) => Effect.sync(() => state(key)),
     ask: (key, command) =>
       Clock.clockWith((clock) =>
         Effect.flatMap(

@@ -89,6 +89,24 @@ export const releaseSteps = 60
 /** Places of a sender's queue whose cancellations one page holds (docs/platform.md, 9.6). */
 export const placesPerPage = 4_096
 
+/** Pages that one step of a release looks at: the rest of a queue that has more cancelled places waits for the next step. */
+export const maximumPagesPerStep = 64
+
+/** Senders of an account: an account that is paused keeps a list of those that wait for the end of the pause. */
+export const maximumSenders = 1_000
+
+/** How long tier and counts of a sender that was removed are kept (docs/platform.md, 9.5). */
+export const removedSenderMillis = 30 * dayMillis
+
+/** How far ahead mail may be scheduled (docs/platform.md, 9.1). */
+export const maximumScheduleMillis = 30 * dayMillis
+
+/** How long an email is kept after it changed last, once it is in a final state. */
+export const keptEmailMillis = 30 * dayMillis
+
+/** Buckets of an account's suppressed addresses: a million addresses are some 45 kB each, within an actor's bound. */
+export const suppressionBuckets = 256
+
 /** Emails of a request, recipients of an email (docs/platform.md, 9.7). */
 export const maximumEmails = 100
 export const maximumRecipients = 50

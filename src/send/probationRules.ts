@@ -83,11 +83,11 @@ const evolve = (state: ProbationState, fact: ProbationFact): ProbationState => {
 export const emailsInLastHour = (state: ProbationState, now: number): number =>
   Rolling.used(state.emails, hourMillis, now)
 
-export const probationWindow: Decider<ProbationCommand, ProbationFact, ProbationState, void, CapReached> = {
+export const probationWindow: Decider<ProbationCommand, ProbationFact, ProbationState, null, CapReached> = {
   initialState: { emails: Rolling.initial, domains: Distinct.initial },
   evolve,
   decide: (state, command, now) => {
-    if (command._tag === "Restart") return decided({ facts: [{ _tag: "Restarted", at: now }] })
+    if (command._tag === "Restart") return decided({ facts: [{ _tag: "Restarted", at: now }], reply: null })
     const { caps, domains, emails } = command
     const day = Rolling.peek(state.emails, { windowMillis: dayMillis, limit: caps.emailsPerDay }, emails, now)
     const hour = Rolling.peek(state.emails, { windowMillis: hourMillis, limit: caps.emailsPerHour }, emails, now)
@@ -104,7 +104,7 @@ export const probationWindow: Decider<ProbationCommand, ProbationFact, Probation
       ...crossedBy(different, caps.domainsPerHour, "hour", "recipient_domains")
     ]
     const first = crossed[0]
-    if (first === undefined) return decided({ facts: [{ _tag: "Taken", at: now, emails, domains }] })
+    if (first === undefined) return decided({ facts: [{ _tag: "Taken", at: now, emails, domains }], reply: null })
     return rejected(crossed.reduce((longest, cap) => (cap.resetsAt > longest.resetsAt ? cap : longest), first))
   }
 }

@@ -66,7 +66,7 @@ export const nextPromotion = (state: TierState): Transition<TierFact> | undefine
   )
     return undefined
   const at = Math.max(ceilHour(verifiedAt + promotion.millis), nextHour(changedAt))
-  return { at, fact: { _tag: "Promoted", at, tier: promotion.to } }
+  return { at, fact: () => ({ _tag: "Promoted", at, tier: promotion.to }) }
 }
 
 const evolve = (state: TierState, fact: TierFact): TierState => {

@@ -108,18 +108,37 @@ const fewBounced = (mail: HoursState, hour: number): boolean =>
     cleanBounceBasisPoints
   )
 
-/** The last check after `checkedHour`, up to the hour `through`, that was not clean. */
-const lastUnclean = (state: TrustState, through: number): number | null => {
+/** The checks after `checkedHour`, up to the hour `through`, that are not clean as far as is known, in order. */
+const uncleanChecks = (state: TrustState, through: number): ReadonlyArray<number> => {
   const { mail } = state
   // Most accounts have neither, and a decision should not pay for 24 checks.
-  if (sumHours(mail, bounced, 0, mail.hour + 1) + sumHours(mail, complained, 0, mail.hour + 1) === 0)
-    return state.uncleanAt
-  const to = Math.min(through, mail.hour + checkedHours)
-  for (let hour = to; hour > state.checkedHour; hour--) {
+  if (sumHours(mail, bounced, 0, mail.hour + 1) + sumHours(mail, complained, 0, mail.hour + 1) === 0) return []
+  const unclean: Array<number> = []
+  for (let hour = state.checkedHour + 1; hour <= Math.min(through, mail.hour + checkedHours); hour++) {
     const complaints = sumHours(mail, complained, hour - checkedHours, hour)
-    if (complaints > 0 || !fewBounced(mail, hour)) return hour * hourMillis
+    if (complaints > 0 || !fewBounced(mail, hour)) unclean.push(hour * hourMillis)
   }
-  return state.uncleanAt
+  return unclean
+}
+
+/** The last check up to the hour `through` that was not clean. */
+const lastUnclean = (state: TrustState, through: number): number | null =>
+  uncleanChecks(state, through).at(-1) ?? state.uncleanAt
+
+/** When an account whose last unclean check was at `base` is trusted, if all later ones are clean. */
+const trustedAt = (base: number, handedOverAt: number): number | undefined =>
+  handedOverAt < base ? undefined : Math.max(ceilHour(base + establishedMillis), nextHour(handedOverAt))
+
+/** When an established account is trusted if nothing happens before. */
+const nextTrusted = (state: TrustState, since: number, handedOverAt: number): number | undefined => {
+  let base = Math.max(since, state.uncleanAt ?? since)
+  // A check that will not be clean, because the hours that outweigh its bounces leave the window, comes too late for one before it.
+  for (const unclean of uncleanChecks(state, Number.POSITIVE_INFINITY)) {
+    const at = trustedAt(base, handedOverAt)
+    if (at !== undefined && at < unclean) return at
+    base = unclean
+  }
+  return trustedAt(base, handedOverAt)
 }
 
 /** When a probation's window is checked, in Unix milliseconds. */
@@ -135,15 +154,12 @@ export const nextTransition = (state: TrustState): Transition<TrustFact> | undef
   if (since === null) return undefined
   if (stage === "probation") {
     const at = probationEnd(state, since)
-    const complaint = complainedAt !== null && complainedAt >= since
-    const clean = !complaint && fewBounced(mail, hourOf(at))
-    return { at, fact: { _tag: clean ? "Established" : "ProbationProlonged", at } }
+    const isClean = () => !(complainedAt !== null && complainedAt >= since) && fewBounced(mail, hourOf(at))
+    return { at, fact: () => ({ _tag: isClean() ? "Established" : "ProbationProlonged", at }) }
   }
   if (stage !== "established" || handedOverAt === null) return undefined
-  const base = Math.max(since, lastUnclean(state, mail.hour + checkedHours) ?? since)
-  if (handedOverAt < base) return undefined
-  const at = Math.max(ceilHour(base + establishedMillis), nextHour(handedOverAt))
-  return { at, fact: { _tag: "Trusted", at } }
+  const at = nextTrusted(state, since, handedOverAt)
+  return at === undefined ? undefined : { at, fact: () => ({ _tag: "Trusted", at }) }
 }
 
 /** Counts mail, after the checks before it were judged by what was known then. */

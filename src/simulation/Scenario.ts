@@ -96,6 +96,8 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("AskLane", { organization: Schema.String, to: Which }),
   Schema.TaggedStruct("Signal", { organization: Schema.String, amount: Count }),
   Schema.TaggedStruct("Advance", { millis: Count }),
+  /** Hours or days go by at once, for all clocks, and timers notice. */
+  Schema.TaggedStruct("Leap", { millis: Count }),
   Schema.TaggedStruct("Crash", { which: Which }),
   /** Stops the newest process gracefully and starts another. */
   Schema.TaggedStruct("Restart", {}),

@@ -35,6 +35,10 @@ export interface CommandSource {
   readonly arbitrary: Arbitrary.Arbitrary<unknown>
   /** Completes a drawn command. `number` differs for each command of a scenario and can serve as an idempotency key. */
   readonly finish?: (command: unknown, number: number) => unknown
+  /** The keys it goes to, instead of the workload's. */
+  readonly keys?: ReadonlyArray<string>
+  /** The key that the command of this number goes to, instead of a drawn one. */
+  readonly keyOf?: (number: number) => string
   /** Whether the command claims that its actor is fresh; whoever draws it may be wrong. */
   readonly isFresh?: boolean
 }
@@ -49,6 +53,12 @@ export interface Workload {
   readonly commands: ReadonlyArray<CommandSource>
   /** Commands that are asked under idempotency keys of the engine; none when left out. */
   readonly onceCommands?: ReadonlyArray<CommandSource>
+  /** The least that a deployment must hold for its largest command. */
+  readonly least?: { readonly maximumActors: number; readonly logBytes: number }
+  /** Stretches of time that are leapt over, milliseconds, for rules of hours and days; none when left out. */
+  readonly leaps?: ReadonlyArray<number>
+  /** Whether earlier commands are never asked again on purpose, because each brings something new into being. */
+  readonly isWithoutRepeats?: boolean
   /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */
   readonly isRepeatable: boolean
   /** By kind. */

@@ -73,7 +73,8 @@ export class SimulatedProcess {
   }
 
   /** Milliseconds since the Unix epoch, as this process sees it. */
-  wallMillis = (): number => this.clockStoppedAt ?? Math.floor(epochMillis + this.world.now + this.clockOffset)
+  wallMillis = (): number =>
+    this.clockStoppedAt ?? Math.floor(epochMillis + this.world.now + this.world.leapt + this.clockOffset)
 
   private nextSlice(): number {
     return this.slices.int(1, this.world.options.sliceOperations)
@@ -157,6 +158,8 @@ export class World {
   readonly metrics: Metric.MetricRegistry = new Map()
   /** Monotonic time since the beginning, milliseconds with a fraction. */
   now = 0
+  /** By how much all wall clocks, and those of processes to come, were set forth together, milliseconds. */
+  leapt = 0
   tasksRun = 0
   /** Operations since the running fiber last yielded. */
   busy = 0

@@ -66,6 +66,8 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   if (workload.lanes.length === 0) delete weights.AskLane
   if (Object.keys(workload.signals).length === 0) delete weights.Signal
   if (workload.onceCommands === undefined) delete weights.Once
+  if (workload.isWithoutRepeats === true) delete weights.Repeat
+  if (workload.leaps !== undefined) weights.Leap = 10
   const hasLane = weights.AskLane !== undefined
   const hasOnce = weights.Once !== undefined
   const hasSignals = weights.Signal !== undefined
@@ -73,13 +75,20 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   for (const theme of chosen) {
     for (const [tag, weight] of Object.entries(theme) as ReadonlyArray<[StepTag, number]>) {
       if ((tag === "AskLane" && !hasLane) || (tag === "Signal" && !hasSignals) || (tag === "Once" && !hasOnce)) continue
+      if (tag === "Repeat" && workload.isWithoutRepeats === true) continue
       weights[tag] = (weights[tag] ?? 0) + weight
     }
   }
   const commands = new CommandDraw(workload, seed)
   const steps: Array<Step> = []
   for (let index = 0; index < stepCount; index++) steps.push(drawStep(draw, weights, workload, commands))
-  return { seed, workload: workload.name, topology: drawTopology(draw), faults: drawFaults(draw), steps }
+  return {
+    seed,
+    workload: workload.name,
+    topology: roomy(drawTopology(draw), workload),
+    faults: drawFaults(draw),
+    steps
+  }
 }
 
 /** Scenarios as an Arbitrary, for whoever wants to combine them. */
@@ -139,7 +148,7 @@ class CommandDraw {
     return {
       organization: this.draw.pick(this.workload.organizations),
       actor: source.actor.kind,
-      key: this.draw.pick(this.workload.keys)
+      key: source.keyOf?.(this.number) ?? this.draw.pick(source.keys ?? this.workload.keys)
     }
   }
 }
@@ -212,6 +221,8 @@ const drawStep = (
       return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
     case "Signal":
       return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Leap":
+      return { _tag: tag, millis: draw.pick(workload.leaps ?? [0]) }
     case "Advance":
       return { _tag: tag, millis: draw.pick([1, 5, 20, 100, 600, 2_500, 6_000, 12_000]) }
     case "Crash":
@@ -242,6 +253,16 @@ const drawStep = (
       return { _tag: tag } as Step
   }
 }
+
+/** A deployment that holds the workload's largest command. */
+const roomy = (topology: Topology, { least }: Workload): Topology =>
+  least === undefined
+    ? topology
+    : {
+        ...topology,
+        maximumActors: Math.max(topology.maximumActors, least.maximumActors),
+        logBytes: Math.max(topology.logBytes, least.logBytes)
+      }
 
 const drawTopology = (draw: Prng): Topology => ({
   replicas: draw.pick([1, 3] as const),

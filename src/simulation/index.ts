@@ -18,6 +18,7 @@ export { appendMarks, Marks, requiredMarks } from "./Marks.ts"
 export { type Outcome, type PlayOptions, play } from "./play.ts"
 export { Fault, fromJson, operations, Scenario, Step, Topology, toJson } from "./Scenario.ts"
 export type { Violation } from "./Simulation.ts"
+export { requiredSendMarks, sendAccounts } from "./send/workload.ts"
 export { type Shrunk, shrink } from "./shrink.ts"
 export {
   describeReport,

@@ -14,6 +14,15 @@ const pick = (simulation: Simulation, which: Which): SimulatedEngine | undefined
 /** Processes that live at the same time, at most. */
 const maximumProcesses = 3
 
+/** Within this time an engine notices that its clock was set forth, milliseconds. */
+const noticedMillis = 62_000
+
+/** Lets hours or days go by without the looks at its log that an idle engine takes meanwhile. */
+export const leap = (simulation: Simulation, millis: number): void => {
+  simulation.world.leapt += millis
+  simulation.world.advance(noticedMillis)
+}
+
 /** Performs one step, without letting time pass. */
 export const perform = (simulation: Simulation, step: Step) => {
   switch (step._tag) {
@@ -51,6 +60,8 @@ export const perform = (simulation: Simulation, step: Step) => {
       return simulation.signal(step.organization, step.amount)
     case "Advance":
       return simulation.world.advance(step.millis)
+    case "Leap":
+      return leap(simulation, step.millis)
     case "Outage":
       simulation.marks.reach(`fault, outage: ${step.of}`)
       return simulation.outages.start(step.of, step.millis)

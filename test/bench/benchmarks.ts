@@ -6,6 +6,7 @@ import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
+import { sendBenchmarks } from "./rows/send.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
 import { webhooksBenchmarks } from "./rows/webhooks.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
@@ -19,5 +20,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...engineBesideBenchmarks,
   ...engineRecoveryBenchmarks,
   ...limitsBenchmarks,
-  ...webhooksBenchmarks
+  ...webhooksBenchmarks,
+  ...sendBenchmarks
 ]

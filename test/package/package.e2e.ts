@@ -169,7 +169,8 @@ describe("the packed package", () => {
     ["trust.ts", "probation sending_paused probation"],
     ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
     ["holds.ts", "200 [ 0, 2 ]"],
-    ["admission.ts", "[ { id: '1', state: 'accepted', suppressed: [] } ]\nThe sender \"two.test\" is not verified"]
+    ["admission.ts", "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified"],
+    ["durable.ts", "200"]
   ])("runs %s of docs/send.md without a server", async (file, printed) => {
     expect(await runProgram(file)).toBe(printed)
   })

@@ -107,7 +107,7 @@ class Queue {
     this.count(now, reply!.released)
     for (const one of reply!.held) {
       expect(one.place).toBe(this.held.length)
-      this.held.push({ ...one, cancelled: false, releasedAt: undefined })
+      this.held.push({ ...one, heldUntil: one.heldUntil!, cancelled: false, releasedAt: undefined })
     }
   }
 

@@ -15,7 +15,7 @@ import {
 
 const { dayMillis, hourMillis } = SendLimits
 const start = Date.UTC(2026, 6, 1, 12, 0, 0)
-const email = (id: string, more: object = {}) => ({ id, sender: "good.test", recipients: ["a@x.test"], ...more })
+const email = (id: string, more: object = {}) => ({ id, from: "ann@good.test", recipients: ["a@x.test"], ...more })
 
 const services = Layer.mergeAll(
   ProbationWindow.layerMemory({ maxKeys: 2 }),
@@ -23,11 +23,7 @@ const services = Layer.mergeAll(
   TrustStage.layerMemory(),
   DomainTier.layerMemory(),
   Holds.layerMemory(),
-  Admission.layerMemory({
-    isVerified: (account, sender) => account === "ann" && sender === "good.test",
-    isSuppressed: (_account, recipient) => recipient === "no@x.test",
-    upgradeUrl: "https://up.test"
-  })
+  Admission.layerMemory({ upgradeUrl: "https://up.test", maxKeys: 2 })
 )
 
 describe("the services of sending, by the Clock", () => {
@@ -77,7 +73,7 @@ describe("the services of sending, by the Clock", () => {
       expect(yield* Effect.flip(window.take("ann", 1, ["a@x.test"]))).toMatchObject({ argument })
       const { setLimits } = yield* Admission
       const limits = { emailsPerMonth: null, probation: caps }
-      expect(yield* Effect.flip(setLimits("ann", limits))).toMatchObject({ argument })
+      expect((yield* Effect.flip(setLimits("ann", limits))).message).toContain(argument)
     }).pipe(Effect.provide(Layer.merge(services, ProbationWindow.layerMemory({ caps: () => caps }))))
   )
 
@@ -101,9 +97,11 @@ describe("the services of sending, by the Clock", () => {
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start)
-        const { complain, lift, send, setLimits } = yield* Admission
+        const { cancel, dispatch, lift, report, send, setLimits, suppress, verify } = yield* Admission
+        yield* verify("ann", "good.test")
+        yield* suppress("ann", "no@x.test")
         expect(yield* send("ann", [email("a", { recipients: ["no@x.test", "b@x.test"] })])).toEqual([
-          { id: "a", state: "accepted", suppressed: ["no@x.test"] }
+          { id: "a", state: "queued", suppressed: ["no@x.test"] }
         ])
         const capped = yield* Effect.flip(
           send(
@@ -112,14 +110,22 @@ describe("the services of sending, by the Clock", () => {
           )
         )
         expect(capped).toMatchObject({ _tag: "SendRejected", status: 429, retryAfterSeconds: 3600 })
-        yield* setLimits("ann", { emailsPerMonth: 1, probation: null })
+        yield* setLimits("ann", { emailsPerMonth: 2, probation: null })
+        yield* send("ann", [email("b")])
         const monthly = yield* Effect.flip(send("ann", [email("c")]))
         expect(monthly).toMatchObject({
           status: 429,
-          error: { limit: 1, used: 1, resetsAt: "2026-08-01T00:00:00.000Z" }
+          error: { limit: 2, used: 2, resetsAt: "2026-08-01T00:00:00.000Z" }
         })
         expect(monthly).not.toHaveProperty("retryAfterSeconds")
-        expect(yield* complain("ann", "a")).toEqual({
+        expect(yield* cancel("ann", "b")).toBe(true)
+        expect(yield* cancel("ann", "b")).toBe(false)
+        expect(yield* dispatch("ann", [email("a"), email("b")])).toMatchObject([
+          { state: "sending" },
+          { state: "canceled" }
+        ])
+        yield* report("ann", [{ id: "a", what: "handedOver" }])
+        expect(yield* report("ann", [{ id: "a", what: "complained", recipient: "b@x.test" }])).toEqual({
           trustStage: "sending_paused",
           pausedAt: start,
           pauseReason: "complaint"
@@ -129,8 +135,10 @@ describe("the services of sending, by the Clock", () => {
         expect(yield* lift("ann")).toEqual({ trustStage: "probation", probationEndsAt: start + 72 * hourMillis })
         expect(yield* Effect.flip(lift("ann"))).toEqual({ _tag: "NotPaused", trustStage: "probation" })
         expect(yield* Effect.flip(send("bob", [email("e")]))).toMatchObject({ error: { code: "sender_not_verified" } })
-        expect(yield* Effect.flip(send("ann", [email("f"), email("f")]))).toMatchObject({ argument: "emails" })
-        expect(yield* Effect.flip(send("ann", []))).toMatchObject({ argument: "emails" })
+        expect(yield* Effect.flip(send("ann", [email("f"), email("f")]))).toMatchObject({ argument: "request" })
+        expect(yield* Effect.flip(send("ann", []))).toMatchObject({ argument: "request" })
+        yield* verify("bob", "good.test")
+        expect(yield* Effect.flip(verify("eve", "good.test"))).toMatchObject({ _tag: "MemoryFull", maxKeys: 2 })
       }).pipe(Effect.provide(services))
   )
 
@@ -171,6 +179,12 @@ describe("the services of sending, by the Clock", () => {
       expect(yield* queue.nextRelease("s.test", 3)).toBeUndefined()
       expect((yield* queue.accept("s.test", 1, 3)).held).toMatchObject([{ place: 4 }])
       expect(yield* queue.raiseCap("s.test", 4)).toEqual([4])
+      yield* queue.pause("s.test")
+      expect((yield* queue.accept("s.test", 1, 9)).held).toEqual([{ place: 5, heldUntil: null }])
+      expect([yield* queue.release("s.test", 9), yield* queue.raiseCap("s.test", 99)]).toEqual([[], []])
+      expect(yield* queue.nextRelease("s.test", 9)).toBeUndefined()
+      yield* queue.lift("s.test")
+      expect(yield* queue.release("s.test", 9)).toEqual([5])
     }).pipe(Effect.provide(services))
   )
 })

@@ -103,7 +103,7 @@ class Sending {
     const accepted = this.queue.ask({ _tag: "Accept", emails, cap: this.cap() }, at).reply
     this.handOver(accepted?.released ?? 0, at)
     const held = accepted?.held ?? []
-    if (held.length > 0) this.tell(at, `${held.length} held until ${iso(held[held.length - 1]!.heldUntil)}`)
+    if (held.length > 0) this.tell(at, `${held.length} held until ${iso(held[held.length - 1]!.heldUntil!)}`)
   }
 
   /** Wakes what wants to be woken up to `now`. */

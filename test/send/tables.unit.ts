@@ -174,6 +174,13 @@ describe("trust stages", () => {
       [...mail(99, 0, end + 5), ...mail(1, 1, end + hourMillis), ...mail(1, 0, end + 3 * dayMillis)],
       trusted + dayMillis,
       "established"
+    ],
+    // The check at `trusted` sees 1 of 100; the next one, which would see 1 of 1, comes too late.
+    [
+      "good mail leaves the 24 hours right after the promotion",
+      [...mail(99, 0, trusted - dayMillis + 5), ...mail(1, 1, trusted - dayMillis + hourMillis)],
+      trusted + hourMillis,
+      "trusted"
     ]
   ] as ReadonlyArray<
     readonly [string, ReadonlyArray<TrustFact>, number, string]

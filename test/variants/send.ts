@@ -146,8 +146,8 @@ export const send: ReadonlyArray<Variant> = [
   {
     name: "send: cancelled places use up the cap",
     file: "src/send/holdRules.ts",
-    find: "  if (state.cancelled === 0) return place + emails\n",
-    replace: "  return place + emails\n",
+    find: "  if (asked === undefined) return {",
+    replace: "  if (asked === undefined || emails > 0) return {",
     sentence: "what was cancelled in the queue takes the room of mail that waits behind it",
     finders: [sender]
   },

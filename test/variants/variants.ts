@@ -7,6 +7,7 @@ import { journal } from "./journal.ts"
 import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
+import { sendActors } from "./sendActors.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 import { webhooksRates } from "./webhooksRates.ts"
@@ -21,7 +22,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooks,
   ...webhooksFairness,
   ...webhooksRates,
-  ...send
+  ...send,
+  ...sendActors
 ]
 
 for (const [index, { name }] of variants.entries())

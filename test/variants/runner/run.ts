@@ -10,6 +10,7 @@ const patienceMillis: Readonly<Record<Finder["kind"], number>> = {
   unit: 300_000,
   simulation: 900_000,
   deliveries: 900_000,
+  sending: 900_000,
   servers: 900_000
 }
 
@@ -25,7 +26,7 @@ export interface Tried {
 }
 
 const argumentsOf = (finder: Finder, seeds: number): ReadonlyArray<string> => {
-  if (finder.kind === "simulation" || finder.kind === "deliveries")
+  if (finder.kind === "simulation" || finder.kind === "deliveries" || finder.kind === "sending")
     return ["--import", `${root}${runner}/register.ts`, `${root}${runner}/simulate.ts`, finder.kind, String(seeds)]
   const vitest = `${root}node_modules/vitest/vitest.mjs`
   return [vitest, "run", "--config", `${root}${runner}/vitest.config.ts`, "--project", finder.kind, ...finder.files]

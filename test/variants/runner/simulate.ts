@@ -1,9 +1,9 @@
 /**
- * `node --import …/register.ts …/simulate.ts simulation|deliveries seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * `node --import …/register.ts …/simulate.ts simulation|deliveries|sending seeds`: plays a simulator's corpus and then seeds from 0, until a checker
  * complains. Its last line of output is the finding.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { type Finding, findingMark } from "./finding.ts"
 import { root } from "./variant.ts"
 
@@ -44,9 +44,24 @@ const deliveries = async (): Promise<Simulator> => {
   }
 }
 
+/** Shorter scenarios than the engine's: days go by in each. */
+const sendingSteps = 60
+
+const sending = async (): Promise<Simulator> => {
+  const { fromJson, generate, play, requiredSendMarks, sendAccounts } = await import("../../../src/simulation/index.ts")
+  return {
+    corpus: "test/simulation/send",
+    saved: (text) => play(fromJson(text), sendAccounts),
+    seed: (seed) => play(generate(sendAccounts, seed, sendingSteps), sendAccounts),
+    required: requiredSendMarks,
+    requiredSeeds: 150
+  }
+}
+
 const find = (simulator: Simulator, seeds: number): Finding => {
   const folder = `${root}${simulator.corpus}/`
-  for (const name of readdirSync(folder).filter((file) => file.endsWith(".json"))) {
+  const saved = existsSync(folder) ? readdirSync(folder) : []
+  for (const name of saved.filter((file) => file.endsWith(".json"))) {
     const { violation } = simulator.saved(readFileSync(`${folder}${name}`, "utf8"))
     if (violation !== undefined) return { _tag: "Noticed", by: `${name}: ${violation.checker}` }
   }
@@ -63,7 +78,7 @@ const find = (simulator: Simulator, seeds: number): Finding => {
 }
 
 const [kind, seeds] = process.argv.slice(2)
-const simulator = await (kind === "deliveries" ? deliveries() : engine())
+const simulator = await (kind === "deliveries" ? deliveries() : kind === "sending" ? sending() : engine())
 let finding: Finding
 try {
   finding = find(simulator, Number(seeds))

@@ -16,10 +16,12 @@ export type Finder =
   | { readonly kind: "simulation" }
   /** The simulator of webhook deliveries: its corpus, then seeds. */
   | { readonly kind: "deliveries" }
+  /** The simulator of an account that sends: its corpus, then seeds. */
+  | { readonly kind: "sending" }
   /** Tests against real servers, by their files. */
   | { readonly kind: "servers"; readonly files: ReadonlyArray<string> }
 
-export const finderKinds = ["unit", "simulation", "deliveries", "servers"] as const
+export const finderKinds = ["unit", "simulation", "deliveries", "sending", "servers"] as const
 
 /** What a module loader needs to know. */
 export interface Replacement {

@@ -1,0 +1,134 @@
+/**
+ * A window as an actor of the engine, so that what it has counted survives the process: what passes is a fact. The cap comes with each request, because it
+ * may be another one each time. Needs `Engine`, made with the actor.
+ */
+import { hash } from "node:crypto"
+import { Effect, Schema } from "effect"
+import * as Actor from "../engine/Actor.ts"
+import { isSubjectToken, maximumNameLength } from "../engine/address.ts"
+import { Engine } from "../engine/Engine.ts"
+import { attempt } from "./attempt.ts"
+import { InvalidArgument, LimiterUnreachable } from "./errors.ts"
+import type { KeyedWindow } from "./keyedWindow.ts"
+import type { WindowDecision } from "./windowDecision.ts"
+
+export interface WindowEngineOptions {
+  /**
+   * The organization that a key belongs to: its partition, and its share of it. By default each key is one of its own, so that keys spread over all
+   * partitions.
+   */
+  readonly organization?: ((key: string) => string) | undefined
+}
+
+/** The organization of a key that stands for itself: the key, or a hash where it cannot be part of a subject. */
+export const ownOrganization = (key: string): string =>
+  isSubjectToken(key) ? key : `_${hash("sha256", key, "base64url").slice(0, 22)}`
+
+/** @throws InvalidArgument unless the key can be that of an actor. */
+export const assertKey = (key: string): void => {
+  if (key.length === 0 || key.length > maximumNameLength || !key.isWellFormed() || key.includes("\0")) {
+    throw new InvalidArgument({
+      argument: "key",
+      message: `key must have 1 to ${maximumNameLength} characters, got ${key.length}`
+    })
+  }
+}
+
+/** What a window counts: the request with the cap of its time. */
+interface WindowRule<State, Request, Decision> {
+  readonly initial: State
+  readonly peek: (state: State, request: Request, now: number) => Decision
+  readonly record: (state: State, request: Request, at: number) => State
+}
+
+type Command<Request> = { readonly _tag: "Take" | "Peek"; readonly request: Request }
+interface Counted<Request> {
+  readonly at: number
+  readonly request: Request
+}
+
+export type WindowActor<State, Request, Decision> = Actor.Actor<
+  Command<Request>,
+  Counted<Request>,
+  State,
+  Decision,
+  never
+>
+
+export interface WindowSchemas<State, Request, Decision> {
+  /** Stored in the log: never rename it. */
+  readonly kind: string
+  readonly state: Actor.JsonCodec<State>
+  readonly request: Actor.JsonCodec<Request>
+  readonly decision: Actor.JsonCodec<Decision>
+}
+
+export const windowActor = <State, Request, Decision extends WindowDecision>(
+  { initial, peek, record }: WindowRule<State, Request, Decision>,
+  { decision, kind, request, state }: WindowSchemas<State, Request, Decision>
+): WindowActor<State, Request, Decision> =>
+  Actor.make<Command<Request>, Counted<Request>, State, Decision, never>({
+    kind,
+    command: Schema.Struct({ _tag: Schema.Literals(["Take", "Peek"]), request }) as Actor.JsonCodec<Command<Request>>,
+    fact: Schema.Struct({ at: Schema.Number, request }) as Actor.JsonCodec<Counted<Request>>,
+    state,
+    reply: decision,
+    initial: () => initial,
+    evolve: (before, fact) => record(before, fact.request, fact.at),
+    decide: (before, asked, { now }) => {
+      const told = peek(before, asked.request, now)
+      return asked._tag === "Take" && told.allowed
+        ? Actor.decided({
+            facts: [{ at: now, request: asked.request }],
+            reply: { ...told, used: told.used + told.cost }
+          })
+        : Actor.decided({ reply: told })
+    }
+  })
+
+/** The interface of `makeKeyedWindow` over an engine, for requests that `requestOf` completes with the cap of their key. */
+export const makeEngineWindow = <State, Asked, Request, Decision extends WindowDecision>(
+  actor: WindowActor<State, Request, Decision>,
+  requestOf: (key: string, asked: Asked) => Request,
+  { organization = ownOrganization }: WindowEngineOptions
+): Effect.Effect<KeyedWindow<Asked, Decision>, never, Engine> =>
+  Effect.map(Engine, (engine) => {
+    const ask = (_tag: "Take" | "Peek") => (key: string, asked: Asked) =>
+      Effect.flatMap(
+        attempt(() => {
+          assertKey(key)
+          const command: Command<Request> = { _tag, request: requestOf(key, asked) }
+          // A bad argument is told as one, and not as a rule that failed: the rule throws it whatever the state is.
+          actor.options.decide(actor.options.initial(key), command, { now: 0 } as Actor.DecideContext)
+          return { target: { organization: organization(key), key }, command }
+        }),
+        ({ command, target }) =>
+          Effect.mapError(
+            engine.ask(actor, target, command),
+            (error) => new LimiterUnreachable({ message: error.message })
+          )
+      )
+    return { take: ask("Take"), peek: ask("Peek") }
+  })
+
+const Numbers = Schema.Array(Schema.Number)
+const outcomes = ["allowed", "limited", "cost_above_limit", "full"] as const
+
+/** The fields of a window's answer. */
+export const decisionFields = {
+  allowed: Schema.Boolean,
+  outcome: Schema.Literals(outcomes),
+  cost: Schema.Number,
+  limit: Schema.Union([Schema.Number, Schema.Literal("unlimited")]),
+  used: Schema.Number,
+  resetsAt: Schema.Number,
+  retryAfterSeconds: Schema.Number
+}
+
+export const RollingStateSchema = Schema.Struct({ startMillis: Schema.Number, entries: Numbers })
+export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Number, used: Schema.Number })
+export const DistinctStateSchema = Schema.Struct({
+  startMillis: Schema.Number,
+  values: Schema.Array(Schema.String),
+  deltas: Numbers
+})

@@ -1,0 +1,85 @@
+/** The exact windows and the monthly quota as actors: what their services' `layer` stands on. */
+import { Schema } from "effect"
+import * as Distinct from "./distinctRules.ts"
+import * as Monthly from "./monthlyRules.ts"
+import * as Rolling from "./rollingRules.ts"
+import type { Limit } from "./rules.ts"
+import {
+  DistinctStateSchema,
+  decisionFields,
+  MonthlyStateSchema,
+  RollingStateSchema,
+  type WindowActor,
+  windowActor
+} from "./windowActor.ts"
+import type { RollingCap, WindowDecision } from "./windowDecision.ts"
+
+const cap = { windowMillis: Schema.Number, limit: Schema.Number }
+const Texts = Schema.Array(Schema.String)
+
+export interface UnitsRequest extends RollingCap {
+  readonly cost: number
+}
+
+export const rollingWindowActor: WindowActor<Rolling.RollingState, UnitsRequest, WindowDecision> = windowActor<
+  Rolling.RollingState,
+  UnitsRequest,
+  WindowDecision
+>(
+  {
+    initial: Rolling.initial,
+    peek: (state, request, now) => Rolling.peek(state, request, request.cost, now),
+    record: (state, { cost, windowMillis }, at) => Rolling.record(state, windowMillis, cost, at)
+  },
+  {
+    kind: "rollingWindow",
+    state: RollingStateSchema,
+    request: Schema.Struct({ ...cap, cost: Schema.Number }),
+    decision: Schema.Struct(decisionFields)
+  }
+)
+
+export interface ValuesRequest extends RollingCap {
+  readonly values: ReadonlyArray<string>
+}
+
+export const distinctWindowActor: WindowActor<Distinct.DistinctState, ValuesRequest, Distinct.DistinctDecision> =
+  windowActor<Distinct.DistinctState, ValuesRequest, Distinct.DistinctDecision>(
+    {
+      initial: Distinct.initial,
+      peek: (state, request, now) => Distinct.peek(state, request, request.values, now),
+      record: (state, { values, windowMillis }, at) => Distinct.record(state, windowMillis, values, at)
+    },
+    {
+      kind: "distinctWindow",
+      state: DistinctStateSchema,
+      request: Schema.Struct({ ...cap, values: Texts }),
+      decision: Schema.Struct({ ...decisionFields, fresh: Texts, over: Texts })
+    }
+  )
+
+export interface QuotaRequest {
+  readonly limit: Limit
+  readonly cost: number
+}
+
+export const monthlyQuotaActor: WindowActor<Monthly.MonthlyState, QuotaRequest, WindowDecision> = windowActor<
+  Monthly.MonthlyState,
+  QuotaRequest,
+  WindowDecision
+>(
+  {
+    initial: Monthly.initial,
+    peek: (state, { cost, limit }, now) => Monthly.peek(state, limit, cost, now),
+    record: (state, { cost }, at) => Monthly.record(state, cost, at)
+  },
+  {
+    kind: "monthlyQuota",
+    state: MonthlyStateSchema,
+    request: Schema.Struct({
+      limit: Schema.Union([Schema.Number, Schema.Literal("unlimited")]),
+      cost: Schema.Number
+    }),
+    decision: Schema.Struct(decisionFields)
+  }
+)

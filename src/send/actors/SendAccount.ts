@@ -1,0 +1,138 @@
+/**
+ * An organization's account in one mode as an actor (docs/platform.md, 9): it decides over requests, over what is handed over, and over reports,
+ * each in one decision with the senders, emails and suppression buckets that it concerns. Its time comes at the whole hours at which a stage may change,
+ * and when a pause was lifted that senders wait for.
+ */
+import * as Actor from "../../engine/Actor.ts"
+import { InvalidArgument } from "../../limits/errors.ts"
+import { assertLimit } from "../../limits/rules.ts"
+import { type CustomLimits, evolve as evolveRules } from "../accountRules.ts"
+import { type AccountCommand, admission } from "../admissionRules.ts"
+import { assertProbationCaps } from "../probationRules.ts"
+import { nextTransition } from "../trustRules.ts"
+import { type AccountDecision, admit, admitTouches } from "./admitting.ts"
+import {
+  initialSendAccount,
+  SendAccountCommand,
+  SendAccountFact,
+  SendAccountRejection,
+  SendAccountReply,
+  SendAccountState
+} from "./model.ts"
+import { type Mode, senderKey } from "./names.ts"
+import { dispatch, dispatchTouches, report, reportTouches } from "./reporting.ts"
+import { SendSender } from "./SendSender.ts"
+
+/** Senders that one wake after a pause sets going. */
+const sendersPerWake = 200
+
+export const evolveAccount = (state: SendAccountState, fact: SendAccountFact): SendAccountState => {
+  switch (fact._tag) {
+    case "SenderAdded":
+      return { ...state, senders: state.senders + 1 }
+    case "SenderRemoved":
+      return { ...state, senders: state.senders - 1 }
+    case "SenderWaits":
+      return { ...state, waiting: [...state.waiting, fact.sender] }
+    case "SendersGoOn":
+      return { ...state, waiting: state.waiting.slice(fact.senders) }
+    default:
+      return evolveRules(state, fact)
+  }
+}
+
+/** @throws InvalidArgument for limits outside their range. */
+export const assertCustomLimits = ({ emailsPerMonth, probation }: CustomLimits): void => {
+  if (emailsPerMonth !== null) assertLimit(emailsPerMonth)
+  if (probation !== null) assertProbationCaps(probation)
+}
+
+/** Commands that concern the account alone. */
+const alone = (state: SendAccountState, command: AccountCommand, now: number): AccountDecision => {
+  const { facts, rejection, reply } = admission.decide(state, command, now)
+  if (rejection !== undefined) return Actor.rejected(rejection)
+  return Actor.decided({ facts, reply: { emails: [], account: reply?.account ?? { trustStage: state.trust.stage } } })
+}
+
+const decide = (
+  state: SendAccountState,
+  command: SendAccountCommand,
+  context: Actor.DecideContext
+): AccountDecision => {
+  switch (command._tag) {
+    case "Admit":
+      return admit(state, command, context)
+    case "Dispatch":
+      return dispatch(state, command, context)
+    case "Report":
+      return report(state, command, context)
+    case "SetLimits":
+      try {
+        assertCustomLimits(command.custom)
+      } catch (error) {
+        if (error instanceof InvalidArgument) return Actor.rejected({ _tag: "RequestInvalid", message: error.message })
+        throw error
+      }
+      return alone(state, command, context.now)
+    default:
+      return alone(state, command, context.now)
+  }
+}
+
+/** Whether senders wait for a pause that is over. */
+const hasPastPause = ({ trust, waiting }: SendAccountState): boolean =>
+  waiting.length > 0 && trust.stage !== "sending_paused"
+
+const wakeAt = (state: SendAccountState): number | undefined =>
+  hasPastPause(state) ? (state.trust.since ?? 0) : nextTransition(state.trust)?.at
+
+/** The transitions that are due, and the senders that may go on. */
+const wake = (state: SendAccountState, { now: at, self }: Actor.DecideContext): AccountDecision => {
+  const { facts, reply } = admission.decide(state, { _tag: "Check" }, at)
+  const account = reply?.account ?? { trustStage: state.trust.stage }
+  if (!hasPastPause(state)) return Actor.decided({ facts, reply: { emails: [], account } })
+  const senders = state.waiting.slice(0, sendersPerWake)
+  return Actor.decided({
+    facts: [...facts, { _tag: "SendersGoOn", at, senders: senders.length }],
+    others: senders.map((name) => SendSender.facts(senderKey(self.key as Mode, name), [{ _tag: "Lifted", at }])),
+    reply: { emails: [], account }
+  })
+}
+
+export const SendAccount: Actor.Actor<
+  SendAccountCommand,
+  SendAccountFact,
+  SendAccountState,
+  SendAccountReply,
+  SendAccountRejection
+> = Actor.make<SendAccountCommand, SendAccountFact, SendAccountState, SendAccountReply, SendAccountRejection>({
+  kind: "sendAccount",
+  command: SendAccountCommand,
+  fact: SendAccountFact,
+  state: SendAccountState,
+  reply: SendAccountReply,
+  rejection: SendAccountRejection,
+  initial: () => initialSendAccount,
+  evolve: evolveAccount,
+  decide,
+  touches: (command, { key, organization }) => {
+    // An account's key is its mode.
+    const mode = key as Mode
+    switch (command._tag) {
+      case "Admit":
+        return admitTouches(command, organization, mode)
+      case "Dispatch":
+        return dispatchTouches(command, organization, mode)
+      case "Report":
+        return reportTouches(command, organization, mode)
+      default:
+        return []
+    }
+  },
+  wakeAt,
+  wakeTouches: (state, { key }) =>
+    hasPastPause(state)
+      ? state.waiting.slice(0, sendersPerWake).map((name) => SendSender.at(senderKey(key as Mode, name)))
+      : [],
+  wake
+})

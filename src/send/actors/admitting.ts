@@ -1,0 +1,219 @@
+/**
+ * The decision over a request to send, as one decision of the engine: the account's rule, the senders' queues, the suppression list and the new
+ * emails (docs/platform.md, 9.7). Whole or not at all.
+ */
+import * as Actor from "../../engine/Actor.ts"
+import { OrganizationActor } from "../../platform/OrganizationActor.ts"
+import { domainOf } from "../addresses.ts"
+import { type AdmissionAnswer, admission } from "../admissionRules.ts"
+import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
+import type {
+  AdmitEmail,
+  EmailAnswer,
+  SendAccountCommand,
+  SendAccountFact,
+  SendAccountRejection,
+  SendAccountReply,
+  SendAccountState
+} from "./model.ts"
+import { suppressedMask } from "./model.ts"
+import { bareAddress, type Mode, type SuppressionPlace, senderKey, senderName, suppressionPlace } from "./names.ts"
+import { SendEmail } from "./SendEmail.ts"
+import { SendSender } from "./SendSender.ts"
+import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
+import { isVerified, SenderDraft } from "./senderRules.ts"
+
+export type AccountDecision = Actor.Decision<SendAccountFact, SendAccountReply, SendAccountRejection>
+type Admit = Extract<SendAccountCommand, { readonly _tag: "Admit" }>
+
+/** Where recipients stand in the suppression list. */
+export type Places = ReadonlyMap<string, SuppressionPlace>
+
+export const placesOf = (
+  emails: ReadonlyArray<{ readonly recipients: ReadonlyArray<string> }>,
+  organization: string,
+  mode: Mode
+): Places => {
+  const places = new Map<string, SuppressionPlace>()
+  for (const { recipients } of emails)
+    for (const recipient of recipients)
+      if (!places.has(recipient)) places.set(recipient, suppressionPlace(organization, mode, recipient))
+  return places
+}
+
+export const bucketsOf = (places: Places): ReadonlyArray<Actor.Touched> =>
+  [...new Set([...places.values()].map(({ key }) => key))].map((key) => SendSuppressions.at(key))
+
+/** The names that the sender of a `from` may have: its domain, then its address. */
+const namesOf = (from: string): readonly [domain: string, address: string] => [
+  senderName(domainOf(from)),
+  senderName(bareAddress(from))
+]
+
+/** What `touches` finds out of a command, kept for its decision, which comes at once: hashing costs as much as the rule. */
+const placesByCommand = new WeakMap<
+  object,
+  { readonly organization: string; readonly mode: Mode; readonly places: Places }
+>()
+
+const placesOfCommand = (command: Admit, organization: string, mode: Mode): Places => {
+  const known = placesByCommand.get(command)
+  if (known?.organization === organization && known.mode === mode) return known.places
+  const places = placesOf(command.emails, organization, mode)
+  placesByCommand.set(command, { organization, mode, places })
+  return places
+}
+
+export const admitTouches = (command: Admit, organization: string, mode: Mode): ReadonlyArray<Actor.Touched> => {
+  const senders = new Set<string>()
+  for (const { from } of command.emails) for (const name of namesOf(from)) senders.add(senderKey(mode, name))
+  return [
+    OrganizationActor.at(),
+    ...[...senders].map((key) => SendSender.at(key)),
+    ...bucketsOf(placesOfCommand(command, organization, mode)),
+    ...command.emails.map(({ id }) => SendEmail.at(id, { fresh: true }))
+  ]
+}
+
+const problemOf = ({ emails }: Admit, now: number, read: Actor.DecideContext["read"]): string | undefined => {
+  if (emails.length === 0 || emails.length > maximumEmails) return `a request has 1 to ${maximumEmails} emails`
+  const ids = new Set<string>()
+  for (const { id, recipients, scheduledAt } of emails) {
+    if (recipients.length === 0 || recipients.length > maximumRecipients)
+      return `an email has 1 to ${maximumRecipients} recipients`
+    if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis))
+      return `an email is scheduled at most ${maximumScheduleMillis} ms ahead`
+    // Only what memory shows: ids are made anew for each request, and an idempotency key stands before a repeat.
+    if (ids.has(id) || read(SendEmail, id).state !== "none") return `the id ${id} was used before`
+    ids.add(id)
+  }
+  return undefined
+}
+
+/** Puts the accepted emails into their senders' queues, and says what became of each. */
+class Placing {
+  readonly others: Array<Actor.OtherFacts> = []
+  readonly answers: Array<EmailAnswer> = []
+  readonly facts: Array<SendAccountFact> = []
+  private readonly drafts = new Map<string, SenderDraft>()
+  private readonly context: Actor.DecideContext
+  private readonly mode: Mode
+
+  constructor(context: Actor.DecideContext, mode: Mode) {
+    this.context = context
+    this.mode = mode
+  }
+
+  /** The senders that the request uses, with how many emails go at once and how many have a time of their own. */
+  takeIn(
+    emails: ReadonlyArray<AdmitEmail>,
+    answers: ReadonlyArray<AdmissionAnswer>,
+    nameOf: (from: string) => string,
+    waiting: ReadonlyArray<string>
+  ): void {
+    const { now } = this.context
+    const isPaused = answers.some(({ state }) => state === "held")
+    const isScheduled = ({ scheduledAt }: AdmitEmail) => scheduledAt !== undefined && scheduledAt > now
+    const counts = new Map<string, { soon: number; scheduled: number }>()
+    for (const [index, email] of emails.entries()) {
+      if (answers[index]?.state === "suppressed") continue
+      const name = nameOf(email.from)
+      const count = counts.get(name) ?? { soon: 0, scheduled: 0 }
+      if (isScheduled(email)) count.scheduled++
+      else count.soon++
+      counts.set(name, count)
+    }
+    const places = new Map<string, ReturnType<SenderDraft["accept"]>>()
+    for (const [name, { scheduled, soon }] of counts) {
+      const draft = new SenderDraft(this.context.read(SendSender, senderKey(this.mode, name)), now)
+      this.drafts.set(name, draft)
+      draft.tier({ _tag: "Check" })
+      if (scheduled > 0) draft.add([{ _tag: "Scheduled", at: now, emails: scheduled }])
+      if (soon === 0) continue
+      if (isPaused) {
+        draft.holds({ _tag: "Pause" })
+        if (!waiting.includes(name)) this.facts.push({ _tag: "SenderWaits", at: now, sender: name })
+      }
+      places.set(name, draft.accept(soon))
+    }
+    const taken = new Map<string, number>()
+    for (const [index, email] of emails.entries()) {
+      const name = nameOf(email.from)
+      const mask = suppressedMask(email.recipients, (one) => answers[index]?.suppressed.includes(one) === true)
+      if (answers[index]?.state === "suppressed") this.place(email, name, "suppressed", mask)
+      else if (isScheduled(email)) this.place(email, name, "scheduled", mask)
+      else {
+        const before = taken.get(name) ?? 0
+        taken.set(name, before + 1)
+        const { held, released } = places.get(name) ?? { held: [], released: 0 }
+        this.place(email, name, before < released ? "queued" : "held", mask, held[before - released])
+      }
+    }
+    for (const [name, { facts }] of this.drafts) this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+  }
+
+  private place(
+    { id, pointer = "", scheduledAt }: AdmitEmail,
+    sender: string,
+    state: "queued" | "held" | "scheduled" | "suppressed",
+    suppressed: number,
+    held?: { readonly place: number; readonly heldUntil: number | null }
+  ): void {
+    this.others.push(
+      SendEmail.facts(id, [
+        {
+          _tag: "Accepted",
+          at: this.context.now,
+          state,
+          mode: this.mode,
+          sender,
+          place: held?.place ?? null,
+          scheduledAt: state === "scheduled" ? (scheduledAt ?? null) : null,
+          pointer
+        }
+      ])
+    )
+    const heldUntil = held?.heldUntil ?? undefined
+    this.answers.push({ id, state, suppressed, ...(heldUntil === undefined ? {} : { heldUntil }) })
+  }
+}
+
+export const admit = (state: SendAccountState, command: Admit, context: Actor.DecideContext): AccountDecision => {
+  const { now, read, self } = context
+  // An account's key is its mode.
+  const mode = self.key as Mode
+  const message = problemOf(command, now, read)
+  if (message !== undefined) return Actor.rejected({ _tag: "RequestInvalid", message })
+  const places = placesOfCommand(command, self.organization, mode)
+  const nameOf = (from: string): string | undefined =>
+    namesOf(from).find((name) => isVerified(read(SendSender, senderKey(mode, name))))
+  const plan = read(OrganizationActor).sendPlan ?? state.plan
+  const { facts, rejection, reply } = admission.decide(
+    plan === state.plan ? state : { ...state, plan },
+    {
+      _tag: "Send",
+      emails: command.emails.map(({ from, id, recipients, signals = [] }) => ({
+        id,
+        sender: from,
+        recipients,
+        signals
+      })),
+      isVerified: (from) => nameOf(from) !== undefined,
+      isSuppressed: (recipient) => {
+        const place = places.get(recipient)
+        return place !== undefined && isSuppressed(read(SendSuppressions, place.key), place.entry)
+      },
+      upgradeUrl: command.upgradeUrl
+    },
+    now
+  )
+  if (rejection !== undefined) return Actor.rejected(rejection)
+  const placing = new Placing(context, mode)
+  const answers = reply?.emails ?? []
+  placing.takeIn(command.emails, answers, (from) => nameOf(from) ?? "", state.waiting)
+  return Actor.decided({
+    facts: [...facts, ...placing.facts],
+    others: placing.others,
+    reply: { emails: placing.answers, account: reply?.account ?? { trustStage: state.trust.stage } }
+  })
+}

@@ -1,0 +1,43 @@
+/** The actors of sending (docs/send.md, 3). */
+export { SendCancelledPlaces } from "./CancelledPlaces.ts"
+export {
+  type AdmitEmail,
+  type EmailAnswer,
+  type EmailCommand,
+  type EmailFact,
+  type EmailRejection,
+  type EmailReport,
+  type EmailState,
+  type SendAccountCommand,
+  type SendAccountFact,
+  type SendAccountRejection,
+  type SendAccountReply,
+  type SendAccountState,
+  type SenderCommand,
+  type SenderFact,
+  type SenderRejection,
+  type SenderReply,
+  type SenderState,
+  suppressedMask,
+  suppressedOf
+} from "./model.ts"
+export { bareAddress, type Mode, modes, pageKey, senderKey, senderName, suppressionPlace } from "./names.ts"
+export { SendAccount } from "./SendAccount.ts"
+export { SendEmail } from "./SendEmail.ts"
+export { SendSender } from "./SendSender.ts"
+export {
+  SendSuppressions,
+  type SuppressionCommand,
+  type SuppressionFact,
+  type SuppressionReason
+} from "./Suppressions.ts"
+export { isVerified as isSenderVerified, viewOfSender } from "./senderRules.ts"
+
+import { SendCancelledPlaces } from "./CancelledPlaces.ts"
+import { SendAccount } from "./SendAccount.ts"
+import { SendEmail } from "./SendEmail.ts"
+import { SendSender } from "./SendSender.ts"
+import { SendSuppressions } from "./Suppressions.ts"
+
+/** What an engine that sends has beside `OrganizationActor`, which knows the plan. */
+export const sendActors = [SendAccount, SendSender, SendEmail, SendSuppressions, SendCancelledPlaces]

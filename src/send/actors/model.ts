@@ -1,0 +1,333 @@
+/**
+ * Commands, facts, states, replies and rejections of the account, its senders and its emails as actors (docs/send.md, 3). The account decides over
+ * all of them; senders and emails change by its decisions, by time, and by a few commands of their own.
+ */
+import { Schema } from "effect"
+import { type AccountState, initialState as initialAccount } from "../accountRules.ts"
+import { riskySignals } from "../admissionRules.ts"
+import { type HoldsState, holds } from "../holdRules.ts"
+import { pauseReasons } from "../pauseRules.ts"
+import { domainTier, type TierState } from "../tierRules.ts"
+import { stages } from "../trustRules.ts"
+import { modes } from "./names.ts"
+import {
+  accountFacts,
+  accountFields,
+  CustomLimitsSchema,
+  HoldsStateSchema,
+  holdsFacts,
+  PlanSchema,
+  RiskSchema,
+  TierSchema,
+  TierStateSchema,
+  tierFacts
+} from "./schemas.ts"
+
+const Id = Schema.String
+const Instant = Schema.NullOr(Schema.Number)
+const Place = Schema.NullOr(Schema.Number)
+
+// Emails
+
+/** `none`: no such email. `sending`: the mailer has it. The last four are what was reported of it last. */
+export const emailStates = [
+  "none",
+  "queued",
+  "held",
+  "scheduled",
+  "suppressed",
+  "canceled",
+  "sending",
+  "sent",
+  "failed",
+  "delivered",
+  "bounced",
+  "complained"
+] as const
+export type EmailStage = (typeof emailStates)[number]
+
+/** What is kept of an email; recipients and content are elsewhere. */
+export const EmailState = Schema.Struct({
+  state: Schema.Literals(emailStates),
+  /** The account it belongs to. */
+  mode: Schema.Literals(modes),
+  /** The sender's name (`senderName`). */
+  sender: Schema.String,
+  /** Its place in the sender's queue; null where it never waited there. */
+  place: Place,
+  scheduledAt: Instant,
+  /** Where its content is, as the caller named it. */
+  pointer: Schema.String,
+  acceptedAt: Schema.Number,
+  /** When it changed last. */
+  changedAt: Schema.Number,
+  /** What happened to it: 1 handed over, 2 bounced for good, 4 complained about. Each counts once. */
+  marks: Schema.Number
+})
+export type EmailState = typeof EmailState.Type
+
+const at = { at: Schema.Number }
+
+export const EmailFact = Schema.Union([
+  Schema.TaggedStruct("Accepted", {
+    ...at,
+    state: Schema.Literals(["queued", "held", "scheduled", "suppressed"]),
+    mode: Schema.Literals(modes),
+    sender: Schema.String,
+    place: Place,
+    scheduledAt: Instant,
+    pointer: Schema.String
+  }),
+  Schema.TaggedStruct("Rescheduled", { ...at, scheduledAt: Schema.Number }),
+  /** A scheduled email's time has come. */
+  Schema.TaggedStruct("Queued", at),
+  /** The same, over the sender's cap or while the account is paused. */
+  Schema.TaggedStruct("Held", { ...at, place: Schema.Number }),
+  Schema.TaggedStruct("Canceled", at),
+  /** All recipients were suppressed between acceptance and hand-over. */
+  Schema.TaggedStruct("Suppressed", at),
+  /** The mailer may hand it over. */
+  Schema.TaggedStruct("Dispatched", at),
+  Schema.TaggedStruct("HandedOver", at),
+  Schema.TaggedStruct("Delivered", { ...at, recipient: Schema.String }),
+  /** Permanently. */
+  Schema.TaggedStruct("Bounced", { ...at, recipient: Schema.String }),
+  Schema.TaggedStruct("Complained", { ...at, recipient: Schema.String }),
+  Schema.TaggedStruct("Failed", at),
+  /** The time that a finished email is kept is over. */
+  Schema.TaggedStruct("Forgotten", at)
+])
+export type EmailFact = typeof EmailFact.Type
+
+/** Asked of the email. `sender` and `place` are those of its state, which name what else is touched. */
+const where = { mode: Schema.Literals(modes), sender: Schema.String, place: Place }
+export const EmailCommand = Schema.Union([
+  Schema.TaggedStruct("Cancel", where),
+  Schema.TaggedStruct("Reschedule", { scheduledAt: Schema.Number })
+])
+export type EmailCommand = typeof EmailCommand.Type
+
+/** `NotWaiting`: it is in a state that cannot be changed any more. `Moved`: it is elsewhere than the command says. */
+export const EmailRejection = Schema.Union([
+  Schema.TaggedStruct("NotWaiting", { state: Schema.Literals(emailStates) }),
+  Schema.TaggedStruct("Moved", where),
+  Schema.TaggedStruct("ScheduleInvalid", { latest: Schema.Number })
+])
+export type EmailRejection = typeof EmailRejection.Type
+
+// Senders
+
+export const SenderState = Schema.Struct({
+  tier: TierStateSchema,
+  holds: HoldsStateSchema,
+  /** An operator's cap in place of the tier's. */
+  customCap: Instant,
+  /** Emails whose time has not come. */
+  scheduled: Schema.Number,
+  removedAt: Instant
+})
+export interface SenderState {
+  readonly tier: TierState
+  readonly holds: HoldsState
+  readonly customCap: number | null
+  readonly scheduled: number
+  readonly removedAt: number | null
+}
+
+export const initialSender: SenderState = {
+  tier: domainTier.initialState,
+  holds: holds.initialState,
+  customCap: null,
+  scheduled: 0,
+  removedAt: null
+}
+
+export const SenderFact = Schema.Union([
+  ...tierFacts,
+  ...holdsFacts,
+  Schema.TaggedStruct("Scheduled", { ...at, emails: Schema.Number }),
+  /** A scheduled email's time has come, or it was cancelled. */
+  Schema.TaggedStruct("Unscheduled", at),
+  Schema.TaggedStruct("CapSet", { ...at, cap: Instant }),
+  Schema.TaggedStruct("Removed", at),
+  /** It was verified again within the time that tier and counts are kept. */
+  Schema.TaggedStruct("Restored", at),
+  /** It was verified again after that time: nothing of before counts. */
+  Schema.TaggedStruct("Forgotten", at)
+])
+export type SenderFact = typeof SenderFact.Type
+
+/** Asked of the sender, under the key that `senderKey` makes. */
+export const SenderCommand = Schema.Union([
+  Schema.TaggedStruct("Verify", {}),
+  Schema.TaggedStruct("Remove", {}),
+  /** A daily cap in place of the tier's, at least 1; null for the tier's. A raised cap releases at once. */
+  Schema.TaggedStruct("SetDailyCap", { cap: Instant }),
+  Schema.TaggedStruct("Check", {})
+])
+export type SenderCommand = typeof SenderCommand.Type
+
+export const SenderReply = Schema.Struct({
+  isVerified: Schema.Boolean,
+  tier: TierSchema,
+  dailyCap: Schema.Number,
+  /** Held emails. */
+  waiting: Schema.Number
+})
+export type SenderReply = typeof SenderReply.Type
+
+export const SenderRejection = Schema.Union([
+  Schema.TaggedStruct("NotVerified", {}),
+  /** Mail is held or scheduled. */
+  Schema.TaggedStruct("HasWaitingMail", { held: Schema.Number, scheduled: Schema.Number }),
+  Schema.TaggedStruct("TooManySenders", { maximum: Schema.Number }),
+  Schema.TaggedStruct("CapInvalid", {})
+])
+export type SenderRejection = typeof SenderRejection.Type
+
+// Accounts
+
+export const SendAccountState = Schema.Struct({
+  ...accountFields,
+  /** Verified senders. */
+  senders: Schema.Number,
+  /** Names of the senders that wait for the end of a pause. */
+  waiting: Schema.Array(Schema.String)
+})
+export interface SendAccountState extends AccountState {
+  readonly senders: number
+  readonly waiting: ReadonlyArray<string>
+}
+
+export const initialSendAccount: SendAccountState = { ...initialAccount, senders: 0, waiting: [] }
+
+export const SendAccountFact = Schema.Union([
+  ...accountFacts,
+  Schema.TaggedStruct("SenderAdded", at),
+  Schema.TaggedStruct("SenderRemoved", at),
+  /** A sender has mail to let go, and finds the account paused. */
+  Schema.TaggedStruct("SenderWaits", { ...at, sender: Schema.String }),
+  /** The first so many of those that wait go on. */
+  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number })
+])
+export type SendAccountFact = typeof SendAccountFact.Type
+
+/** One email of a request. */
+export const AdmitEmail = Schema.Struct({
+  /** Made before the decision, used for no other email. */
+  id: Id,
+  /** The address it is from; its domain is the sender where that is verified, else the address itself. */
+  from: Schema.String,
+  /** All of to, cc and bcc, 1 to 50. */
+  recipients: Schema.Array(Schema.String),
+  /** Risky content, at most one of each kind counts. */
+  signals: Schema.optionalKey(Schema.Array(Schema.Literals(riskySignals))),
+  /** Unix milliseconds, at most 30 days ahead. A time that has passed is no schedule. */
+  scheduledAt: Schema.optionalKey(Schema.Number),
+  /** Where the content is; kept for the mailer. */
+  pointer: Schema.optionalKey(Schema.String)
+})
+export type AdmitEmail = typeof AdmitEmail.Type
+
+/** What the mailer asks before it hands over. */
+const DispatchEmail = Schema.Struct({ id: Id, sender: Schema.String, recipients: Schema.Array(Schema.String) })
+
+/** What became of an email. `bounced` is for good, and counts once for an email, and so does `complained`. */
+const EmailReport = Schema.Struct({
+  id: Id,
+  /** The sender's name, as the email has it. */
+  sender: Schema.String,
+  what: Schema.Literals(["handedOver", "delivered", "bounced", "complained", "failed"]),
+  /** Whom it concerns; not for `handedOver` and `failed`. */
+  recipient: Schema.optionalKey(Schema.String),
+  /** False for a bounce that says nothing of the address, such as one for the sender's reputation. Default true. */
+  suppresses: Schema.optionalKey(Schema.Boolean)
+})
+export type EmailReport = typeof EmailReport.Type
+
+/** Asked of the account, whose key is the mode. */
+export const SendAccountCommand = Schema.Union([
+  /** A request of 1 to 100 emails, decided whole (docs/platform.md, 9.7). */
+  Schema.TaggedStruct("Admit", {
+    emails: Schema.Array(AdmitEmail),
+    /** Where an account finds a larger plan. */
+    upgradeUrl: Schema.String
+  }),
+  /** Which of 1 to 100 emails may be handed over now. */
+  Schema.TaggedStruct("Dispatch", { emails: Schema.Array(DispatchEmail) }),
+  /** What became of 1 to 100 emails. Reports of emails that are not known count nowhere. */
+  Schema.TaggedStruct("Report", { reports: Schema.Array(EmailReport) }),
+  /** Begins probation, once; any other first command begins it with the standard risk. */
+  Schema.TaggedStruct("Begin", { risk: RiskSchema }),
+  Schema.TaggedStruct("Lift", {}),
+  Schema.TaggedStruct("SetRisk", { risk: RiskSchema }),
+  /** The plan where the organization's own is not known to the engine. */
+  Schema.TaggedStruct("SetPlan", { plan: PlanSchema }),
+  Schema.TaggedStruct("SetLimits", { custom: CustomLimitsSchema }),
+  /** Takes the transitions that are due, and says the stage. */
+  Schema.TaggedStruct("Check", {})
+])
+export type SendAccountCommand = typeof SendAccountCommand.Type
+
+export const EmailAnswer = Schema.Struct({
+  id: Id,
+  /** Of a dispatched email `sending` says that it may go; any other state that it may not. */
+  state: Schema.Literals(emailStates),
+  /** Which recipients were taken out: bit n stands for recipient n, the first one for 1 (`suppressedOf`). */
+  suppressed: Schema.Number,
+  /** Unix milliseconds of the midnight at which a held email fits; left out where nobody knows. */
+  heldUntil: Schema.optionalKey(Schema.Number)
+})
+export type EmailAnswer = typeof EmailAnswer.Type
+
+export const AccountView = Schema.Struct({
+  trustStage: Schema.Literals(stages),
+  probationEndsAt: Schema.optionalKey(Schema.Number),
+  pausedAt: Schema.optionalKey(Schema.Number),
+  pauseReason: Schema.optionalKey(Schema.Literals(pauseReasons))
+})
+
+export const SendAccountReply = Schema.Struct({
+  /** One for each email or report of the command, in order. */
+  emails: Schema.Array(EmailAnswer),
+  account: AccountView
+})
+export type SendAccountReply = typeof SendAccountReply.Type
+
+const Refused = <Code extends string>(code: Code) =>
+  Schema.Struct({ code: Schema.Literal(code), message: Schema.String })
+
+/** The first four are the answer's `error` (docs/platform.md, 9.7); the others are mistakes of the caller. */
+export const SendAccountRejection = Schema.Union([
+  Refused("sender_not_verified"),
+  Refused("sending_paused"),
+  Schema.Struct({
+    code: Schema.Literal("monthly_limit_reached"),
+    message: Schema.String,
+    limit: Schema.Number,
+    used: Schema.Number,
+    resetsAt: Schema.String,
+    upgradeUrl: Schema.String
+  }),
+  Schema.Struct({
+    code: Schema.Literal("probation_limit_reached"),
+    message: Schema.String,
+    limit: Schema.Number,
+    window: Schema.Literals(["hour", "day"]),
+    metric: Schema.Literals(["sends", "recipient_domains"]),
+    resetsAt: Schema.String
+  }),
+  Schema.TaggedStruct("NotPaused", { trustStage: Schema.Literals(stages) }),
+  Schema.TaggedStruct("RequestInvalid", { message: Schema.String })
+])
+export type SendAccountRejection = typeof SendAccountRejection.Type
+
+/** The mask of the recipients that are taken out; a number, because 50 lists of addresses are too much for an answer that is remembered. */
+export const suppressedMask = (recipients: ReadonlyArray<string>, isOut: (recipient: string) => boolean): number =>
+  recipients.reduce((mask, recipient, index) => (isOut(recipient) ? mask + 2 ** index : mask), 0)
+
+/** The recipients that an answer says were taken out, as they were given. */
+export const suppressedOf = (
+  recipients: ReadonlyArray<string>,
+  { suppressed }: Pick<EmailAnswer, "suppressed">
+): ReadonlyArray<string> => recipients.filter((_, index) => Math.floor(suppressed / 2 ** index) % 2 === 1)

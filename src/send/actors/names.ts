@@ -1,0 +1,57 @@
+/**
+ * How the actors of an account are called. An organization has two accounts, live and test, whose actors share nothing, so every key begins with
+ * the mode or belongs to an email, whose id is used once. Pure.
+ */
+import { hash } from "node:crypto"
+import { domainKey, domainOf } from "../addresses.ts"
+import { suppressionBuckets } from "../limits.ts"
+
+/** The account of live keys, and that of test keys. An account actor's key. */
+export const modes = ["live", "test"] as const
+export type Mode = (typeof modes)[number]
+
+/** An address without a name around it, in lower case, its domain in punycode. */
+export const bareAddress = (address: string): string => {
+  const bare = address.slice(address.lastIndexOf("<") + 1)
+  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domainOf(bare)}`
+}
+
+/** The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a digest. */
+export const senderName = (sender: string): string => domainKey(sender)
+
+/** The key of a sender by its name. */
+export const senderKey = (mode: Mode, name: string): string => `${mode}/${name}`
+
+/** The mode and the sender's name in a key. */
+export const partsOfSender = (key: string): readonly [mode: Mode, name: string] => {
+  const slash = key.indexOf("/")
+  // Only `senderKey` makes keys of senders.
+  return [key.slice(0, slash) as Mode, key.slice(slash + 1)]
+}
+
+/** The key of a page of cancelled places. */
+export const pageKey = (sender: string, page: number): string => `${sender}/${page}`
+
+/** Where a suppressed address stands: the key of its bucket, and its entry there. */
+export interface SuppressionPlace {
+  readonly key: string
+  readonly entry: string
+}
+
+/** Characters of an entry: 66 bits of a hash, behind the 8 that choose the bucket. */
+export const entryLength = 11
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+/** The bucket that the first characters of a hash choose. */
+const bucketOf = (digest: string): number =>
+  ((alphabet.indexOf(digest[0] as string) << 2) | (alphabet.indexOf(digest[1] as string) >> 4)) % suppressionBuckets
+
+/**
+ * The place of an address in an account's suppression list. The hash is of organization and mode as well, so that lists of two accounts do not show
+ * that they have an address in common.
+ */
+export const suppressionPlace = (organization: string, mode: Mode, address: string): SuppressionPlace => {
+  const digest = hash("sha256", `${organization}\n${mode}\n${bareAddress(address)}`, "base64url")
+  return { key: `${mode}/${bucketOf(digest)}`, entry: digest.slice(2, 2 + entryLength) }
+}

@@ -1,0 +1,198 @@
+/**
+ * What the account decides after it has accepted: whether an email may be handed over now, and what a report of it counts for account, sender and
+ * suppression list. Each counts once for an email, however often it is reported.
+ */
+import * as Actor from "../../engine/Actor.ts"
+import { type AccountCommand, admission } from "../admissionRules.ts"
+import { maximumEmails } from "../limits.ts"
+import { viewOf } from "../trustRules.ts"
+import { type AccountDecision, bucketsOf, placesOf } from "./admitting.ts"
+import type {
+  EmailAnswer,
+  EmailFact,
+  EmailReport,
+  EmailState,
+  SendAccountCommand,
+  SendAccountFact,
+  SendAccountState
+} from "./model.ts"
+import { suppressedMask } from "./model.ts"
+import { type Mode, senderKey, suppressionPlace } from "./names.ts"
+import { evolveEmail, isHeld, marks, SendEmail } from "./SendEmail.ts"
+import { SendSender } from "./SendSender.ts"
+import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
+import { SenderDraft } from "./senderRules.ts"
+
+type Dispatch = Extract<SendAccountCommand, { readonly _tag: "Dispatch" }>
+type Report = Extract<SendAccountCommand, { readonly _tag: "Report" }>
+
+const countInvalid = (count: number, what: string) =>
+  count === 0 || count > maximumEmails
+    ? Actor.rejected({ _tag: "RequestInvalid" as const, message: `a request has 1 to ${maximumEmails} ${what}` })
+    : undefined
+
+const emailsAndSenders = (
+  named: ReadonlyArray<{ readonly id: string; readonly sender: string }>,
+  mode: Mode
+): ReadonlyArray<Actor.Touched> => [
+  ...[...new Set(named.map(({ id }) => id))].map((id) => SendEmail.at(id)),
+  ...[...new Set(named.map(({ sender }) => senderKey(mode, sender)))].map((key) => SendSender.at(key))
+]
+
+export const dispatchTouches = (
+  { emails }: Dispatch,
+  organization: string,
+  mode: Mode
+): ReadonlyArray<Actor.Touched> => [
+  ...emailsAndSenders(emails, mode),
+  ...bucketsOf(placesOf(emails, organization, mode))
+]
+
+/** Which emails may be handed over: what is not cancelled, not held and not paused, to recipients that are not suppressed. */
+export const dispatch = (state: SendAccountState, command: Dispatch, context: Actor.DecideContext): AccountDecision => {
+  const invalid = countInvalid(command.emails.length, "emails")
+  if (invalid !== undefined) return invalid
+  const { now, read, self } = context
+  const mode = self.key as Mode
+  const places = placesOf(command.emails, self.organization, mode)
+  const isPaused = state.trust.stage === "sending_paused"
+  const others: Array<Actor.OtherFacts> = []
+  const done = new Set<string>()
+  const emails = command.emails.map(({ id, recipients, sender }): EmailAnswer => {
+    const email = read(SendEmail, id)
+    const suppressed = suppressedMask(recipients, (one) => {
+      const place = places.get(one)
+      return place !== undefined && isSuppressed(read(SendSuppressions, place.key), place.entry)
+    })
+    if (email.mode !== mode || email.sender !== sender) return { id, state: "none", suppressed }
+    // What the mailer had before may be with the relay already, so it goes on whatever has happened since.
+    if (email.state === "sending") return { id, state: "sending", suppressed }
+    const mayGo = email.state === "queued" || email.state === "held"
+    if (!mayGo) return { id, state: email.state, suppressed }
+    if (isPaused || isHeld(email, read(SendSender, senderKey(mode, sender)).holds.head))
+      return { id, state: "held", suppressed }
+    const isEmpty = suppressed === 2 ** recipients.length - 1
+    if (!done.has(id)) others.push(SendEmail.facts(id, [{ _tag: isEmpty ? "Suppressed" : "Dispatched", at: now }]))
+    done.add(id)
+    return { id, state: isEmpty ? "suppressed" : "sending", suppressed }
+  })
+  return Actor.decided({ others, reply: { emails, account: viewOf(state.trust) } })
+}
+
+export const reportTouches = ({ reports }: Report, organization: string, mode: Mode): ReadonlyArray<Actor.Touched> => [
+  ...emailsAndSenders(reports, mode),
+  ...bucketsOf(
+    placesOf(
+      reports.map(({ recipient }) => ({ recipients: recipient === undefined ? [] : [recipient] })),
+      organization,
+      mode
+    )
+  )
+]
+
+/** The domain whose addresses act out their names for test keys, and are never suppressed. */
+const simulatorDomain = "@simulator.invalid"
+
+/** One command's reports, taken in one after the other. */
+class Reporting {
+  account: SendAccountState
+  readonly facts: Array<SendAccountFact> = []
+  readonly others: Array<Actor.OtherFacts> = []
+  private readonly context: Actor.DecideContext
+  private readonly mode: Mode
+  private readonly emails = new Map<string, EmailState>()
+  private readonly senders = new Map<string, SenderDraft>()
+  private readonly suppressed = new Set<string>()
+
+  constructor(account: SendAccountState, context: Actor.DecideContext) {
+    this.account = account
+    this.context = context
+    this.mode = context.self.key as Mode
+  }
+
+  take(report: EmailReport): EmailAnswer {
+    const { id } = report
+    const email = this.emails.get(id) ?? this.context.read(SendEmail, id)
+    const fact = email.mode === this.mode && email.sender === report.sender ? this.factOf(email, report) : undefined
+    if (fact === undefined) return { id, state: email.state, suppressed: 0 }
+    this.others.push(SendEmail.facts(id, [fact]))
+    const after = evolveEmail(email, fact)
+    this.emails.set(id, after)
+    return { id, state: after.state, suppressed: 0 }
+  }
+
+  /** Counts a report. Undefined where it says nothing new, or nothing of such an email. */
+  private factOf({ marks: had, state }: EmailState, report: EmailReport): EmailFact | undefined {
+    const { now: at } = this.context
+    const { id, recipient = "", what } = report
+    const isHandedOver = (had & marks.handedOver) !== 0
+    switch (what) {
+      case "handedOver":
+        if (isHandedOver || state !== "sending") return undefined
+        this.tell({ _tag: "HandOver", emails: 1 })
+        this.sender(report).tier({ _tag: "HandOver", emails: 1 })
+        return { _tag: "HandedOver", at }
+      case "delivered":
+        return isHandedOver && state === "sent" ? { _tag: "Delivered", at, recipient } : undefined
+      case "failed":
+        return state === "sending" ? { _tag: "Failed", at } : undefined
+      case "bounced":
+        if (!isHandedOver) return undefined
+        this.suppress(report, "bounced")
+        if ((had & marks.bounced) !== 0) return undefined
+        this.tell({ _tag: "Bounce", email: id })
+        this.sender(report).tier({ _tag: "Bounce" })
+        return { _tag: "Bounced", at, recipient }
+      case "complained":
+        if (!isHandedOver) return undefined
+        this.suppress(report, "complained")
+        if ((had & marks.complained) !== 0) return undefined
+        this.tell({ _tag: "Complain", email: id })
+        this.sender(report).tier({ _tag: "Complain" })
+        return { _tag: "Complained", at, recipient }
+    }
+  }
+
+  private tell(command: AccountCommand): void {
+    const { facts } = admission.decide(this.account, command, this.context.now)
+    this.facts.push(...facts)
+    this.account = facts.reduce(admission.evolve, this.account) as SendAccountState
+  }
+
+  private sender({ sender }: EmailReport): SenderDraft {
+    let draft = this.senders.get(sender)
+    if (draft === undefined) {
+      draft = new SenderDraft(this.context.read(SendSender, senderKey(this.mode, sender)), this.context.now)
+      this.senders.set(sender, draft)
+    }
+    return draft
+  }
+
+  private suppress({ recipient, suppresses = true }: EmailReport, reason: "bounced" | "complained"): void {
+    if (recipient === undefined || !suppresses || recipient.toLowerCase().includes(simulatorDomain)) return
+    const { entry, key } = suppressionPlace(this.context.self.organization, this.mode, recipient)
+    if (this.suppressed.has(key + entry) || isSuppressed(this.context.read(SendSuppressions, key), entry)) return
+    this.suppressed.add(key + entry)
+    const at = this.context.now
+    this.others.push(SendSuppressions.facts(key, [{ _tag: "Suppressed", at, entry, address: recipient, reason }]))
+  }
+
+  /** Facts of the senders, behind those of the emails. */
+  finish(): void {
+    for (const [name, { facts }] of this.senders)
+      if (facts.length > 0) this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+  }
+}
+
+export const report = (state: SendAccountState, command: Report, context: Actor.DecideContext): AccountDecision => {
+  const invalid = countInvalid(command.reports.length, "reports")
+  if (invalid !== undefined) return invalid
+  const reporting = new Reporting(state, context)
+  const emails = command.reports.map((one) => reporting.take(one))
+  reporting.finish()
+  return Actor.decided({
+    facts: reporting.facts,
+    others: reporting.others,
+    reply: { emails, account: viewOf(reporting.account.trust) }
+  })
+}
