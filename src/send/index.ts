@@ -53,6 +53,7 @@ export {
   type RiskySignal,
   riskySignals
 } from "./admissionRules.ts"
+export { type EmailContent, riskySignalsOf } from "./content/index.ts"
 export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
 export type { EngineOptions } from "./engineDecider.ts"
