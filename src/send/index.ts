@@ -93,6 +93,18 @@ export {
   probationWindow
 } from "./probationRules.ts"
 export { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
+export {
+  type DomainSignal,
+  domainSignals,
+  type MailHosts,
+  RiskSignals,
+  type RiskSignalsOptions,
+  riskOf,
+  type SignUp,
+  type SignUpSignal,
+  sameDomainMillis,
+  signUpSignals
+} from "./risk/index.ts"
 export { TrustStage } from "./TrustStage.ts"
 export {
   domainTier,
