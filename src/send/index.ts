@@ -75,6 +75,15 @@ export {
 } from "./holdRules.ts"
 export type { MemoryOptions } from "./keyedDecider.ts"
 export * as SendLimits from "./limits.ts"
+export {
+  type AccountOf,
+  AccountUnavailable,
+  ActRefused,
+  accountFactsMillis,
+  accountFactsProjection,
+  accountFactsTable,
+  SendOperator
+} from "./operator/index.ts"
 export { type AcceptedEmails, PauseTriggers } from "./PauseTriggers.ts"
 export { ProbationWindow, type ProbationWindowOptions, type Taken } from "./ProbationWindow.ts"
 export {

@@ -38,7 +38,7 @@ describe("a domain", () => {
       server.answer("failing.example", "failing")
       const domains = ["mx", "four", "six", "null-and-web", "failing", "empty", "null", "unknown"]
       const found = yield* Effect.forEach(domains, (name) => ofDomain(`${name}.example`))
-      const nobody: typeof found[number] = ["no_mail_host"]
+      const nobody: (typeof found)[number] = ["no_mail_host"]
       assert.deepStrictEqual(found, [[], [], [], [], [], nobody, nobody, nobody])
     })
   )
