@@ -79,6 +79,8 @@ describe("the packed package", () => {
       "dist/main.js",
       "dist/index.d.ts",
       "dist/directory/data/NOTICE",
+      "dist/send/data/NOTICE",
+      "dist/send/data/free-email-domains.json.gz",
       "docs/platform.md",
       "nats.conf",
       "LICENSE",
