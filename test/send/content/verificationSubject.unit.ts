@@ -75,6 +75,8 @@ const misses = [
   "Restore old furniture in five steps",
   "Email marketing in 2026",
   "Happy birthday!",
+  "Confirm which of the two dates in May suits you by email",
+  "New sheds for your garden, and a sign of spring",
   "Einladung zum Sommerfest",
   "Ihre Rechnung für Juni",
   "Wir bestätigen Ihre Bestellung",
