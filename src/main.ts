@@ -14,6 +14,7 @@ import { numbers } from "./cli/numbers.ts"
 import { orgs } from "./cli/orgs.ts"
 import { parked } from "./cli/parked.ts"
 import { recover } from "./cli/recover.ts"
+import { send } from "./cli/send.ts"
 import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
@@ -30,6 +31,7 @@ const sluice = Command.make("sluice").pipe(
     orgs,
     keys,
     numbers,
+    send,
     listen,
     trigger,
     config,

@@ -155,7 +155,7 @@ describe("comments", () => {
 
   it.each([
     ["a document that is not there", "/** By docs/nowhere.md, 1.1. */", ["docs/nowhere.md"]],
-    ["a section that is not there", "/** (docs/platform.md, 9.9) */", ["docs/platform.md, 9.9"]],
+    ["a section that is not there", "/** (docs/platform.md, 9.99) */", ["docs/platform.md, 9.99"]],
     ["one of several, wrapped", "/**\n * (docs/platform.md, 6.1,\n * 6.4 to 6.99)\n */", ["docs/platform.md, 6.99"]],
     ["a rule that is not there", "// docs/architecture.md, rules 2 and 99", ["docs/architecture.md, rule 99"]],
     ["a title that is not there", '/** (docs/architecture.md, "Weather") */', ['docs/architecture.md, "Weather"']],
@@ -179,8 +179,8 @@ describe("documents", () => {
   })
 
   it("are checked for dead links and references", () => {
-    const text = "## 1. One\n[a](../README.md) [b](gone.md) [c](#one) [d](#1-one) [e](platform.md), 6.1 and 9.9 (1.2)"
-    expect(deadLinks("docs/new.md", text)).toEqual(["gone.md", "#one", "platform.md, 9.9", "1.2"])
+    const text = "## 1. One\n[a](../README.md) [b](gone.md) [c](#one) [d](#1-one) [e](platform.md), 6.1 and 9.99 (1.2)"
+    expect(deadLinks("docs/new.md", text)).toEqual(["gone.md", "#one", "platform.md, 9.99", "1.2"])
   })
 })
 

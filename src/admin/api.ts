@@ -4,28 +4,22 @@
  * keys open nothing here (docs/platform.md, 8.3). Errors have the generic envelope.
  */
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { version } from "../common/version.ts"
 import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
 import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
-import {
-  EnvelopeConflict,
-  EnvelopeInvalidRequest,
-  EnvelopeNotFound,
-  EnvelopeUnauthorized,
-  EnvelopeUnavailable
-} from "../http/wireErrors.ts"
+import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
 import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
+import { AdminAccess } from "./access.ts"
+import { organizationId as id } from "./ids.ts"
+import { sendGroup } from "./sendApi.ts"
 
-/** Requires the admin credential. */
-export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("sluice/admin/AdminAccess", {
-  error: [EnvelopeUnauthorized, EnvelopeUnavailable]
-}) {}
+export { AdminAccess }
 
 const name = Schema.String.check(
   Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,200}$/u, { message: "Expected 1 to 200 characters" })
@@ -37,11 +31,6 @@ const email = Schema.String.check(
 
 /** The end of the year 9999, the latest time that every system involved can write. */
 const latestTimeMillis = 253_402_300_799_999
-
-/** Ids are letters, digits and underscores; anything else cannot be one. */
-const id = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9_]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
-)
 
 /** The fields of a new organization. Plans default to the smallest. */
 export const CreateOrganization = Schema.Struct({
@@ -389,5 +378,6 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(events)
   .add(engine)
   .add(parked)
+  .add(sendGroup)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

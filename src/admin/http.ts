@@ -8,14 +8,13 @@ import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { keyDigest } from "../common/identifiers.ts"
 import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
-import { databaseFailed } from "../http/databaseFailed.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
@@ -30,14 +29,16 @@ import { ApiKeys } from "../platform/ApiKeys.ts"
 import type { OrganizationState } from "../platform/OrganizationActor.ts"
 import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
-import { isOutOfSpace } from "../postgres/transactions.ts"
+import { RiskSignals, riskOf, type SignUpSignal, sameDomainMillis } from "../send/index.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
+import { notFound, repeatable, unavailable } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
+import { layerSend } from "./sendHttp.ts"
 
 /** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
@@ -66,23 +67,7 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
     )
   })
 
-const unavailable = (error: SqlError.SqlError) =>
-  databaseFailed(
-    error,
-    Effect.fail(
-      EnvelopeUnavailable.of(
-        isOutOfSpace(error)
-          ? "The database has no room left, so nothing was changed; make room on its disk and repeat the request"
-          : "The database cannot be reached right now; the request is safe to repeat"
-      )
-    )
-  )
-
-const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
 const conflict = (error: Error) => EnvelopeConflict.of(error.message)
-/** The engine's own sentence names no secret, and an operator needs it. */
-const plansUnavailable = (error: PlansUnavailable) =>
-  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
 const notStored = (error: TestEventNotStored) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. Repeating the request may emit the event twice.`))
 const invalidCursor = () =>
@@ -99,6 +84,7 @@ const layerOrganizations = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const acts = yield* AdminActs
     const plans = yield* OrganizationPlans
+    const signals = yield* RiskSignals
     /** Makes the decision, records the act, and answers the organization as its row will show it. */
     const changed = (
       id: string,
@@ -119,32 +105,40 @@ const layerOrganizations = HttpApiBuilder.group(
       }).pipe(
         Effect.catchTags({
           OrganizationNotFound: (error) => Effect.fail(notFound(error)),
-          PlansUnavailable: plansUnavailable,
+          PlansUnavailable: repeatable,
           SqlError: unavailable
         })
       )
     return handlers.handleAll({
-      create: ({ payload, headers }) =>
-        organizations
+      create: Effect.fnUntraced(function* ({ payload, headers }) {
+        const now = yield* Clock.currentTimeMillis
+        const { email = null, plan = "free", risk: declared, sendPlan = "hobby" } = payload
+        let found: ReadonlyArray<SignUpSignal> = []
+        const risk = signals
+          .ofSignUp({
+            email,
+            declared,
+            earlierOfDomain: (domain) => organizations.madeSince(domain, now - sameDomainMillis)
+          })
+          .pipe(
+            Effect.tap((signUp) => Effect.sync(() => (found = signUp))),
+            Effect.map(riskOf)
+          )
+        return yield* organizations
           .create(
-            {
-              name: payload.name,
-              email: payload.email ?? null,
-              plan: payload.plan ?? "free",
-              sendPlan: payload.sendPlan ?? "hobby",
-              risk: payload.risk ?? "standard"
-            },
+            { name: payload.name, email, plan, sendPlan, risk },
             idempotentRequest(headers["idempotency-key"], payload),
-            ({ id }) => acts.record("organization.created", id, payload)
+            ({ id }) => acts.record("organization.created", id, { ...payload, riskSignals: found })
           )
           .pipe(
             Effect.map(({ organization, replayed }) => withReplayed(organization, replayed)),
             Effect.catchTags({
               IdempotencyConflict: (error) => Effect.fail(conflict(error)),
-              PlansUnavailable: plansUnavailable,
+              PlansUnavailable: repeatable,
               SqlError: unavailable
             })
-          ),
+          )
+      }),
       setPlans: ({ params, payload }) =>
         changed(params.id, "organization.plans_set", payload, (id) => plans.setPlans(id, payload)),
       setLimits: ({ params, payload }) =>
@@ -356,9 +350,6 @@ const layerEngine = HttpApiBuilder.group(
   })
 )
 
-const parkedUnavailable = (error: ParkedUnavailable) =>
-  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
-
 const layerParked = HttpApiBuilder.group(
   AdminApi,
   "parked",
@@ -367,7 +358,7 @@ const layerParked = HttpApiBuilder.group(
     const answered = <A>(effect: Effect.Effect<A, NothingParked | ParkedUnavailable>) =>
       Effect.catchTags(effect, {
         NothingParked: (error) => Effect.fail(notFound(error)),
-        ParkedUnavailable: parkedUnavailable
+        ParkedUnavailable: repeatable
       })
     return handlers.handleAll({
       list: ({ query }) =>
@@ -394,5 +385,6 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerNumbers,
   layerTestEvents,
   layerEngine,
-  layerParked
-).pipe(Layer.provide(AdminActs.layer))
+  layerParked,
+  layerSend
+).pipe(Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

@@ -26,6 +26,7 @@ import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { accountFactsProjection, sendActors } from "../send/index.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
 import type { SigningSecrets } from "../webhooks/delivery/ports.ts"
@@ -53,6 +54,7 @@ type ProjectionServices =
 export const projections: Reactor.Reactor<ProjectionServices> = {
   ...Reactor.combine<ProjectionServices>("projections", [
     organizationProjection,
+    accountFactsProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -60,7 +62,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
   pace: immediate
 }
 
-export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints]
+export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints, ...sendActors]
 export const lanes = [requestLimiter]
 
 /**

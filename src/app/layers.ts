@@ -15,6 +15,7 @@ import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { Health } from "../platform/Health.ts"
+import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
@@ -22,6 +23,7 @@ import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayParti
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
+import { accountFactsMillis, accountFactsTable, SendOperator } from "../send/index.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
@@ -38,10 +40,10 @@ import { type EngineSettings, layerEngine } from "./engine.ts"
 import { migrations } from "./migrations.ts"
 
 /** The tables that are kept by day. */
-const keptTables: ReadonlyArray<KeptTable> = [eventsTable, deliveriesTable, skippedTable].map((table) => ({
-  table,
-  retentionMillis: eventRetentionMillis
-}))
+const keptTables: ReadonlyArray<KeptTable> = [
+  ...[eventsTable, deliveriesTable, skippedTable].map((table) => ({ table, retentionMillis: eventRetentionMillis })),
+  { table: accountFactsTable, retentionMillis: accountFactsMillis }
+]
 
 /** One in this many connections to PostgreSQL is shared by the short statements of requests. */
 const connectionsPerShared = 5
@@ -72,9 +74,12 @@ export const layerStores = (options: StoreOptions) =>
 
 /** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
 export const layerDecisions = (settings: EngineSettings) =>
-  Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer).pipe(
-    Layer.provideMerge(layerEngine(settings))
-  )
+  Layer.mergeAll(
+    OrganizationPlans.layer,
+    TestEvents.layer,
+    RequestRate.layer,
+    SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
+  ).pipe(Layer.provideMerge(layerEngine(settings)))
 
 /** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(

@@ -14,6 +14,7 @@ import {
   createEngineTables,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
+import { createAccountFacts } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
@@ -33,5 +34,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 12, name: "modes of webhook endpoints", run: Effect.andThen(addWebhookModes, addReachOfEvents) },
   { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries },
   { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
-  { number: 15, name: "expiry of actors", run: addExpiryOfActors }
+  { number: 15, name: "expiry of actors", run: addExpiryOfActors },
+  { number: 16, name: "facts of accounts that send", run: createAccountFacts }
 ]

@@ -37,7 +37,9 @@ const create = Command.make(
       Flag.withDefault("hobby" as const)
     ),
     risk: Flag.Literals("risk", risks).pipe(
-      Flag.withDescription("Risk at sign-up; higher has tighter probation caps"),
+      Flag.withDescription(
+        "Risk at sign-up; higher has tighter probation caps, and so has an address that speaks for it"
+      ),
       Flag.withDefault("standard" as const)
     ),
     json,

@@ -53,23 +53,54 @@ const feedbackExample = {
   subject: "Welcome"
 }
 
+const emailFields = {
+  messageId: described("The email's id, as the API shows it"),
+  from: Schema.String,
+  to: Schema.Array(Schema.String).annotate({ description: "The email's `to`; never cc or bcc" }),
+  subject: Schema.String
+}
+
+const emailExample = {
+  messageId: "msg_5pVbXq2nLr8sWc1yTzKd3M",
+  from: "hello@example.org",
+  to: ["ada@example.com"],
+  subject: "Welcome"
+}
+
+/** What a server said, or what went wrong before one was asked. */
+const troubleFields = {
+  code: Schema.NullOr(Schema.String).annotate({
+    description: "Status code of the server that refused, such as 4.3.2; null without one"
+  }),
+  reason: Schema.NullOr(Schema.String).annotate({ description: "What went wrong, in words; null without any" })
+}
+
+const time = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
+
 /** Every type with a payload. Keys are the types. */
 export const catalogue = {
   "send.email.sent": entry({
     service: "send",
     description: "The relay has accepted the email",
+    data: Schema.Struct(emailFields),
+    example: emailExample
+  }),
+  "send.email.delayed": entry({
+    service: "send",
+    description: "The email could not be handed over for now and is tried again; once per email",
+    data: Schema.Struct({ ...emailFields, ...troubleFields }),
+    example: { ...emailExample, code: "4.3.2", reason: "The system is not accepting messages" }
+  }),
+  "send.email.failed": entry({
+    service: "send",
+    description: "The email was given up and is not sent; no bounce is counted",
     data: Schema.Struct({
-      messageId: Schema.String,
-      from: Schema.String,
-      to: Schema.Array(Schema.String),
-      subject: Schema.String
+      ...emailFields,
+      code: troubleFields.code,
+      kind: described("Why: `expired` when no try has succeeded for 72 hours, `attachment` when one cannot be had"),
+      reason: troubleFields.reason
     }),
-    example: {
-      messageId: "msg_5pVbXq2nLr8sWc1yTzKd3M",
-      from: "hello@example.org",
-      to: ["ada@example.com"],
-      subject: "Welcome"
-    }
+    example: { ...emailExample, code: "4.4.1", kind: "expired", reason: "The host does not answer" }
   }),
   "send.email.delivered": entry({
     service: "send",
@@ -88,6 +119,46 @@ export const catalogue = {
     description: "The recipient reported the email as spam; one event per recipient",
     data: Schema.Struct(feedbackFields),
     example: { ...feedbackExample, code: null, kind: "abuse", reason: null }
+  }),
+  "send.account.paused": entry({
+    service: "send",
+    description: "An account on probation was paused; what it has accepted is held until support lifts the pause",
+    data: Schema.Struct({
+      trustStage: Schema.Literal("sending_paused"),
+      pauseReason: Schema.Literals(["bounces", "complaint", "spike", "risky_content"]),
+      pausedAt: time("When it was paused")
+    }),
+    example: { trustStage: "sending_paused", pauseReason: "complaint", pausedAt: "2026-07-01T09:24:07.512Z" }
+  }),
+  "send.account.promoted": entry({
+    service: "send",
+    description: "An account reached the next trust stage",
+    data: Schema.Struct({
+      trustStage: Schema.Literals(["established", "trusted"]),
+      previousTrustStage: Schema.Literals(["probation", "established"]),
+      promotedAt: time("The check that promoted it")
+    }),
+    example: { trustStage: "established", previousTrustStage: "probation", promotedAt: "2026-07-04T10:00:00.000Z" }
+  }),
+  "send.domain.promoted": entry({
+    service: "send",
+    description: "A sender reached the next daily tier",
+    data: Schema.Struct({
+      sender: described("The verified domain, or the verified address where the sender is one"),
+      tier: Schema.Literals(["warming", "trusted"]),
+      previousTier: Schema.Literals(["new", "warming"]),
+      emailsPerDay: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+        description: "Its daily cap from now on"
+      }),
+      promotedAt: time("The check that promoted it")
+    }),
+    example: {
+      sender: "example.org",
+      tier: "warming",
+      previousTier: "new",
+      emailsPerDay: 2_000,
+      promotedAt: "2026-07-04T10:00:00.000Z"
+    }
   }),
   "telco.lookup.completed": entry({
     service: "telco",
@@ -160,9 +231,7 @@ export const namedTypes: Readonly<Record<string, EventService>> = {
   "subscription.updated": "platform",
   "subscription.canceled": "platform",
   "invoice.paid": "platform",
-  "invoice.failed": "platform",
-  "send.account.paused": "send",
-  "send.account.promoted": "send"
+  "invoice.failed": "platform"
 }
 
 /** Whether the catalogue has a payload for this type. */

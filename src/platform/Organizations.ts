@@ -2,6 +2,7 @@
  * Organizations in PostgreSQL (docs/platform.md, 2.1). Needs `SqlClient` and `OrganizationPlans`. The admin API and the
  * command line use this one service.
  */
+import { domainToUnicode } from "node:url"
 import { Clock, Context, Data, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { randomText } from "../common/identifiers.ts"
@@ -22,7 +23,8 @@ export interface NewOrganization {
   readonly email: string | null
   readonly plan: PlatformPlan
   readonly sendPlan: SendPlan
-  readonly risk: Risk
+  /** An effect is part of the transaction that makes the organization, and of no repeat. */
+  readonly risk: Risk | Effect.Effect<Risk, SqlError.SqlError>
 }
 
 /** A page of a cursor list. */
@@ -59,6 +61,9 @@ const fromRow = (row: Row): Organization => ({
 
 const list = "organizations"
 
+/** Names the advisory locks of address domains among all locks of the database. */
+const signUpsLock = 7_305_553
+
 export class Organizations extends Context.Service<
   Organizations,
   {
@@ -80,6 +85,11 @@ export class Organizations extends Context.Service<
       readonly cursor: string | undefined
     }) => Effect.Effect<Page<Organization>, InvalidCursor | SqlError.SqlError>
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound | SqlError.SqlError>
+    /**
+     * How many organizations with an address of this domain, in lower case and punycode, were made since an instant in Unix milliseconds. In a transaction, others that
+     * ask the same wait for its end, so that of organizations that are made at once each is counted by the next.
+     */
+    readonly madeSince: (domain: string, since: number) => Effect.Effect<number, SqlError.SqlError>
     /** Whether there is none at all: a first start. */
     readonly isEmpty: Effect.Effect<boolean, SqlError.SqlError>
   }
@@ -111,11 +121,12 @@ export class Organizations extends Context.Service<
         yield* plans.setPlans(id, { plan: organization.plan, sendPlan: organization.sendPlan })
         return yield* sql.withTransaction(
           Effect.gen(function* () {
+            const risk = typeof organization.risk === "string" ? organization.risk : yield* organization.risk
             const inserted = yield* sql<Row>`
                 insert into organizations
                   (id, name, email, plan, send_plan, risk, created_at, idempotency_key, request_digest)
                 values (${id}, ${organization.name}, ${organization.email}, ${organization.plan},
-                  ${organization.sendPlan}, ${organization.risk}, ${now},
+                  ${organization.sendPlan}, ${risk}, ${now},
                   ${idempotent?.key ?? null}, ${idempotent?.digest ?? null})
                 on conflict (idempotency_key) do nothing
                 returning *`
@@ -149,8 +160,20 @@ export class Organizations extends Context.Service<
         return rows[0] === undefined ? yield* new OrganizationNotFound({ id }) : fromRow(rows[0])
       })
 
+      const madeSince: Organizations["Service"]["madeSince"] = Effect.fn("Organizations.madeSince")(
+        function* (domain, since) {
+          const forms = [...new Set([domain, domainToUnicode(domain)])]
+          yield* sql`select pg_advisory_xact_lock(${signUpsLock}, hashtext(${domain}))`
+          const [row] = yield* sql<{ readonly made: number }>`
+            select count(*)::int4 as made from organizations
+            where created_at > ${new Date(since)} and lower(split_part(email, '@', 2)) in ${sql.in(forms)}`
+          return row?.made ?? 0
+        }
+      )
+
       return Organizations.of({
         create,
+        madeSince,
         list: page,
         get,
         isEmpty: Effect.map(sql`select 1 from organizations limit 1`, (rows) => rows.length === 0)

@@ -53,6 +53,7 @@ export {
   type RiskySignal,
   riskySignals
 } from "./admissionRules.ts"
+export { type EmailContent, riskySignalsOf } from "./content/index.ts"
 export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
 export type { EngineOptions } from "./engineDecider.ts"
@@ -74,6 +75,15 @@ export {
 } from "./holdRules.ts"
 export type { MemoryOptions } from "./keyedDecider.ts"
 export * as SendLimits from "./limits.ts"
+export {
+  type AccountOf,
+  AccountUnavailable,
+  ActRefused,
+  accountFactsMillis,
+  accountFactsProjection,
+  accountFactsTable,
+  SendOperator
+} from "./operator/index.ts"
 export { type AcceptedEmails, PauseTriggers } from "./PauseTriggers.ts"
 export { ProbationWindow, type ProbationWindowOptions, type Taken } from "./ProbationWindow.ts"
 export {
@@ -92,6 +102,18 @@ export {
   probationWindow
 } from "./probationRules.ts"
 export { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
+export {
+  type DomainSignal,
+  domainSignals,
+  type MailHosts,
+  RiskSignals,
+  type RiskSignalsOptions,
+  riskOf,
+  type SignUp,
+  type SignUpSignal,
+  sameDomainMillis,
+  signUpSignals
+} from "./risk/index.ts"
 export { TrustStage } from "./TrustStage.ts"
 export {
   domainTier,

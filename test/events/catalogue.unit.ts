@@ -1,6 +1,6 @@
 /** The event's shape and the catalogue: every documented type has a payload, an example and a service. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Result, Schema } from "effect"
 import * as Actor from "../../src/engine/Actor.ts"
 import { Engine, layerMemory } from "../../src/engine/Engine.ts"
 import { eventId } from "../../src/engine/ids.ts"
@@ -14,9 +14,13 @@ import {
   eventServices,
   isEventType,
   knownTypes,
+  matchesAny,
   namedTypes,
-  publicEvent
+  parsePatterns,
+  publicEvent,
+  unmatchedPatterns
 } from "../../src/events/index.ts"
+import { pauseReasons, SendLimits, stages } from "../../src/send/index.ts"
 
 const types = Object.keys(catalogue) as ReadonlyArray<CataloguedType>
 const id = eventId(3, 1, 42, 0)
@@ -28,6 +32,11 @@ const documented = {
   "send.email.delivered": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
   "send.email.bounced": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
   "send.email.complained": ["messageId", "recipient", "from", "subject", "code", "kind", "reason"],
+  "send.email.delayed": ["messageId", "from", "to", "subject", "code", "reason"],
+  "send.email.failed": ["messageId", "from", "to", "subject", "code", "kind", "reason"],
+  "send.account.paused": ["trustStage", "pauseReason", "pausedAt"],
+  "send.account.promoted": ["trustStage", "previousTrustStage", "promotedAt"],
+  "send.domain.promoted": ["sender", "tier", "previousTier", "emailsPerDay", "promotedAt"],
   "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
   "telco.search.completed": ["source", "filters"],
   "platform.test": ["message", "endpoint_id"]
@@ -81,6 +90,40 @@ describe("the catalogue", () => {
     const search = catalogue["telco.search.completed"].example
     expect(() => checkData("telco.search.completed", { ...search, source: "all" })).toThrow("source")
     expect(() => checkData("telco.search.completed", { ...search, filters: { state: "NY" } })).toThrow("npa")
+  })
+})
+
+describe("the events of sending", () => {
+  it("take every reason, stage and tier that the rules know, and no other", () => {
+    const paused = catalogue["send.account.paused"].example
+    for (const pauseReason of pauseReasons) checkData("send.account.paused", { ...paused, pauseReason })
+    expect(() => checkData("send.account.paused", { ...paused, pauseReason: "mood" })).toThrow("pauseReason")
+    const account = catalogue["send.account.promoted"].example
+    const promotedTo = stages.filter((stage) => stage !== "probation" && stage !== "sending_paused")
+    expect(promotedTo).toHaveLength(2)
+    for (const trustStage of promotedTo) checkData("send.account.promoted", { ...account, trustStage })
+    expect(() => checkData("send.account.promoted", { ...account, trustStage: "probation" })).toThrow("trustStage")
+    const sender = catalogue["send.domain.promoted"].example
+    const [first, ...higher] = SendLimits.tiers
+    for (const tier of higher)
+      checkData("send.domain.promoted", { ...sender, tier, emailsPerDay: SendLimits.emailsPerDayByTier[tier] })
+    expect(() => checkData("send.domain.promoted", { ...sender, tier: first })).toThrow("tier")
+  })
+
+  it.each(
+    Object.keys(catalogue).filter((type) => type.startsWith("send."))
+  )("%s reaches who asked for send.*", (type) => {
+    const event = { type, service: "send" }
+    const reaches = (...given: ReadonlyArray<string>) => matchesAny(Result.getOrThrow(parsePatterns(given)), event)
+    const [, group] = type.split(".")
+    expect([reaches("send.*"), reaches(`send.${group}.*`), reaches(type), reaches("*")]).toEqual([
+      true,
+      true,
+      true,
+      true
+    ])
+    expect(reaches("platform.*", "telco.*", group === "email" ? "send.account.*" : "send.email.*")).toBe(false)
+    expect(unmatchedPatterns([type, `send.${group}.*`, "send.*"])).toEqual([])
   })
 })
 

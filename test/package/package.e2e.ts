@@ -81,6 +81,8 @@ describe("the packed package", () => {
       "dist/main.js",
       "dist/index.d.ts",
       "dist/directory/data/NOTICE",
+      "dist/send/data/NOTICE",
+      "dist/send/data/free-email-domains.json.gz",
       "docs/platform.md",
       "nats.conf",
       "LICENSE",
@@ -170,7 +172,9 @@ describe("the packed package", () => {
     ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
     ["holds.ts", "200 [ 0, 2 ]"],
     ["admission.ts", "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified"],
-    ["durable.ts", "200"]
+    ["durable.ts", "200"],
+    ["risk.ts", "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]"],
+    ["content.ts", "[ 'foreign_link', 'shortened_link', 'verification_subject' ]"]
   ])("runs %s of docs/send.md without a server", async (file, printed) => {
     expect(await runProgram(file)).toBe(printed)
   })

@@ -5,7 +5,12 @@ import { Effect, type Scope } from "effect"
 
 /** What becomes of a question: addresses and for how many seconds they are good, no such name, or no answer at all. */
 export type NameAnswer =
-  | { readonly addresses: ReadonlyArray<string>; readonly ttl?: number }
+  | {
+      readonly addresses: ReadonlyArray<string>
+      /** Hosts that take mail; an empty one says that nobody does. */
+      readonly mailHosts?: ReadonlyArray<string>
+      readonly ttl?: number
+    }
   | "unknown"
   | "failing"
   | "silent"
@@ -21,6 +26,7 @@ export interface NameServer {
 
 const headBytes = 12
 const typeA = 1
+const typeMx = 15
 const typeAaaa = 28
 const responseCodes = { unknown: 3, failing: 2 } as const
 
@@ -63,6 +69,18 @@ const record = (type: number, ttl: number, data: Buffer): Buffer => {
   return Buffer.concat([head, data])
 }
 
+const bytesOfName = (name: string): Buffer =>
+  Buffer.concat([
+    ...name
+      .split(".")
+      .filter((label) => label !== "")
+      .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label, "latin1")])),
+    Buffer.alloc(1)
+  ])
+
+/** Priority 10. */
+const bytesOfMailHost = (host: string): Buffer => Buffer.concat([Buffer.from([0, 10]), bytesOfName(host)])
+
 const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer => {
   const { end, type } = readQuestion(message)
   const head = Buffer.from(message.subarray(0, headBytes))
@@ -71,9 +89,10 @@ const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer =
   const records =
     typeof answer === "string"
       ? []
-      : answer.addresses
-          .filter((address) => isIP(address) === family)
-          .map((address) => record(type, answer.ttl ?? 60, bytesOf(address)))
+      : [
+          ...answer.addresses.filter((address) => isIP(address) === family).map(bytesOf),
+          ...(type === typeMx ? (answer.mailHosts ?? []).map(bytesOfMailHost) : [])
+        ].map((data) => record(type, answer.ttl ?? 60, data))
   // an answer, recursion available
   head.writeUInt16BE(0x8180 + code, 2)
   head.writeUInt16BE(1, 4)

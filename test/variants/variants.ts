@@ -8,6 +8,7 @@ import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
+import { sendContent } from "./sendContent.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 import { webhooksRates } from "./webhooksRates.ts"
@@ -23,7 +24,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooksFairness,
   ...webhooksRates,
   ...send,
-  ...sendActors
+  ...sendActors,
+  ...sendContent
 ]
 
 for (const [index, { name }] of variants.entries())

@@ -106,9 +106,9 @@ const answers: ReadonlyArray<Variant> = [
 const names: ReadonlyArray<Variant> = [
   {
     name: "webhooks: look-ups have no places of their own",
-    file: src("target/names"),
-    find: "({ own }) => own.withPermit(all.withPermit(organizationId)(lookup))",
-    replace: "() => all.withPermits(organizationId, maximumLookups)(lookup)",
+    file: "src/common/places.ts",
+    find: "({ own }) => own.withPermit(all.withPermit(organizationId)(work))",
+    replace: "() => all.withPermits(organizationId, total)(work)",
     sentence: "the dead names of one organization hold up the look-ups of another",
     finders: [servers("target/names")]
   },

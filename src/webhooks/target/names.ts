@@ -1,11 +1,10 @@
 /**
- * Name look-ups in which no organization holds up another. The name servers are asked over sockets, because the
- * system's resolver has a few threads that the whole process shares and that a silent name server keeps for many
- * seconds. Each organization has places of its own, each host has one look-up at a time, and an answer that is known is
- * given at once while it is checked again. Needs no service.
+ * Name look-ups in which no organization holds up another. Each organization has places of its own, each host has one
+ * look-up at a time, and an answer that is known is given at once while it is checked again. Needs no service.
  */
-import { Resolver } from "node:dns/promises"
-import { Cache, Clock, Data, Duration, Effect, Exit, Option, PartitionedSemaphore, Semaphore } from "effect"
+import { Cache, Clock, Data, Duration, Effect, Exit, Option } from "effect"
+import { type AskNameServers, makeNameServers } from "../../common/nameServers.ts"
+import { makePlaces } from "../../common/places.ts"
 import { localAddresses, type ReadHosts, systemHosts } from "./hosts.ts"
 import type { Resolve, ResolvedAddress } from "./targets.ts"
 
@@ -15,11 +14,6 @@ const maximumLookupsOfOrganization = 8
 
 /** Hosts that are remembered. */
 const maximumRemembered = 10_000
-
-/** How long a name server has for its answer at first and at most, and how often it is asked. In milliseconds. */
-const serverMillis = 1_000
-const maximumServerMillis = 2_000
-const tries = 2
 
 /** How long an attempt waits for its address, its turn included. */
 const waitMillis = 5_000
@@ -66,64 +60,19 @@ export interface Names {
   readonly resolve: Resolve
 }
 
-/** Codes with which a name server says that there is no such name, or no address of it. */
-const absent: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA"])
-
 /** Asks the name servers for both families. One that has an answer is enough. */
-const askServers = (resolver: Resolver, host: string): Effect.Effect<ReadonlyArray<Found>, NameNotFound> =>
+const askForAddresses = (ask: AskNameServers, host: string): Effect.Effect<ReadonlyArray<Found>, NameNotFound> =>
   Effect.flatMap(
-    Effect.promise(() =>
-      Promise.allSettled([resolver.resolve4(host, { ttl: true }), resolver.resolve6(host, { ttl: true })])
-    ),
+    ask((resolver) => [resolver.resolve4(host, { ttl: true }), resolver.resolve6(host, { ttl: true })]),
     (answers) => {
       const found = answers.flatMap((answer, at) =>
-        answer.status === "fulfilled" ? answer.value.map((one) => ({ ...one, family: at === 0 ? 4 : 6 })) : []
+        answer._tag === "Found" ? answer.value.map((one) => ({ ...one, family: at === 0 ? 4 : 6 })) : []
       )
       if (found.length > 0) return Effect.succeed(found)
-      const isAbsent = answers.every((answer) => answer.status === "fulfilled" || absent.has(answer.reason.code))
+      const isAbsent = answers.every(({ _tag }) => _tag !== "Unknown")
       return Effect.fail(new NameNotFound({ host, code: isAbsent ? "ENOTFOUND" : "EAI_AGAIN" }))
     }
   )
-
-/** Runs an effect in a place of its organization and one of all. */
-const makePlaces = () => {
-  const all = PartitionedSemaphore.makeUnsafe<string>({ permits: maximumLookups })
-  const places = new Map<string, { readonly own: Semaphore.Semaphore; users: number }>()
-  return <A, E>(organizationId: string, lookup: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => {
-        const known = places.get(organizationId)
-        const place = known ?? { own: Semaphore.makeUnsafe(maximumLookupsOfOrganization), users: 0 }
-        places.set(organizationId, place)
-        place.users++
-        return place
-      }),
-      ({ own }) => own.withPermit(all.withPermit(organizationId)(lookup)),
-      (place) =>
-        Effect.sync(() => {
-          place.users--
-          if (place.users === 0) places.delete(organizationId)
-        })
-    )
-}
-
-/** The name servers of the system are read anew when a look-up fails, because a machine may have moved to another network. */
-const makeServers = (servers: ReadonlyArray<string> | undefined) => {
-  const make = () => {
-    const resolver = new Resolver({ timeout: serverMillis, maxTimeout: maximumServerMillis, tries })
-    if (servers !== undefined) resolver.setServers(servers)
-    return resolver
-  }
-  let current = make()
-  return (host: string) =>
-    Effect.tapError(
-      Effect.suspend(() => askServers(current, host)),
-      ({ code }) =>
-        Effect.sync(() => {
-          if (code === "EAI_AGAIN") current = make()
-        })
-    )
-}
 
 const knownOf = (found: ReadonlyArray<Found>, now: number): Known => {
   const millis = Math.min(...found.map(({ ttl }) => ttl)) * 1000
@@ -135,10 +84,12 @@ const knownOf = (found: ReadonlyArray<Found>, now: number): Known => {
 }
 
 export const makeNames = ({ hosts = systemHosts, servers }: NamesOptions = {}): Names => {
-  const ask = makeServers(servers)
-  const inPlace = makePlaces()
+  const ask = makeNameServers(servers)
+  const inPlace = makePlaces({ total: maximumLookups, ofOrganization: maximumLookupsOfOrganization })
   const lookUp = (host: string) =>
-    Effect.flatMap(ask(host), (found) => Effect.map(Clock.currentTimeMillis, (now) => knownOf(found, now)))
+    Effect.flatMap(askForAddresses(ask, host), (found) =>
+      Effect.map(Clock.currentTimeMillis, (now) => knownOf(found, now))
+    )
   const cache = Effect.runSync(
     Cache.makeWith(lookUp, {
       capacity: maximumRemembered,

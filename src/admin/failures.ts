@@ -1,0 +1,24 @@
+/** How failures of the services become the admin API's answers (docs/platform.md, 1.4). */
+import { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import { databaseFailed } from "../http/databaseFailed.ts"
+import { EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
+import { isOutOfSpace } from "../postgres/transactions.ts"
+
+export const unavailable = (error: SqlError.SqlError) =>
+  databaseFailed(
+    error,
+    Effect.fail(
+      EnvelopeUnavailable.of(
+        isOutOfSpace(error)
+          ? "The database has no room left, so nothing was changed; make room on its disk and repeat the request"
+          : "The database cannot be reached right now; the request is safe to repeat"
+      )
+    )
+  )
+
+export const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
+
+/** The engine's own sentence names no secret, and an operator needs it. */
+export const repeatable = (error: Error) =>
+  Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))

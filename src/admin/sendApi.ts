@@ -1,0 +1,111 @@
+/** The part of the admin API for accounts that send (docs/platform.md, 9.9). */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
+import { risks } from "../platform/model.ts"
+import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
+import { AdminAccess } from "./access.ts"
+import { organizationId } from "./ids.ts"
+
+const { maximumProbationCaps } = SendLimits
+
+const mode = Schema.optional(Schema.Literals(modes)).annotate({
+  description: "Whose account: that of live keys, which is the default, or that of test keys"
+})
+
+const count = (maximum: number) =>
+  Schema.Int.check(
+    Schema.isBetween({ minimum: 1, maximum }, { message: `Expected a whole number from 1 to ${maximum}` })
+  )
+
+const emailsPerMonth = Schema.Union([count(1_000_000_000), Schema.Literal("unlimited")])
+
+const probation = Schema.Struct({
+  emailsPerHour: count(maximumProbationCaps.emailsPerHour),
+  emailsPerDay: count(maximumProbationCaps.emailsPerDay),
+  domainsPerHour: count(maximumProbationCaps.domainsPerHour)
+})
+
+const custom = Schema.Struct({
+  emailsPerMonth: Schema.NullOr(emailsPerMonth).annotate({ description: "Null for the plan's own" }),
+  probation: Schema.NullOr(probation).annotate({ description: "Null for the risk's own" })
+})
+
+const time = Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" })
+
+export const SendAccountShown = Schema.Struct({
+  mode: Schema.Literals(modes),
+  trustStage: Schema.Literals(stages),
+  probationEndsAt: time,
+  pausedAt: time,
+  pauseReason: Schema.NullOr(Schema.Literals(pauseReasons)),
+  risk: Schema.Literals(risks),
+  custom: Schema.Struct({
+    emailsPerMonth: Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])),
+    probation: Schema.NullOr(
+      Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
+    )
+  }).annotate({ description: "What an operator has set; null for the plan's and the risk's own" }),
+  inForce: Schema.Struct({
+    emailsPerMonth: Schema.Union([Schema.Int, Schema.Literal("unlimited")]),
+    probation: Schema.NullOr(
+      Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
+    )
+  }).annotate({ description: "What holds now; the caps on probation alone" })
+}).annotate({ identifier: "SendAccount" })
+export type SendAccountShown = typeof SendAccountShown.Type
+
+const SendFact = Schema.Struct({
+  decidedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
+  sequence: Schema.Int,
+  index: Schema.Int,
+  sentence: Schema.String,
+  fact: Schema.JsonObject
+}).annotate({ identifier: "SendAccountFact" })
+
+const errors = [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable] as const
+
+export const sendGroup = HttpApiGroup.make("send")
+  .add(
+    HttpApiEndpoint.get("show", "/admin/v1/organizations/:id/send", {
+      params: { id: organizationId },
+      query: { mode },
+      success: Schema.Struct({ ...SendAccountShown.fields, facts: Schema.Array(SendFact) }),
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Show an account and why it was paused",
+        description:
+          "`facts` are those that changed its stage, risk and limits, and those that the last pause rests on, in order, the newest 500 of 180 days."
+      })
+    ),
+    HttpApiEndpoint.post("lift", "/admin/v1/organizations/:id/send/lift", {
+      params: { id: organizationId },
+      payload: Schema.Struct({ mode }),
+      success: SendAccountShown.pipe(HttpApiSchema.status(200)),
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Lift a pause", description: "Probation begins again, from the beginning." })
+    ),
+    HttpApiEndpoint.put("setRisk", "/admin/v1/organizations/:id/send/risk", {
+      params: { id: organizationId },
+      payload: Schema.Struct({ mode, risk: Schema.Literals(risks) }),
+      success: SendAccountShown,
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Set an account's risk", description: "In force at the next decision." })
+    ),
+    HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/send/limits", {
+      params: { id: organizationId },
+      payload: Schema.Struct({ mode, ...custom.fields }),
+      success: SendAccountShown,
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Set an account's limits",
+        description: "In place of the plan's and the risk's; in force at the next decision."
+      })
+    )
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(OpenApi.annotations({ title: "Sending" }))

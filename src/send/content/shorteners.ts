@@ -1,0 +1,87 @@
+/** Services that hide an address behind a short one (docs/platform.md, 9.4). Pure. */
+
+/** Their domains, in alphabetical order. Those of one company for its own pages alone are not among them. */
+export const shorteners: ReadonlySet<string> = new Set([
+  "adf.ly",
+  "adfoc.us",
+  "b.link",
+  "bc.vc",
+  "bit.do",
+  "bit.ly",
+  "bitly.com",
+  "bitly.ws",
+  "bl.ink",
+  "buff.ly",
+  "chilp.it",
+  "clck.ru",
+  "cli.gs",
+  "cutt.ly",
+  "cutt.us",
+  "dlvr.it",
+  "gg.gg",
+  "goo.gl",
+  "goo.su",
+  "ht.ly",
+  "hyperurl.co",
+  "ibit.ly",
+  "ift.tt",
+  "is.gd",
+  "j.mp",
+  "kutt.it",
+  "lnkd.in",
+  "mcaf.ee",
+  "n9.cl",
+  "ow.ly",
+  "po.st",
+  "ppt.cc",
+  "qr.net",
+  "qrco.de",
+  "rb.gy",
+  "rebrand.ly",
+  "reurl.cc",
+  "rotf.lol",
+  "s.id",
+  "short.cm",
+  "short.gy",
+  "short.io",
+  "shorte.st",
+  "shorten.ee",
+  "shorturl.at",
+  "shorturl.gg",
+  "shrtco.de",
+  "sh.st",
+  "snip.ly",
+  "soo.gd",
+  "su.pr",
+  "surl.li",
+  "t.co",
+  "t.ly",
+  "t2m.io",
+  "tiny.cc",
+  "tiny.one",
+  "tiny.pl",
+  "tinyarrows.com",
+  "tinylink.in",
+  "tinyurl.com",
+  "tr.im",
+  "trib.al",
+  "u.to",
+  "urlz.fr",
+  "urlzs.com",
+  "v.gd",
+  "v.ht",
+  "vk.cc",
+  "x.co",
+  "zpr.io",
+  "zws.im"
+])
+
+/** Whether a host, in lower case and punycode, is one of them or below one. */
+export const isShortener = (host: string): boolean => {
+  for (let name = host; name !== ""; ) {
+    if (shorteners.has(name)) return true
+    const dot = name.indexOf(".")
+    name = dot === -1 ? "" : name.slice(dot + 1)
+  }
+  return false
+}

@@ -1,0 +1,173 @@
+/** Operators and accounts that send: why one was paused, lifts, risk and limits, by the command line and the admin API; the risk of sign-ups. */
+import { randomUUID } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { sending } from "./sendAccounts.ts"
+import { ok, okJson, query, refusal, useDatabases } from "./support.ts"
+
+const adminKey = `adm_${"Ab1".repeat(10)}`
+const database = useDatabases()
+let databaseUrl = ""
+let platform: Platform
+let at: Readonly<Record<string, string>>
+
+const serve = async () => {
+  platform = await startPlatform({
+    DATABASE_URL: databaseUrl,
+    NATS_URL: inject("natsUrl"),
+    SLUICE_ADMIN_KEY: adminKey,
+    SLUICE_DEMO: "off"
+  })
+  at = { SLUICE_DATA_DIR: platform.dataDir }
+}
+
+beforeAll(async () => {
+  databaseUrl = await database("seeded")
+  await serve()
+})
+
+afterAll(() => platform?.stop())
+
+const makeOrganization = async (...flags: ReadonlyArray<string>): Promise<string> =>
+  (await okJson(["orgs", "create", `Acme ${randomUUID()}`, ...flags], at)).id
+
+const riskOf = async (id: string): Promise<string> => (await okJson(["orgs", "show", id], at)).risk
+
+const actsOf = (id: string) =>
+  query<{ readonly act: string; readonly detail: Record<string, unknown> }>(
+    databaseUrl,
+    "select act, detail from admin_acts where subject = $1 order by id",
+    [id]
+  )
+
+it("a paused account is shown with the facts that paused it, and its pause is lifted", async () => {
+  const [risky, bouncing] = [await makeOrganization("--send-plan", "pro"), await makeOrganization()]
+  await platform.stop()
+  const on = { databaseUrl, natsUrl: inject("natsUrl") }
+  const signals = ["foreign_link", "verification_subject"] as const
+  const mails = Array.from({ length: 4 }, (_, number) => ({ id: `${risky}-${number}`, signals }))
+  await sending(on, { organization: risky, mode: "live" }, mails, [])
+  const ids = Array.from({ length: 4 }, (_, number) => ({ id: `${bouncing}-${number}` }))
+  const bounces = ids.slice(1).map(({ id }) => ({ id, what: "bounced" as const }))
+  await sending(on, { organization: bouncing, mode: "test" }, ids, bounces)
+  await serve()
+
+  const shown = await okJson(["send", "show", "--org", risky], at)
+  expect(shown).toMatchObject({
+    mode: "live",
+    trustStage: "sending_paused",
+    pauseReason: "risky_content",
+    pausedAt: expect.any(Number),
+    probationEndsAt: null,
+    risk: "standard",
+    custom: { emailsPerMonth: null, probation: null },
+    inForce: { emailsPerMonth: 50_000, probation: null }
+  })
+  expect(shown.facts.map(({ sentence }: { sentence: string }) => sentence)).toEqual([
+    "Probation began, with standard risk",
+    "Accepted 4 emails, with 8 risky signals",
+    "Sending was paused: five risky signals in its emails within 24 hours"
+  ])
+  const text = await ok(["send", "show", "--org", risky], at)
+  expect(text).toMatch(/stage +sending_paused\npaused +\d{4}-\d\d-\d\d \d\d:\d\d for risky_content\n/)
+  expect(text).toMatch(/began.*\n.*8 risky signals\n.*was paused/)
+
+  const bounced = await okJson(["send", "show", "--org", bouncing, "--mode", "test"], at)
+  expect(bounced.facts.map(({ sentence }: { sentence: string }) => sentence)).toEqual([
+    "Probation began, with standard risk",
+    ...bounces.map(({ id }) => `Email ${id} bounced for good`),
+    "Sending was paused: three of its first 25 emails have bounced for good"
+  ])
+  // The two accounts of an organization share nothing.
+  expect(await okJson(["send", "show", "--org", bouncing], at)).toMatchObject({ trustStage: "probation", facts: [] })
+
+  const lifted = await okJson(["send", "lift", "--org", risky], at)
+  expect(lifted).toMatchObject({ trustStage: "probation", pausedAt: null, probationEndsAt: expect.any(Number) })
+  expect(refusal(await sluice(["send", "lift", "--org", risky], at))).toContain("not paused: its stage is probation")
+  expect(refusal(await sluice(["send", "lift", "--org", bouncing], at))).toContain("not paused")
+  expect(await ok(["send", "lift", "--org", bouncing, "--mode", "test"], at)).toMatch(/stage +probation/)
+  expect((await actsOf(risky)).slice(1)).toEqual([{ act: "send.lifted", detail: { mode: "live" } }])
+  expect((await actsOf(bouncing)).slice(1)).toEqual([{ act: "send.lifted", detail: { mode: "test" } }])
+})
+
+it("risk and limits are set, shown and recorded, and a limit that is not named stays", async () => {
+  const id = await makeOrganization("--risk", "higher")
+  const caps = { emailsPerHour: 20, emailsPerDay: 100, domainsPerHour: 10 }
+  // Looking at an account that nothing has happened to begins no probation.
+  expect(await okJson(["send", "show", "--org", id], at)).toMatchObject({
+    risk: "higher",
+    probationEndsAt: null,
+    inForce: { emailsPerMonth: 3_000, probation: caps },
+    facts: []
+  })
+  expect(await okJson(["send", "risk", "standard", "--org", id], at)).toMatchObject({
+    risk: "standard",
+    inForce: { probation: { emailsPerHour: 50, emailsPerDay: 200, domainsPerHour: 25 } }
+  })
+  const own = { emailsPerHour: 100, emailsPerDay: 5_000, domainsPerHour: 50 }
+  expect(await okJson(["send", "limits", "--org", id, "--probation", "100,5000,50"], at)).toMatchObject({
+    custom: { emailsPerMonth: null, probation: own },
+    inForce: { emailsPerMonth: 3_000, probation: own }
+  })
+  expect(await ok(["send", "limits", "--org", id, "--per-month", "unlimited"], at)).toMatch(
+    /emails +unlimited, set by an operator\ncaps +100 an hour, 5000 a day, 50 recipient domains an hour, set by an operator/
+  )
+  expect(await okJson(["send", "limits", "--org", id, "--per-month", "plan", "--probation", "risk"], at)).toMatchObject(
+    { custom: { emailsPerMonth: null, probation: null } }
+  )
+  expect(await okJson(["send", "show", "--org", id, "--mode", "test"], at)).toMatchObject({ risk: "higher" })
+  expect((await actsOf(id)).slice(1)).toEqual([
+    { act: "send.risk_set", detail: { mode: "live", risk: "standard" } },
+    { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: own } },
+    { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: "unlimited", probation: own } },
+    { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: null } }
+  ])
+})
+
+it("what cannot be is refused in one sentence, and nothing is done", async () => {
+  const id = await makeOrganization()
+  const refused = async (...args: ReadonlyArray<string>) => refusal(await sluice(["send", ...args], at))
+  expect(await refused("show", "--org", "org_nobody")).toContain("org_nobody")
+  expect(await refused("lift", "--org", "org_nobody")).toContain("org_nobody")
+  expect(await refused("limits", "--org", id)).toContain("--per-month")
+  expect(await refused("limits", "--org", id, "--probation", "100,5001,50")).toContain("from 1 to 5000")
+  expect(await refused("limits", "--org", id, "--probation", "0,10,10")).toContain("from 1 to 5000")
+  const { adminUrl } = JSON.parse(await readFile(join(platform.dataDir, "run.json"), "utf8"))
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" }
+    const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    return (await fetch(`${adminUrl}/admin/v1/organizations/${id}/send${path}`, sent)).status
+  }
+  expect(await ask("PUT", "/risk", { risk: "lower" })).toBe(400)
+  expect(await ask("PUT", "/risk", { risk: "higher", mode: "both" })).toBe(400)
+  expect(await ask("PUT", "/limits", { emailsPerMonth: null })).toBe(400)
+  expect(await ask("PUT", "/limits", { emailsPerMonth: 0, probation: null })).toBe(400)
+  expect(await ask("POST", "/lift", { reason: "please" })).toBe(400)
+  expect(await ask("GET", "?mode=none")).toBe(400)
+  expect(await ask("GET", "?mode=test")).toBe(200)
+  expect((await actsOf(id)).length).toBe(1)
+})
+
+it("an organization is of a higher risk where its sign-up speaks for it, and the act says why", async () => {
+  const signalsOf = async (id: string) => (await actsOf(id))[0]?.detail.riskSignals
+  const free = await makeOrganization("--email", "ann@gmail.com")
+  expect([await riskOf(free), await signalsOf(free)]).toEqual(["higher", ["free_address"]])
+  const disposable = await makeOrganization("--email", "ann@mailinator.com")
+  expect([await riskOf(disposable), await signalsOf(disposable)]).toEqual(["higher", ["disposable_address"]])
+  const declared = await makeOrganization("--risk", "higher")
+  expect([await riskOf(declared), await signalsOf(declared)]).toEqual(["higher", ["declared"]])
+  const domain = `bücher-${randomUUID()}.test`
+  // Made at once: each is counted by the next all the same.
+  const same = await Promise.all(
+    ["ann", "Bob", "cid"].map((name, number) =>
+      makeOrganization("--email", `${name}@${number === 1 ? domain.toUpperCase() : domain}`)
+    )
+  )
+  const risks = await Promise.all(same.map(riskOf))
+  expect(risks.toSorted()).toEqual(["higher", "standard", "standard"])
+  expect(await signalsOf(same[risks.indexOf("higher")]!)).toEqual(["same_domain"])
+  const other = await makeOrganization("--email", `ann@${randomUUID()}.test`)
+  expect([await riskOf(other), await signalsOf(other)]).toEqual(["standard", []])
+})
