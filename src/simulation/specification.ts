@@ -10,8 +10,8 @@ import {
   type AnyActor,
   type DecideContext,
   type Decision,
-  decided as nothingDecided,
   type Message,
+  decided as nothingDecided,
   WakeAgain
 } from "../engine/Actor.ts"
 
