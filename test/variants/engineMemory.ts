@@ -118,7 +118,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: a decision with events alone is not stored",
-    file: src("core/Decider"),
+    file: src("core/rules"),
     find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
     replace: "facts.length > 0 || others.length > 0 || messages.length > 0",
     sentence: "events of a decision without facts are lost, and its caller is told otherwise",
@@ -126,7 +126,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: messages alone are not stored",
-    file: src("core/Decider"),
+    file: src("core/rules"),
     find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
     replace: "facts.length > 0 || others.length > 0 || events.length > 0",
     sentence: "messages of a decision without facts are never sent, and its caller is told otherwise",
@@ -134,7 +134,7 @@ export const engineMemory: ReadonlyArray<Variant> = [
   },
   {
     name: "engine: facts for others alone are not stored",
-    file: src("core/Decider"),
+    file: src("core/rules"),
     find: "facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0",
     replace: "facts.length > 0 || events.length > 0 || messages.length > 0",
     sentence: "facts that a decision has for another actor alone are lost, and its caller is told otherwise",

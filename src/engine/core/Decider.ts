@@ -33,7 +33,7 @@ import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision } from "./Draft.ts"
 import { type Guard, guarded } from "./guard.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import { checkAgain, checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined } from "./rules.ts"
+import { checkAgain, checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined, storesAnything } from "./rules.ts"
 import { brakeOf } from "./WakeBrake.ts"
 
 /** The most bytes of records a frame takes. */
@@ -43,10 +43,6 @@ const roomBytes = maximumFrameBytes - frameOverheadBytes
 const touchedPerLook = 64
 
 const noCells: ReadonlyArray<Cell> = []
-
-/** Whether a decision has to be stored before it counts. */
-const storesAnything = ({ events, facts, messages, others }: Decision<unknown, unknown, unknown>): boolean =>
-  facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0
 
 /** Stands for a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")

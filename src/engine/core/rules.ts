@@ -56,6 +56,10 @@ export const checkAgain = (actor: AnyActor, { time }: WakeAgain, now: number): n
   throw new RuleBroken(`wake of ${actor.kind} asks to be woken again at ${time}, not at a whole time after ${now}`)
 }
 
+/** Whether a decision has to be stored before it counts. */
+export const storesAnything = ({ events, facts, messages, others }: Decision<unknown, unknown, unknown>): boolean =>
+  facts.length > 0 || others.length > 0 || events.length > 0 || messages.length > 0
+
 /** Checks a list of touched actors. */
 export const checkTouches: (actor: AnyActor, answer: unknown) => asserts answer is ReadonlyArray<Touched> = (
   actor,
