@@ -92,10 +92,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout
   private readonly done: (answer: DeliveryAnswer) => void
 
-  constructor(timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
+  /** `leftMillis` is what is left of `timeoutMillis`, the time that the attempt may take as a whole. */
+  constructor(leftMillis: number, timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
     this.done = done
     // a timer of the system, because sockets know no other time; a simulation replaces this sender
-    this.timer = setTimeout(() => this.timedOut(timeoutMillis), timeoutMillis)
+    this.timer = setTimeout(() => this.timedOut(timeoutMillis), leftMillis)
   }
 
   /** Gives the exchange up without an answer. */
@@ -225,9 +226,14 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
       (agent) => Effect.promise(() => agent.destroy())
     ),
     (agent): DeliverySender => {
-      const post = ({ body, headers }: DeliveryRequest, origin: string, path: string, timeoutMillis: number) =>
+      const post = (
+        { body, headers, timeoutMillis }: DeliveryRequest,
+        origin: string,
+        path: string,
+        leftMillis: number
+      ) =>
         Effect.callback<DeliveryAnswer>((resume) => {
-          const exchange = new Exchange(timeoutMillis, (answer) => resume(Effect.succeed(answer)))
+          const exchange = new Exchange(leftMillis, timeoutMillis, (answer) => resume(Effect.succeed(answer)))
           try {
             agent.dispatch({ origin, path, method: "POST", headers, body }, exchange)
           } catch (error) {
