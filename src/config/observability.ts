@@ -45,7 +45,7 @@ export const layerObservability = (config: Config, isStarting: () => boolean = (
     Layer.succeed(References.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, levels[config.logLevel])
   )
-  // without a collector, spans would only cost time
+  // Without a collector, spans would only cost time.
   if (config.otlpEndpoint === undefined) return Layer.merge(logs, Layer.succeed(References.TracerEnabled, false))
   return Otlp.layerJson({
     baseUrl: config.otlpEndpoint,

@@ -88,7 +88,7 @@ export const batchQuery = (
     }
     case "NPA_REPORT": {
       const types = { npa: text, inService: "bool" as const, use: text, country: text, locations: text }
-      // unnest would turn an array of arrays into one row per element.
+      // Unnest would turn an array of arrays into one row per element.
       const rows = batch.records.map((record) => ({ ...record, locations: record.locations.join(",") }))
       return sql`
         select npa, "inService", use, country, string_to_array(locations, ',') from ${unnest(rows, types)}`

@@ -219,7 +219,7 @@ const install = Effect.fnUntraced(function* (
       args,
       {
         cwd: folder,
-        // npm fails where it cannot read its settings or write its cache in the home folder.
+        // Npm fails where it cannot read its settings or write its cache in the home folder.
         env: {
           ...npmEnvironment(environment),
           // The cache that an npm of that home has passed to its scripts is of no use either.

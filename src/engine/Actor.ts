@@ -366,7 +366,7 @@ export const makeStateless = <Command, Fact = null, Reply = void, Rejection = ne
   const { decide, fact, ...rest } = options
   const actor = make<Command, Fact, null, Reply, Rejection>({
     ...rest,
-    // where no schema is given, `Fact` is null
+    // Where no schema is given, `Fact` is null.
     fact: fact ?? (Schema.Null as unknown as JsonCodec<Fact>),
     state: Schema.Null,
     initial: () => null,

@@ -48,7 +48,7 @@ export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = nev
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   handle: (records: ReadonlyArray<FactOf<Fact>>) => Effect.Effect<void, E, R>
 ): Part<R> => {
-  // a record of the actor's kind holds what the actor's own schema has decoded
+  // A record of the actor's kind holds what the actor's own schema has decoded.
   const wants = (record: LogRecord): record is FactOf<Fact> => record._tag === "Fact" && record.kind === actor.kind
   return { wants, handle: (records) => handle(records.filter(wants)) }
 }
@@ -90,7 +90,7 @@ export const make = <const Parts extends ReadonlyArray<Part<unknown>>>({
   pace,
   parts
 }: ReactorOptions<Parts>): Reactor<PartServices<Parts>> => ({
-  // `PartServices` is what the parts' own types say of them
+  // `PartServices` is what the parts' own types say of them.
   ...combine(name, parts as ReadonlyArray<Part<PartServices<Parts>>>),
   ...(pace === undefined ? {} : { pace })
 })

@@ -30,7 +30,7 @@ export class Wakeup {
     }
     this.resume = resume
     return Effect.sync(() => {
-      // another wait may have begun before this one learned that it should end
+      // Another wait may have begun before this one learned that it should end.
       if (this.resume === resume) this.resume = undefined
     })
   })

@@ -40,7 +40,7 @@ export const deriveId = (place: IdPlace): string => {
   const low = frame % 0x1_0000_0000
   const high = (frame - low) / 0x1_0000_0000
   const epochBits = epoch >>> 0
-  // 62 bits after the variant: 32 of the frame, 2 of the kind, 12 of the command, 16 of the index
+  // 62 bits after the variant: 32 of the frame, 2 of the kind, 12 of the command, 16 of the index.
   const variant = 0x8000 | (low >>> 18)
   const second = (low >>> 2) & 0xffff
   const third = ((low & 3) << 14) | (kind << 12) | command

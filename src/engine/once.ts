@@ -71,7 +71,7 @@ const codecOf = (actor: AnyActor): ReplyCodec | undefined => {
   if (codec === undefined) {
     const json = Schema.toCodecJson(reply)
     codec = {
-      // a JSON codec encodes to JSON; its type says only that it is not known
+      // A JSON codec encodes to JSON; its type says only that it is not known.
       encode: Schema.encodeUnknownSync(json) as (reply: unknown) => Schema.Json,
       decode: Schema.decodeUnknownSync(json)
     }
@@ -125,7 +125,7 @@ class OnceGuard implements Guard {
 
   recall(state: unknown, now: number): KnownAnswer | undefined {
     const known = state as Remembered | null
-    // the row of an answer that is over may still be there, and a later life may find it gone
+    // The row of an answer that is over may still be there, and a later life may find it gone.
     if (known === null || known[3] <= now) return undefined
     if (known[0] !== this.digest) return { accepted: false, value: new IdempotencyConflict({ kind: this.kind }) }
     return { accepted: true, value: { reply: this.codec.decode(known[4]), isReplay: true } }

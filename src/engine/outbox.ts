@@ -69,7 +69,7 @@ class InboxGuard implements Guard {
   recall(state: unknown): KnownAnswer | undefined {
     const last = state as Origin | null
     if (last !== null && !isBehind(this.origin, last)) return received("repeated")
-    // commands that wait for different actors may overtake each other on their way
+    // Commands that wait for different actors may overtake each other on their way.
     if (this.after !== undefined && (last === null || isBehind(this.after, last))) return received("out of turn")
     return undefined
   }

@@ -82,7 +82,7 @@ export const make = (
       open: (partition, deployment) =>
         Effect.suspend(() => openLogStream(api, partition, { ...options, newBytes }, deployment)).pipe(
           Effect.map((found) => makeLog(requests, api, partition, options, deploymentOf(found))),
-          // nothing is sent to what belongs to others
+          // Nothing is sent to what belongs to others.
           Effect.tap((log) => (log.deployment === deployment ? awaitLeader(log) : Effect.void))
         )
     })
@@ -246,7 +246,7 @@ const framesOf = (
       Effect.gen(function* () {
         const waited = (yield* Clock.currentTimeMillis) - (progressAt ?? 0)
         if (waited >= readPatienceMillis) return yield* unavailableOf(partition, stopped)
-        // an unreachable leader is no reason to give up early
+        // An unreachable leader is no reason to give up early.
         yield* Effect.catchTag(leader.assertNoGap(next), "JournalUnavailable", () => Effect.void)
         yield* Effect.sleep(Duration.millis(readRetryMillis))
       })

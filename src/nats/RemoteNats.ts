@@ -74,7 +74,7 @@ export const make = (
                     run(answer(message))
                   }
                 }),
-              // the connection is closed or about to be
+              // The connection is closed or about to be.
               catch: (cause) =>
                 new RemoteUnavailable({
                   message: `partition ${partition} cannot be asked: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -82,7 +82,7 @@ export const make = (
                   cause
                 })
             }),
-            // answer what the server still hands over before the subscription is gone
+            // Answer what the server still hands over before the subscription is gone.
             (subscription) =>
               Effect.tryPromise(() => subscription.drain()).pipe(
                 Effect.andThen(FiberSet.awaitEmpty(fibers)),
@@ -90,7 +90,7 @@ export const make = (
                 Effect.ignore
               )
           )
-          // while disconnected the client subscribes when it is connected again
+          // While disconnected the client subscribes when it is connected again.
           if (requests.isConnected()) {
             yield* Effect.ignore(
               Effect.timeout(

@@ -85,7 +85,7 @@ export const openLogStream = Effect.fnUntraced(function* (
     Effect.catchIf(
       (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNotFound,
       () =>
-        // made by another process at the same time: look again
+        // Made by another process at the same time: look again.
         Effect.catchIf(
           api.createStream(wanted),
           (error) => error._tag === "ApiRefused" && error.errorCode === errorCodes.streamNameInUse,
@@ -96,7 +96,7 @@ export const openLogStream = Effect.fnUntraced(function* (
     // A cluster that elects a leader, or makes many streams, answers late; asking again is harmless.
     Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
-  // the caller reports it, with both names
+  // The caller reports it, with both names.
   if (deployment !== undefined && deploymentOf(found) !== deployment) return found
   return yield* fitted(api, partition, options, wanted, found)
 })

@@ -123,7 +123,7 @@ const roomOf = Effect.fnUntraced(function* (
     const left = Math.max(0, most - (account.value.reserved_storage ?? 0))
     rooms.push({ bytes: Math.floor(left / replicas), of: `the account's limit of ${most} bytes (max_file)` })
   }
-  // with more servers than copies nobody can say where a log will be
+  // With more servers than copies nobody can say where a log will be.
   const servers = Math.max(1, requests.connection.info?.connect_urls?.length ?? 1)
   if (servers <= replicas) {
     const answer = yield* Effect.option(

@@ -79,7 +79,7 @@ export const open = (
         }),
         (cause) => new ReaderStopped({ message: cause.message, cause })
       ),
-      // not waited for, because the server forgets the consumer anyhow
+      // Not waited for, because the server forgets the consumer anyhow.
       () =>
         Effect.ignore(
           Effect.try(() => {
@@ -189,7 +189,7 @@ class Reader implements OrderedReader {
       try {
         this.open.add(this.openPull())
       } catch (cause) {
-        // the connection is being closed
+        // The connection is being closed.
         this.stop(cause instanceof Error ? cause.message : String(cause))
       }
     }

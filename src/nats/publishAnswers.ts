@@ -37,7 +37,7 @@ export const answerOf = (message: Pick<Msg, "json">): PublishAnswer => {
   if (errorCode === errorCodes.wrongLastSequenceUnknown) return { _tag: "WrongSequence", last: undefined }
   if (errorCode === errorCodes.messageTooLarge) return { _tag: "TooLarge", maximumBytes: undefined }
   if (withoutLeader.has(errorCode)) return { _tag: "NoLeader" }
-  // every failure to store has this number; only the limits' messages say that nothing was written
+  // Every failure to store has this number; only the limits' messages say that nothing was written.
   const limitReached = errorCode === errorCodes.storeFailed && /^maximum (bytes|messages)/.test(description)
   if (limitReached || full.has(errorCode)) return { _tag: "Full" }
   return { _tag: "Refused", message: `${description} (${code}, ${errorCode})` }

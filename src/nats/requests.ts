@@ -102,7 +102,7 @@ class Inbox implements Requests {
     const status = connection.status()
     void this.watch(status)
     this.stop = () => {
-      // a queued iterator can be stopped, which its type does not say
+      // A queued iterator can be stopped, which its type does not say.
       ;(status as unknown as { readonly stop?: () => void }).stop?.()
       if (!connection.isClosed()) subscription.unsubscribe()
     }
@@ -168,7 +168,7 @@ class Inbox implements Requests {
         options.whenDisconnected === "wait" ? Effect.andThen(this.whenConnected, attempt) : attempt,
         {
           duration: Duration.millis(options.timeoutMillis),
-          // do not ask for the connection's state now: it may have gone after the request was sent
+          // Do not ask for the connection's state now: it may have gone after the request was sent.
           orElse: () => Effect.suspend(() => Effect.fail(failed(progress.sent ? "timeout" : "not-sent", subject)))
         }
       )

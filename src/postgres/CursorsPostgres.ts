@@ -302,13 +302,13 @@ const unparking = (sql: SqlClient.SqlClient): Service["unpark"] => {
     inTransaction(
       sql,
       Effect.gen(function* () {
-        // the reactor's transaction takes the same lock, so that it parks no record behind those that are taken off
-        // here
+        // The reactor's transaction takes the same lock, so that it parks no record behind those that are taken off
+        // here.
         for (const { partition, reactor } of records.slice(0, 1)) {
           yield* own(sql`
             select 1 from engine_cursors where partition = ${partition} and reactor = ${reactor} for update`)
         }
-        // delete first: of two callers that take the same records, one waits here and then finds them gone
+        // Delete first: of two callers that take the same records, one waits here and then finds them gone.
         const taken = yield* own(takeOff(records))
         yield* own(dropEmptyCounts(records))
         if (taken.length !== records.length) {

@@ -105,7 +105,7 @@ const keepHeld = Effect.fnUntraced(function* ({ release, take }: Hold, first: Ad
     let told = ""
     lock = yield* Effect.retry(
       Effect.tapError(take, (error) => {
-        // log once per holder, which may stay for ever
+        // Log once per holder, which may stay for ever.
         if (error._tag !== "LockHeld" || error.message === told) return Effect.void
         told = error.message
         return Effect.logError(refusal(error).message)
@@ -121,7 +121,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
   Effect.map(PgClient, (sql) => {
     const hold = makeHold(sql, options)
 
-    // without a span of its own, which would be the parent of everything that the partitions ever do
+    // Without a span of its own, which would be the parent of everything that the partitions ever do.
     const place: Placement["Service"]["place"] = Effect.fnUntraced(function* (partitions, serve) {
       yield* Effect.addFinalizer(() => hold.release)
       const lock = yield* hold.take.pipe(
@@ -134,7 +134,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
         Effect.mapError((error) => (error._tag === "LockHeld" ? refusal(error) : unavailable(error)))
       )
       yield* Effect.forkScoped(keepHeld(hold, lock))
-      // made after the lock, so that all partitions have ended when the lock is given back
+      // Made after the lock, so that all partitions have ended when the lock is given back.
       const serving = yield* FiberSet.make<void>()
       for (let partition = 0; partition < partitions; partition++) yield* FiberSet.run(serving, serve(partition))
     })

@@ -241,7 +241,7 @@ const filling = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "put" 
 
     due: (partition, { after, limit }) => {
       const [group, lane] = after === undefined ? ["", -1] : [after.group, after.lane]
-      // this walks from lane to lane through the index and does not read the jobs between
+      // This walks from lane to lane through the index and does not read the jobs between.
       return run(sql<DueLane>`
         with recursive found as (
           (select group_key, lane, due_at from ${table}
@@ -271,7 +271,7 @@ const taking = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "take" 
   }
 
   return {
-    // claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it
+    // Claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it.
     take: (partition, claims, { now, leasedUntil }) =>
       forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
         run(sql<TakenJob>`

@@ -52,7 +52,7 @@ export const transaction = <A, E, R, E2>(
     )
     .pipe(
       Effect.mapError((error): E | E2 => (error instanceof OwnFailure ? (error.error as E) : unavailable(error))),
-      // a savepoint on a dead connection cannot be ended, which the client reports as a defect
+      // A savepoint on a dead connection cannot be ended, which the client reports as a defect.
       Effect.catchCause((cause) => {
         const defect = Cause.squash(cause)
         return Cause.hasDies(cause) && isStoreFailure(defect)

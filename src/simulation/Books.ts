@@ -75,7 +75,7 @@ export class JobWorker {
     const job = books.jobs[this.from]
     if (job === undefined) return
     books.deeds.set(job.place, (books.deeds.get(job.place) ?? 0) + 1)
-    // a worker that is killed after the effect does not note it
+    // A worker that is killed after the effect does not note it.
     if (faults.take("work") === undefined) {
       job.isDone = true
       this.from++

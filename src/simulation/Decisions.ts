@@ -161,7 +161,7 @@ export class Decisions {
       }
       if (records.length === 0) restsOn = jsonOf(actor, state)
     } catch {
-      // the engine itself reports a value that cannot be encoded
+      // The engine itself reports a value that cannot be encoded.
       return
     }
     const frame = placeOf(context.id(0))
@@ -194,7 +194,7 @@ export class Decisions {
       drafts = []
       this.drafts.set(frame.partition, drafts)
     } else {
-      // a drain that is decided again starts over
+      // A drain that is decided again starts over.
       while (drafts.length > 0 && drafts[drafts.length - 1]!.frame.command >= frame.command) drafts.pop()
     }
     drafts.push(decided)

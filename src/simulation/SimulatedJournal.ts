@@ -149,8 +149,8 @@ const makeRoundTrip = (simulation: Simulation, engine: SimulatedEngine): RoundTr
       }
       const outages = simulation.machineOutages
       world.after(latency(), undefined, () => {
-        // the connection has ended with the server, and nobody sends the request again: a purge must not reach the log
-        // that comes back
+        // The connection has ended with the server, and nobody sends the request again: a purge must not reach the log
+        // that comes back.
         if (outages !== simulation.machineOutages) {
           simulation.marks.reach("fault, log: a request under way was lost with the machine")
           return
@@ -292,7 +292,7 @@ class Publish {
       case "pause before the request":
         simulation.pause(engine)
         world.after(simulation.draw.int(1_000, 20_000), undefined, () => engine.process.resume())
-        // it leaves when the process goes on, whoever resumes the process
+        // It leaves when the process goes on, whoever resumes the process.
         world.after(0, engine.process, () => this.arriveAfter(latency(), undefined))
         return
       default:
@@ -383,7 +383,7 @@ class Publish {
   }
 
   private store(): PublishAnswer {
-    // a message that was under way when the machine went down never arrives
+    // A message that was under way when the machine went down never arrives.
     if (this.outages !== this.simulation.machineOutages) return disconnected
     return this.simulation.server.publish(this.partition, this.request, this.engine, this.drafted)
   }

@@ -44,7 +44,7 @@ const statement = <A, E, F>(
   unavailable: (message: string) => F,
   effect: (fault: string | undefined) => Effect.Effect<A, E>
 ): Effect.Effect<A, E | F> =>
-  // one callback instead of a chain of effects: there are some hundred statements in a scenario
+  // One callback instead of a chain of effects: there are some hundred statements in a scenario.
   Effect.callback<A, E | F>((resume) => {
     const { world } = simulation
     const { process } = engine
@@ -81,8 +81,8 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         Effect.map(
           inner.list(partition),
           (records): ReadonlyArray<CheckpointRecord> =>
-            // the promise does not cover both stores forgetting the same at once: nothing would be left that shows the
-            // loss (docs/architecture.md, rule 9)
+            // The promise does not cover both stores forgetting the same at once: nothing would be left that shows the
+            // loss (docs/architecture.md, rule 9).
             fault === "stale" && simulation.damaged.get(partition)?.isLost !== true ? records.slice(1) : records
         )
       ),
@@ -95,7 +95,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         )
         switch (fault) {
           case "hangs and is written late":
-            // its caller has given up by then, and may be dead
+            // Its caller has given up by then, and may be dead.
             simulation.world.after(simulation.draw.int(...lateMillis), undefined, () => void Effect.runSyncExit(saved))
             return Effect.never
           case "crash after":

@@ -135,7 +135,7 @@ export class Simulation {
   /** Bytes that a log holds now; an operator may raise it. */
   logBytes: number
 
-  // processes
+  // Processes
 
   /** The living processes, oldest first. */
   living(): ReadonlyArray<SimulatedEngine> {
@@ -179,7 +179,7 @@ export class Simulation {
     }
   }
 
-  // clients
+  // Clients
 
   begin(
     target: { organization: string; actor: string; key: string },
@@ -343,7 +343,7 @@ export class Simulation {
     })
   }
 
-  // what the ports tell
+  // What the ports tell.
 
   committed(
     partition: number,

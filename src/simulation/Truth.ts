@@ -184,8 +184,8 @@ export class Truth {
       .map(({ actor, event, fact, message }) =>
         JSON.stringify([actor.organization, actor.kind, actor.key, event ?? message ?? fact])
       )
-    // a refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
-    // the drain, since what refuses it (its claim is no longer true) is that one's fact
+    // A refused decision may look like one that was stored: it was told before, or comes after that one in the same run of
+    // the drain, since what refuses it (its claim is no longer true) is that one's fact.
     let end = 0
     for (const decision of lastRun(drafted)) {
       if (decision.isRefused || !decision.records.every((text, at) => texts[end + at] === text)) continue
@@ -200,7 +200,7 @@ export class Truth {
   private fold(commit: Commit): void {
     const { frame, sequence } = commit
     const ruled = frame.records.filter(({ actor }) => !isInternalKind(actor.kind))
-    // group by decision if the decisions are known, so that states between two decisions of a frame are known too
+    // Group by decision if the decisions are known, so that states between two decisions of a frame are known too.
     const groups: Array<{ readonly size: number; readonly decision: Decided | undefined }> =
       commit.problem === undefined && commit.decisions.length > 0
         ? commit.decisions.map((decision) => ({ size: decision.records.length, decision }))

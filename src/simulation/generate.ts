@@ -295,7 +295,7 @@ const otherFaults = allFaults.filter(([operation]) => operation !== "publish")
 const drawFaults = (draw: Prng): ReadonlyArray<Fault> => {
   if (draw.chance(0.12)) return []
   const kinds = Array.from({ length: draw.int(1, 3) }, () => {
-    // most faults are at a publish; the other operations are seldom, so a larger share of them fails
+    // Most faults are at a publish; the other operations are seldom, so a larger share of them fails.
     const [operation, kind] = draw.chance(0.5) ? draw.pick(publishFaults) : draw.pick(otherFaults)
     const rates = operation === "publish" ? [0.03, 0.1, 0.35] : [0.1, 0.3, 0.6]
     return { operation, kind, rate: isHeavy(kind) ? draw.pick([0.02, 0.06]) : draw.pick(rates) }

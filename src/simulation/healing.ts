@@ -147,16 +147,16 @@ const isAtRest = (simulation: Simulation): boolean => {
   if (newest?.engine === undefined) return false
   for (const partition of newest.partitions()) {
     if (partition.status._tag !== "Serving") return false
-    // the log has a claim of a process that is gone, which this owner has yet to meet; after the third such fence it
-    // stops
+    // The log has a claim of a process that is gone, which this owner has yet to meet; after the third such fence it
+    // stops.
     if (partition.core.head.sequence < lastSequenceOf(simulation.server.of(partition.id).log)) return false
     if (partition.core.head.signalSequence < simulation.stores.signals.lists[partition.id]!.length) return false
     if (!reactorIsThrough(simulation, partition.id)) return false
     if (partition.outbox.count > 0 || partition.outbox.readThrough.sequence < partition.core.head.sequence) return false
-    // a hanging statement has kept an old checkpoint from being removed
+    // A hanging statement has kept an old checkpoint from being removed.
     if (simulation.stores.checkpoints.of(partition.id).records.length > 3) return false
   }
-  // these are sent again by themselves
+  // These are sent again by themselves.
   if (firstParked(simulation).some(isWaiting)) return false
   return true
 }

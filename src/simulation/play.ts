@@ -46,7 +46,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     isTraced: options.isTraced ?? false
   })
   let failedStep: number | undefined
-  // nobody reads the stacks of errors that faults cause, and capturing them takes much of the time
+  // Nobody reads the stacks of errors that faults cause, and capturing them takes much of the time.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {

@@ -96,7 +96,7 @@ const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workl
   const step = steps[index]!
   switch (step._tag) {
     case "Repeat":
-      // a repeat keeps the steps in between alive; a plain copy of the command does not
+      // A repeat keeps the steps in between alive; a plain copy of the command does not.
       for (const earlier of steps.slice(0, index).reverse()) if (earlier._tag === "Command") yield earlier
       return
     case "Advance":

@@ -160,7 +160,7 @@ const purgeByHand = (simulation: Simulation): void => {
   const { stores } = simulation
   for (let partition = 0; partition < simulation.scenario.topology.partitions; partition++) {
     const cursors = [...stores.cursors.cursors.values()].filter((cursor) => cursor.partition === partition)
-    // one that has not moved yet needs the log from its beginning
+    // One that has not moved yet needs the log from its beginning.
     if (cursors.length < 2) continue
     const below = purgeableBelow(stores.checkpoints.of(partition).records, cursors)
     const { log } = simulation.server.of(partition)

@@ -20,7 +20,7 @@ it(
         rounds: 3,
         seed: process.env.SLUICE_CHAOS_SEED ?? "three rounds",
         pauseMillis: freshnessMillis + 1_000,
-        // no round of so few has one
+        // No round of so few has one.
         hangMillis: 1_000,
         checkpointMillis: 1_500,
         tell: (line) => void lines.push(line)
@@ -29,7 +29,7 @@ it(
     process.stdout.write(`${describeReport(report)}\n`)
     expect(report.violations).toEqual([])
     expect(report.decisions.acknowledged).toBeGreaterThan(3_000)
-    // what was to be seen through has happened
+    // What was to be seen through has happened.
     expect(report.errors.ProcessGone?.count).toBeGreaterThan(0)
     expect(report.restarts).toBeGreaterThan(0)
     expect(report.log.purgedFrames).toBeGreaterThan(0)

@@ -150,7 +150,7 @@ export class Owners {
       first.giveUp()
       yield* this.served
 
-      // read by the first owner when it goes on, after its time; bookings later, as they would find the fence first
+      // Read by the first owner when it goes on, after its time; bookings later, as they would find the fence first.
       const looks = Array.from({ length: probes }, () => callers.probe(first))
       yield* Fiber.join(pause)
       const thawed = Effect.suspend(() => {
@@ -159,9 +159,9 @@ export class Owners {
       })
       yield* fault.moment === "blind" ? nats.pausedWhile(thawed) : thawed
       yield* this.answered(Array.from({ length: probes }, () => callers.bookOnce(first)))
-      // by its fence, or, when an append under way has outlived its time with the pause, by asking who owns the partitions
+      // By its fence, or, when an append under way has outlived its time with the pause, by asking who owns the partitions.
       yield* this.until("the replaced owner has given a partition up", () => first.figures.restarts > restarts)
-      // one that was fenced before could be fenced a third time within a minute, and would rightly stop for good
+      // One that was fenced before could be fenced a third time within a minute, and would rightly stop for good.
       if (fault.afterwards === "first owner killed" || first.replaced) {
         yield* Effect.promise(() => first.kill())
         return

@@ -83,7 +83,7 @@ export const runChaos = Effect.fnUntraced(function* (options: ChaosOptions) {
   const { seed, tell } = options
   return yield* Effect.scoped(run(options)).pipe(
     Random.withSeed(seed),
-    // what the driver's own connections go through is told by the rounds
+    // What the driver's own connections go through is told by the rounds.
     Effect.provideService(References.MinimumLogLevel, "Error"),
     Effect.tapCause(() => Effect.sync(() => tell(`the seed was ${seed}`)))
   )
@@ -184,7 +184,7 @@ const run = Effect.fnUntraced(function* (options: ChaosOptions) {
     )
     yield* compareProjection(audit, partitions, violation)
     yield* compareStates(callers, audit, owners.owner, violation)
-    // and the states of a process that has recovered all of it
+    // And the states of a process that has recovered all of it.
     yield* owners.restart
     yield* compareStates(callers, audit, owners.owner, violation)
     audit.sent.compare()

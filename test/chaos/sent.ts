@@ -56,7 +56,7 @@ export class SentAudit {
   take(receiver: string, { amount, decision }: Booked): void {
     const letter = this.letters.get(decision)
     if (letter === undefined) {
-      // the two logs are read side by side
+      // The two logs are read side by side.
       if (this.early.has(decision)) this.violation(`the message of decision ${decision} was taken in twice`)
       this.early.set(decision, { receiver, amount })
       return

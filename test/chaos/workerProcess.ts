@@ -65,7 +65,7 @@ export class WorkerProcess {
     this.child.stderr!.setEncoding("utf8").on("data", (text: string) => {
       this.output = (this.output + text).slice(-keptCharacters)
     })
-    // a killed process leaves a broken pipe, which its end tells
+    // A killed process leaves a broken pipe, which its end tells.
     this.child.stdin!.on("error", () => {})
     this.ended = new Promise((resolve) => {
       this.child.once("close", (code, signal) => {
@@ -173,7 +173,7 @@ const run = promisify(execFile)
 /** Waits until the kernel has stopped a process, or it has ended. */
 export const whenStopped = async (pid: number): Promise<void> => {
   while (true) {
-    // no such process: no output and a failure
+    // No such process: no output and a failure.
     const { stdout } = await run("ps", ["-o", "stat=", "-p", String(pid)]).catch(() => ({ stdout: "" }))
     if (/^[TZ]|^$/.test(stdout.trim())) return
   }

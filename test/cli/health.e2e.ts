@@ -90,7 +90,7 @@ it("is degraded while partitions have stopped, says the cause of several once, a
   expect(banner(started)).toMatch(/^Sluice \S+ serves, and not all is well \([\d.]+ s\):\n {2}- partition/)
   expect(await status()).toBe("degraded")
   let detail = ""
-  // the first of them that stops ends the start; the other one follows
+  // The first of them that stops ends the start; the other one follows.
   await until(async () => {
     const ready = await fetch(`${platform!.url}/readyz`)
     expect(ready.status).toBe(503)

@@ -74,7 +74,7 @@ it("what a projection cannot process is listed, retried and dismissed, and other
   const place = `${broken.sequence}/${broken.index}`
   expect(await ok(["parked", "show", first], at)).toContain(place)
 
-  // still broken
+  // Still broken.
   expect(await okJson(["parked", "retry", first], at)).toMatchObject({
     retried: 0,
     left: 2,
@@ -98,7 +98,7 @@ it("what a projection cannot process is listed, retried and dismissed, and other
   expect(await okJson(["parked", "retry", second], at)).toEqual({ reactor: "projections", retried: 2, left: 0 })
   expect(await planOf(second)).toBe("early_adopter")
   expect(await ok(["parked", "list"], at)).toBe("Nothing is parked at projections.\n")
-  // the reactor knows that they are free again
+  // The reactor knows that they are free again.
   await ok(["orgs", "set-plan", first, "--plan", "team"], at)
   await until(async () => (await planOf(first)) === "team")
 })

@@ -67,7 +67,7 @@ describe("rule 10, actors in memory", () => {
           if (known === undefined) {
             left.length = 0
             const admitted = memory.admitsActor()
-            // only what this and the other partition could let go makes room
+            // Only what this and the other partition could let go makes room.
             const freed = bounds.actors < maximumActors
             expect(admitted).toBe(freed)
             const before = models[0]!.size + models[1]!.size
@@ -109,7 +109,7 @@ describe("rule 10, actors in memory", () => {
         } else {
           left.length = 0
           memory.evictUnusedSince(now - of)
-          // never one that was used since, and what was not goes unless one that was used later stands before it
+          // Never one that was used since, and what was not goes unless one that was used later stands before it.
           for (const one of left) expect(model.usedAt.get(one.slice(2))).toBeLessThanOrEqual(now - of)
           model.idle = model.idle.filter((one) => !left.includes(`${partition} ${one}`))
         }

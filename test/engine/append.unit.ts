@@ -193,7 +193,7 @@ describe("rule 2, an append", () => {
       Effect.gen(function* () {
         const { copies, outcome } = yield* appendWith(["request late", full, "request lost"], {
           fence,
-          // after the second attempt was refused, before the fence is sent again
+          // After the second attempt was refused, before the fence is sent again.
           meanwhile: (faulty) =>
             Effect.gen(function* () {
               yield* TestClock.adjust("1500 millis")

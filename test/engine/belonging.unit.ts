@@ -129,7 +129,7 @@ it.effect("a fresh database does not take a log without an id that holds frames"
   })
 )
 
-// looks again after pauses, in case a server answered from an old state
+// Looks again after pauses, in case a server answered from an old state.
 it.live("a database with checkpoints of another log does not take a log without an id", () =>
   Effect.gen(function* () {
     const [first, second] = [named("first"), named("second")]
@@ -137,7 +137,7 @@ it.live("a database with checkpoints of another log does not take a log without 
     yield* serveOnce(second, {}, 2)
     forgetId(first)
     forgetId(second)
-    // its checkpoints stand at places that the other's log has too, with other frames
+    // Its checkpoints stand at places that the other's log has too, with other frames.
     expect(yield* refusedUntouched({ ...first, journal: second.journal })).toContain("has seen another frame")
     yield* serveOnce(second)
   })
@@ -196,7 +196,7 @@ it.effect("recover refuses another deployment's log", () =>
 it.effect("recover takes a log over that carries no id, for a database that has lost everything", () =>
   Effect.gen(function* () {
     const first = named("first")
-    // without a checkpoint nothing of the log was purged, so all of it can be replayed
+    // Without a checkpoint nothing of the log was purged, so all of it can be replayed.
     yield* serveOnce(first)
     forgetId(first)
     const second = withFreshDatabase(first)

@@ -41,7 +41,7 @@ describe("rule 10, bounded actors", () => {
         })
       )
       yield* TestClock.adjust(0)
-      // asked for too, and in another batch; no time passes meanwhile
+      // Asked for too, and in another batch; no time passes meanwhile.
       expect(yield* engine.ask(Counter, { organization: "org_3" }, get)).toBe(0)
       expect(waiting.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust("3 seconds")
@@ -144,7 +144,7 @@ describe("rule 10, bounded actors", () => {
       yield* TestClock.setTime(1_000_000)
       const from = deployment.journal.log(0).frames.length
       yield* serving(deployment)
-      // nobody is asked: an actor that is in memory does not wait for others that have to be loaded
+      // Nobody is asked: an actor that is in memory does not wait for others that have to be loaded.
       const framesSince = () =>
         deployment.journal
           .log(0)

@@ -184,7 +184,7 @@ describe("a decision over other actors", () => {
           { concurrency: "unbounded" }
         )
         expect(sum).toBe(5)
-        // one claim, one frame
+        // One claim, one frame.
         expect(deployment.journal.log(0).frames.length).toBe(2)
       }).pipe(quiet)
   )
@@ -201,7 +201,7 @@ describe("a decision over other actors", () => {
       expect(results.map(({ _tag }) => _tag)).toEqual(["Success", "Failure", "Success", "Failure"])
       expect(yield* engine.state(Account, { organization: "org_1", key: "a" })).toEqual({ balance: 0 })
       expect(yield* engine.state(Account, { organization: "org_1", key: "b" })).toEqual({ balance: 10 })
-      // another organization's actor of the same name is another one
+      // Another organization's actor of the same name is another one.
       expect(yield* engine.state(Account, { organization: "org_2", key: "b" })).toEqual({ balance: 0 })
     })
   )

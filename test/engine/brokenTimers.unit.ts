@@ -45,7 +45,7 @@ describe("an alarm that breaks when its time has come", () => {
   it.effect.each(endings)("given one that %s, then others ring at their time, and commands are answered", (ending) =>
     Effect.gen(function* () {
       const { engine, rings, set } = yield* alarms()
-      // in the order of time and name: before, at the same moment, and behind
+      // In the order of time and name: before, at the same moment, and behind.
       for (const [organization, at] of [
         ["a", 1_000],
         ["z", 1_000],

@@ -54,7 +54,7 @@ describe("what has changed since the last checkpoint", () => {
         const slow: Checkpoints["Service"] = {
           ...port,
           save: (request) => {
-            // what is read from memory is what it was when the checkpoint was taken
+            // What is read from memory is what it was when the checkpoint was taken.
             const rows = [...request.rows]
             saves++
             return Effect.andThen(saves === 2 ? Deferred.await(gate) : Effect.void, port.save({ ...request, rows }))
@@ -129,7 +129,7 @@ describe("the partition's time", () => {
         expect(yield* second.engine.ask(Counter, target, { _tag: "Clock" })).toBe(100_000)
         yield* TestClock.setTime(100_500)
         expect(yield* second.engine.ask(Counter, target, { _tag: "Clock" })).toBe(100_500)
-        // nor does any frame say an earlier one, such as the claim of that start
+        // Nor does any frame say an earlier one, such as the claim of that start.
         const times = deployment.journal.log(0).frames.map(({ bytes }) => decodeFrame(bytes).now)
         expect(times).toEqual([100_000, 100_000, 100_000, 100_000, 100_500])
       })

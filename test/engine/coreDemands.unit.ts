@@ -229,7 +229,7 @@ describe("a sweep", () => {
     core.now = { ...core.now, wall: minute + 10 }
     core.core.sweep(1e9, core.now)
     core.now = { ...core.now, wall: minute - 5 }
-    // by the time that was told this is in the next minute, and so is the one after it
+    // By the time that was told this is in the next minute, and so is the one after it.
     expect(core.askLane(Limiter, "org_1").value).toBe(true)
     core.now = { ...core.now, wall: minute + 20 }
     expect(core.askLane(Limiter, "org_1").value).toBe(false)
@@ -242,7 +242,7 @@ describe("the core's share of a drain", () => {
     const keys = Array.from({ length: 12 }, (_, n) => `k${n}`)
     for (const key of keys) core.ask(Counter, "org_1", { _tag: "Note", text: "x".repeat(65_200) }, key)
     core.run()
-    // after a replay their sizes are not known
+    // After a replay their sizes are not known.
     core.begin()
     const asked = keys.map((key) => core.ask(Counter, "org_1", { _tag: "Note", text: "z" }, key))
     let looks = 0

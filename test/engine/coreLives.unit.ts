@@ -183,7 +183,7 @@ describe("a new life of the core", () => {
     core.ask(Counter, "org_1", add(1))
     core.run()
     expect(core.checkpointsWanted).toBe(1)
-    // once for each reason
+    // Once for each reason.
     core.next()
     core.next()
     expect(core.checkpointsWanted).toBe(1)

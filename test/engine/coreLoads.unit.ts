@@ -220,7 +220,7 @@ describe("what idle actors leave behind", () => {
     core.run()
     expect(core.askLane(Limiter, "org_1").value).toBe(true)
     core.save()
-    // a drain after the ask, which keeps what it has read until then
+    // A drain after the ask, which keeps what it has read until then.
     core.ask(Counter, "org_2", get)
     core.run()
     core.pass(10)

@@ -102,7 +102,7 @@ describe("memory without room", () => {
       core.save()
     }
     core.begin()
-    // two that have changed fill the memory
+    // Two that have changed fill the memory.
     for (const organization of ["a", "b"]) core.ask(Counter, organization, add(1))
     core.run()
     const wanted = core.checkpointsWanted

@@ -31,7 +31,7 @@ describe("due timers of actors that are not in memory", () => {
     const demand = runUnread(core)
     expect(demand).toMatchObject({ _tag: "Wait" })
     expect((demand as { millis: number }).millis).toBeLessThanOrEqual(1_000)
-    // not before
+    // Not before.
     core.pass(500)
     runUnread(core)
     expect(core.takeRead()).toBeUndefined()

@@ -56,7 +56,7 @@ describe("ids", () => {
       const asked = [...(yield* asks(0)), ...(yield* asks(1)), ...(yield* asks(2))].flat()
       yield* settle
       yield* stop
-      // many decisions shared a frame: that is where ids come near each other
+      // Many decisions shared a frame: that is where ids come near each other.
       expect(deployment.journal.log(0).frames.length).toBeLessThan(20)
       expect(asked.length).toBe(1_200)
       expect(ofEvents.length).toBe(40 * (2 + 3 + 4))
@@ -108,7 +108,7 @@ describe("ids", () => {
     Effect.gen(function* () {
       const { engine } = yield* serving(makeDeployment(), { actors: [Stamp] })
       const organizations = Array.from({ length: 12 }, (_, n) => ({ organization: `org_${n}` }))
-      // all in one drain: each organization breaks it once, behind what it stamps
+      // All in one drain: each organization breaks it once, behind what it stamps.
       const of = (organization: { readonly organization: string }) => [
         ...Array.from({ length: 40 }, () => Effect.result(engine.ask(Stamp, organization, "stamp"))),
         Effect.result(engine.ask(Stamp, organization, "break"))

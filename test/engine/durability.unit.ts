@@ -26,7 +26,7 @@ describe("rules 4 and 8, recovery", () => {
   it.effect("given the same log, then replay alone and checkpoint plus tail give the same state", () =>
     Effect.gen(function* () {
       const deployment = makeDeployment()
-      // the reactor that never finishes keeps the whole log
+      // The reactor that never finishes keeps the whole log.
       const reactors = [stuck]
       yield* addEach(deployment, 30, { reactors, config: { checkpointFrames: 10 } }, 3)
       yield* addEach(deployment, 7, { reactors, config: { checkpointFrames: 1_000 } }, 3)
@@ -74,7 +74,7 @@ describe("rules 4 and 8, recovery", () => {
           ...(version === 1
             ? {}
             : {
-                // version 2 counts in hundreds
+                // Version 2 counts in hundreds.
                 upcastFact: { 1: (fact) => ({ value: (fact as { value: number }).value * 100 }) },
                 upcastState: { 1: (state) => ({ sum: (state as { sum: number }).sum * 100 }) }
               })
@@ -85,7 +85,7 @@ describe("rules 4 and 8, recovery", () => {
       yield* TestClock.adjust(0)
       const cut = recordsOf(deployment)
       yield* first.stop
-      // only the first checkpoint is kept, so that a tail of old facts is left
+      // Only the first checkpoint is kept, so that a tail of old facts is left.
       deployment.checkpoints.of(0).records = deployment.checkpoints.of(0).records.filter((r) => r.sequence === cut[0])
       const second = yield* serving(deployment, { actors: [two], lanes: [] })
       expect(yield* second.engine.ask(two, target, 7)).toBe(507)
@@ -121,7 +121,7 @@ describe("rule 9, checkpoints and purge", () => {
       yield* addEach(deployment, 40, { config: { checkpointFrames: 3 } })
       for (const rows of deployment.checkpoints.of(0).rows.values()) {
         for (const row of rows) {
-          // frame 1 is the claim, each later one adds one
+          // Frame 1 is the claim, each later one adds one.
           expect(JSON.parse(row.state ?? "null").total).toBe(row.sequence - 1)
         }
       }

@@ -74,7 +74,7 @@ describe("the engine in memory", () => {
       expect(error).toMatchObject({ _tag: "CommandInvalid", retryable: false })
       expect(isRetryable(error)).toBe(false)
       yield* Effect.yieldNow
-      // nothing of it stays in memory
+      // Nothing of it stays in memory.
       expect(partitionIn(engine).core.probe.counts.organizations).toBe(0)
     }).pipe(Effect.provide(layerMemory({ actors: [Counter] })))
   )
@@ -202,7 +202,7 @@ describe("rule 15, lanes", () => {
         expect(engine.askLaneNow(Limiter, target, null, later)).toEqual(Exit.succeed(true))
         yield* TestClock.adjust("1 second")
       }
-      // one that comes after a pause has to wait, and is answered; after ten seconds the owner would have looked by itself
+      // One that comes after a pause has to wait, and is answered; after ten seconds the owner would have looked by itself.
       yield* TestClock.adjust("6 seconds")
       const answers: Array<unknown> = []
       expect(engine.askLaneNow(Limiter, target, null, (exit) => answers.push(exit))).toBeUndefined()
@@ -312,7 +312,7 @@ describe("asks from another process", () => {
         request: (_partition, payload, { accept }) =>
           Effect.gen(function* () {
             if (handlers.length === 0) return yield* new RemoteUnavailable({ message: "nobody answers", sent: false })
-            // every owner that is subscribed answers
+            // Every owner that is subscribed answers.
             for (const handle of handlers) replies.push(yield* handle(payload))
             const accepted = replies.find(accept)
             replies = []
@@ -355,7 +355,7 @@ describe("asks from another process", () => {
       const fresh = yield* owner
       handlers.reverse()
       expect(yield* far.ask(Counter, target, get)).toBe(1)
-      // the old owner is subscribed still and answers from what it knew, with its epoch
+      // The old owner is subscribed still and answers from what it knew, with its epoch.
       yield* fresh.engine.ask(Counter, target, add(1))
       handlers.reverse()
       expect(yield* far.ask(Counter, target, get)).toBe(2)

@@ -37,7 +37,7 @@ describe("an idle owner", () => {
       Effect.gen(function* () {
         const deployment = makeDeployment()
         const done: Array<string> = []
-        // the owner that is left has the only reactor, so that what is done was done by it
+        // The owner that is left has the only reactor, so that what is done was done by it.
         yield* serving(deployment, { reactors: [recorder(done)] })
         yield* TestClock.adjust("1 second")
         const other = yield* serving(deployment)
@@ -47,7 +47,7 @@ describe("an idle owner", () => {
         yield* settle
         yield* settle
         expect(done).toContain(`${set}/0`)
-        // its own claim, and the ring
+        // Its own claim, and the ring.
         expect(lastOf(deployment)).toBe(set + 2)
       })
   )
@@ -62,7 +62,7 @@ describe("a reactor that begins", () => {
         const done: Array<string> = []
         const inner = CursorsMemory.make(deployment.cursors)
         let isHeld = true
-        // what it reads is old by the time it gets it
+        // What it reads is old by the time it gets it.
         const late = Layer.succeed(
           Cursors,
           Cursors.of({
@@ -105,12 +105,12 @@ describe("a reactor that waits", () => {
         yield* first.engine.ask(Counter, target, add(1))
         const done: Array<string> = []
         const faulty = makeFaultyLog(deployment.journal)
-        // at once, and after a checkpoint; then there is a pause of a second
+        // At once, and after a checkpoint; then there is a pause of a second.
         const full = { _tag: "answer", answer: { _tag: "Full" } } as const
         faulty.publishes.push(full, full)
         yield* start(deployment, { reactors: [recorder(done)], journalLayer: faulty.layer })
         yield* TestClock.adjust("500 millis")
-        // it has read all there is, and the claim is tried again soon
+        // It has read all there is, and the claim is tried again soon.
         expect(done).toContain(`${lastOf(deployment)}/0`)
         yield* first.engine.ask(Counter, target, add(1))
         const stored = lastOf(deployment)
@@ -130,7 +130,7 @@ describe("a command that was refused for want of room", () => {
       const options = { journalLayer: faulty.layer, config: { maximumActors: 1 } }
       const { engine, stop } = yield* serving(deployment, options)
       yield* engine.ask(Counter, { organization: "org_1" }, add(1))
-      // one append under way, so that what follows is decided in one drain
+      // One append under way, so that what follows is decided in one drain.
       faulty.publishes.push({ _tag: "slow", waitMillis: 500 })
       const asks = yield* Effect.forEach(
         [
@@ -143,7 +143,7 @@ describe("a command that was refused for want of room", () => {
       )
       yield* settle
       const answers = asks.map((ask) => ask.pollUnsafe()?._tag)
-      // where one is left its shutdown waits for it
+      // Where one is left its shutdown waits for it.
       yield* Effect.raceFirst(stop, Effect.forever(TestClock.adjust("1 second")))
       expect(answers).toEqual(["Success", "Success", "Success", "Success"])
     })
@@ -186,7 +186,7 @@ describe("a refusal of the log", () => {
         expect(yield* Fiber.join(ask)).toMatchObject({ _tag: "OutcomeUnknown" })
         faulty.deliverLate()
         yield* settle
-        // who asks may be the first to find out that the frame is there
+        // Who asks may be the first to find out that the frame is there.
         const look = Effect.andThen(engine.ready, engine.state(Counter, target))
         expect(yield* Effect.catchTag(look, "PartitionMoved", () => look)).toMatchObject({ total: 1 })
       })
@@ -206,7 +206,7 @@ describe("a frame that is read back", () => {
         yield* TestClock.adjust("100 millis")
         const second = yield* serving(deployment)
         expect(yield* second.engine.ask(Counter, target, add(10))).toBe(11)
-        // the publish gets no answer for a second; then the frame is found
+        // The publish gets no answer for a second; then the frame is found.
         yield* TestClock.adjust("1 second")
         expect(yield* Fiber.join(ask)).toBe(1)
         const state = yield* Effect.exit(first.engine.state(Counter, target))

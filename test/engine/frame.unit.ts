@@ -133,7 +133,7 @@ describe("rule 8, frames", () => {
     }
     const bytes = builder.encode(header)
     expect(decodeFrame(bytes).records).toEqual(expected)
-    // the bound of a frame is kept by the builder's own count
+    // The bound of a frame is kept by the builder's own count.
     expect(bytes.length).toBeLessThanOrEqual(builder.bytes + 512)
   })
 
@@ -207,7 +207,7 @@ describe("rule 8, ids", () => {
 
 describe("partitions", () => {
   it("are FNV-1a, 32 bits, modulo their number", () => {
-    // vectors of the algorithm's reference
+    // Vectors of the algorithm's reference.
     expect(fnv1a("")).toBe(0x811c9dc5)
     expect(fnv1a("a")).toBe(0xe40c292c)
     expect(fnv1a("foobar")).toBe(0xbf9cf968)

@@ -24,7 +24,7 @@ const withOld = (more: (core: CoreDriver) => void = () => {}): CoreDriver => {
   core.run()
   core.save()
   core.begin()
-  // the organization's post is in memory
+  // The organization's post is in memory.
   core.ask(Post, "org_1", look([]))
   core.run()
   return core
@@ -83,7 +83,7 @@ describe("an actor that a command claims to be fresh", () => {
   it("given its row has a timer, then that timer wakes nobody, here and after a replay", () => {
     for (const isReplayed of [false, true]) {
       const core = withOld((one) => one.ask(Letter, "org_1", write("other", one.now.wall + 50_000), "other"))
-      // the page of timers is there, and the row's timer among them
+      // The page of timers is there, and the row's timer among them.
       core.readAll()
       core.ask(Post, "org_1", send(["old", "other"], "after"))
       core.run()
@@ -192,7 +192,7 @@ describe("an actor that is claimed to be fresh and gets no facts", () => {
   it("given a decision that is taken again on copies, then it begins anew once", () => {
     const core = withOld()
     const first = core.ask(Letter, "org_1", write("one"), "old", true)
-    // changes the draft in place and cannot be undone alone
+    // Changes the draft in place and cannot be undone alone.
     const broken = core.ask(Letter, "org_1", write(unwritable), "old")
     const last = core.ask(Letter, "org_1", write("two"), "old")
     core.run()

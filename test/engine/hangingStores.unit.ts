@@ -95,7 +95,7 @@ describe("rule 16, a database that hangs for ten minutes", () => {
         Effect.gen(function* () {
           const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
           total++
-          // no time passes while they are answered
+          // No time passes while they are answered.
           expect(yield* engine.ask(Counter, hot, add(1))).toBe(total)
           expect(yield* engine.askLane(Limiter, hot, null)).toBe(true)
           yield* engine.ask(Reminder, hot, { _tag: "Set", at: now + 10_000 })
@@ -151,7 +151,7 @@ describe("rule 16, a database that hangs for ten minutes", () => {
       expect(yield* engine.ask(Counter, hot, add(1))).toBe(2)
       expect(partitionIn(engine).core.probe.counts.stalledCommands).toBeLessThanOrEqual(4_096)
       yield* elapse(60)
-      // a hot actor of an organization with cold ones that wait, too
+      // A hot actor of an organization with cold ones that wait, too.
       const [stalled] = yield* Effect.forEach([0], () =>
         Effect.forkChild(Effect.exit(engine.ask(Counter, { ...hot, key: "cold" }, get)), { startImmediately: true })
       )
@@ -203,7 +203,7 @@ describe("rule 16, a database that hangs for ten minutes", () => {
         const { deployment, stop } = yield* prepared()
         yield* stop
         const { database, layers } = hanging(deployment)
-        // it is asked for the number of partitions first, and that call is the platform's own
+        // It is asked for the number of partitions first, and that call is the platform's own.
         const { engine } = yield* start(deployment, { ...layers })
         yield* healAtEnd(database)
         database.isHanging = true

@@ -194,7 +194,7 @@ describe("rule 17, a command whose rule breaks", () => {
       const { engine, stop } = yield* serving(deployment, engineOptions)
       const { core } = partitionIn(engine)
       expect(yield* engine.ask(actor, inExile, "good")).toBe(1)
-      // in one drain with others, before and behind it, also of its own organization and actor
+      // In one drain with others, before and behind it, also of its own organization and actor.
       const before = yield* Effect.forkChild(add(engine))
       const same = yield* Effect.forkChild(engine.ask(actor, inExile, "good"))
       const broken = yield* Effect.forkChild(Effect.flip(engine.ask(actor, inExile, bad)))
@@ -207,13 +207,13 @@ describe("rule 17, a command whose rule breaks", () => {
       expect(yield* Fiber.join(sameBehind)).toBe(3)
       expect(yield* engine.state(actor, inExile)).toEqual({ value: 3, at: null })
       expect([core.head.epoch, partitionIn(engine).status]).toEqual([1, { _tag: "Serving" }])
-      // its checkpoint is written with the others'
+      // Its checkpoint is written with the others'.
       yield* stop
       expect(deployment.checkpoints.of(0).records.map(({ sequence }) => sequence)).toContain(core.head.sequence)
 
       const again = yield* serving(deployment, engineOptions)
       expect(yield* add(again.engine)).toBe(3)
-      // in this life its rows come from the checkpoints
+      // In this life its rows come from the checkpoints.
       expect(yield* Effect.flip(again.engine.ask(actor, inExile, bad))).toMatchObject(error)
       expect(yield* again.engine.ask(actor, inExile, "good")).toBe(4)
       expect(partitionIn(again.engine).core.head.epoch).toBe(2)

@@ -173,7 +173,7 @@ const proper = (engine: Engine["Service"], model: Model, random: Prng, now: numb
   const total = model.totals.get(organization) ?? 0
   const balance = model.balances.get(organization) ?? 0
   const amount = random.int(1, 9)
-  // a transfer may wait for its second account, and a deposit overtake it
+  // A transfer may wait for its second account, and a deposit overtake it.
   const choice = random.int(0, 5)
   const isAccounts = choice === 1 || choice === 2
   const isTurn = !isAccounts || !transferred.has(organization)
@@ -264,7 +264,7 @@ const fuzz = (seed: number) =>
           expect(fiber.pollUnsafe()).toBeDefined()
           expect(yield* Fiber.join(fiber)).toEqual(expected)
         }
-        // whoever asked a broken rule is told something, too
+        // Whoever asked a broken rule is told something, too.
         expect(illFibers.filter((fiber) => fiber.pollUnsafe() === undefined)).toEqual([])
         expect([core.head.epoch, partitionIn(engine).status]).toEqual([life, { _tag: "Serving" }])
       }
@@ -280,7 +280,7 @@ const fuzz = (seed: number) =>
       expect(core.probe.counts).toMatchObject({ commands: 0, stalledCommands: 0 })
       expect(core.newestCheckpoint?.sequence).toBeGreaterThan(core.head.sequence - config.checkpointFrames - 20)
       const before = yield* states(engine)
-      // a kill now and then: the next life has the log alone for what no checkpoint has
+      // A kill now and then: the next life has the log alone for what no checkpoint has.
       const rows = random.chance(0.5) ? undefined : [...deployment.checkpoints.of(0).records]
       yield* stop
       if (rows !== undefined) {
@@ -302,12 +302,12 @@ const fuzz = (seed: number) =>
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       for (const [index, state] of after.entries()) {
         const old = before[index]!
-        // a wake that broke is tried again by a new life
+        // A wake that broke is tried again by a new life.
         const mayBeWoken = old.at !== null && old.at <= now
         if (!mayBeWoken) expect(state).toEqual(old)
       }
       yield* next.stop
-      // that was a life, too
+      // That was a life, too.
       life++
     }
   })

@@ -28,7 +28,7 @@ describe("an owner that was replaced", () => {
         yield* predecessor.engine.ask(Counter, target, add(1))
         yield* predecessor.stop
         const first = yield* serving(deployment, { placementLayer: replaced })
-        // two later checkpoints, so that the one that the first rests on goes
+        // Two later checkpoints, so that the one that the first rests on goes.
         for (const amount of [10, 100]) {
           const successor = yield* serving(deployment)
           yield* successor.engine.ask(Counter, target, add(amount))
@@ -127,7 +127,7 @@ describe("an owner without a connection to its log", () => {
         expect(partition.status).toEqual({ _tag: "Starting", reason: awayReason })
         faulty.disconnected = false
         yield* TestClock.adjust("2 seconds")
-        // the same life: nothing was read again, and no claim was needed
+        // The same life: nothing was read again, and no claim was needed.
         expect(partition.status).toEqual({ _tag: "Serving" })
         expect(partition.core.head.epoch).toBe(epoch)
         expect(yield* engine.ask(Counter, target, add(5))).toBe(6)
@@ -214,7 +214,7 @@ describe("a life that ends because the outcome of an append is not known", () =>
       const append = yield* Effect.forkChild(Effect.flip(engine.ask(Counter, target, add(1))), {
         startImmediately: true
       })
-      // the last confirmation counts for five seconds; the append is given up after ten
+      // The last confirmation counts for five seconds; the append is given up after ten.
       yield* TestClock.adjust("6 seconds")
       const lane = yield* Effect.forkChild(Effect.flip(engine.askLane(Limiter, target, null)), {
         startImmediately: true
@@ -225,7 +225,7 @@ describe("a life that ends because the outcome of an append is not known", () =>
       expect(yield* Fiber.join(append)).toMatchObject({ _tag: "OutcomeUnknown" })
       expect(lane.pollUnsafe()).toBeDefined()
       expect(yield* Fiber.join(lane)).toMatchObject({ retryable: true })
-      // an engine whose log is away would wait for the clock when it is closed
+      // An engine whose log is away would wait for the clock when it is closed.
       faulty.away = false
       yield* TestClock.adjust("30 seconds")
       yield* engine.ready
@@ -250,7 +250,7 @@ describe("a life that ends because the outcome of an append is not known", () =>
           startImmediately: true
         })
         const partition = partitionIn(engine)
-        // the clock of the partition alone, as a test's cannot go back
+        // The clock of the partition alone, as a test's cannot go back.
         const { clock } = partition.parts
         const setBack = 600_000
         Object.assign(partition.parts, {

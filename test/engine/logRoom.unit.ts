@@ -50,7 +50,7 @@ describe("the room in a log", () => {
     room.refused(5_000)
     expect([room.forFacts(5_000), room.forFacts(5_000 + fullHoldMillis - 1)]).toEqual([0, 0])
     expect(room.wantsLook).toBe(true)
-    // it says that there is room: that the refusal still counts a while keeps a log that contradicts itself from being hammered
+    // It says that there is room: that the refusal still counts a while keeps a log that contradicts itself from being hammered.
     room.note({ bytes: 0, maximumBytes: 100_000 })
     expect([room.wantsLook, room.forFacts(5_001), room.isHeld(5_001)]).toEqual([false, 0, true])
     expect(room.forFacts(5_000 + fullHoldMillis)).toBeGreaterThan(0)
@@ -66,7 +66,7 @@ describe("the room in a log", () => {
     expect([room.wantsLook, room.heldTo]).toEqual([false, 2_500])
     room.missed(2_000)
     expect(room.wantsLook).toBe(true)
-    // others have made room: nobody waits any longer
+    // Others have made room: nobody waits any longer.
     room.note({ bytes: 0, maximumBytes: 100_000 })
     expect([room.wantsLook, room.isHeld(2_001)]).toEqual([false, false])
   })

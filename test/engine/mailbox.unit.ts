@@ -19,7 +19,7 @@ describe("rule 13, a partition under pressure", () => {
       faulty.gate = Deferred.await(gate)
       const ask = (organization: string, amount = 1) =>
         Effect.forkChild(Effect.result(engine.ask(Counter, { organization }, { _tag: "Add", amount })))
-      // the first one is taken into a drain and blocks the log
+      // The first one is taken into a drain and blocks the log.
       const first = yield* ask("first")
       yield* TestClock.adjust(0)
       return { ask, deployment, engine, first, open: Deferred.succeed(gate, undefined) }

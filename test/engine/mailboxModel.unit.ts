@@ -85,7 +85,7 @@ describe("rule 13, the mailbox", () => {
           const taken = entry.organization.name
           expect(queueOf(taken).entries.shift()).toBe(entry)
           inHand.push(entry)
-          // nobody who waited all the while since its last turn was passed over
+          // Nobody who waited all the while since its last turn was passed over.
           expect([...(passedOver.get(taken) ?? [])].filter(([, hadTurn]) => !hadTurn)).toEqual([])
           for (const waiting of passedOver.values()) if (waiting.has(taken)) waiting.set(taken, true)
           if (queueOf(taken).entries.length === 0) emptied(taken)

@@ -166,7 +166,7 @@ describe("what was answered under a key", () => {
     Effect.gen(function* () {
       const { deployment, engine } = yield* deployed
       yield* engine.askOnce(Counter, target, add(1), first)
-      // a next owner takes over; the first one writes nothing any more
+      // A next owner takes over; the first one writes nothing any more.
       const second = yield* serving(deployment)
       expect(yield* second.engine.askOnce(Counter, target, add(1), first)).toEqual({ reply: 1, isReplay: true })
       yield* second.engine.askOnce(Counter, target, add(1), { ...first, key: "k2" })
@@ -242,7 +242,7 @@ describe("what was answered under a key", () => {
       expect(frames[1]?.map(({ actor }) => actor.kind)).toEqual(["counter", "sluice.once"])
       expect(frames[2]?.map(({ actor }) => actor.kind)).toEqual(["sluice.once"])
 
-      // and the same from the log
+      // And the same from the log.
       const again: Array<LogRecord> = []
       const late = {
         name: "late",

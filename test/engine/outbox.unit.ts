@@ -152,7 +152,7 @@ describe("a message to another organization", () => {
       for (let n = 0; n < 200; n++) yield* engine.ask(Counter, at("org_1"), { _tag: "Add", amount: 1 })
       yield* elapse(5)
       expect(moves).toBeLessThan(8)
-      // and a checkpoint has moved it, so that the log was purged
+      // And a checkpoint has moved it, so that the log was purged.
       expect(cursorOf(deployment)).toBeGreaterThan(100)
       expect(deployment.journal.log(0).firstSequence).toBeGreaterThan(50)
       const before = moves
@@ -238,7 +238,7 @@ describe("a message and a change of owners", () => {
       yield* engine.ask(Purse, at("org_1"), send(5, "org_2"))
       yield* Effect.repeat(Effect.yieldNow, { times: 50 })
       expect(yield* balances(engine, "org_2")).toEqual([5])
-      // its cursor has not moved over it yet
+      // Its cursor has not moved over it yet.
       expect(cursorOf(deployment)).toBeLessThan(3)
       const next = yield* serving(deployment, purses)
       yield* elapse(2)
@@ -345,7 +345,7 @@ describe("a message and programs of different versions", () => {
       yield* newer.engine.ask(Newer, at("org_1"), fund(100))
       yield* newer.engine.ask(Newer, at("org_1"), send(5, "org_2"))
       yield* elapse(1)
-      // the receiver's process still runs the program before
+      // The receiver's process still runs the program before.
       const older = yield* serving(deployment, owning(there))
       const message = { organization: "org_2", kind: "purse", key: "a", version: 2, command: null }
       const letters = [{ origin: [1, 3, 1] as const, message }]

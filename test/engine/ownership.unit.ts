@@ -82,7 +82,7 @@ describe("rules 3 and 4", () => {
       const faulty = makeFaultyLog(deployment.journal)
       const earlier = yield* serving(deployment)
       yield* earlier.engine.ask(Counter, target, add(5))
-      // the newcomer sees the log as it was before the earlier owner's last frame
+      // The newcomer sees the log as it was before the earlier owner's last frame.
       const truth = yield* faulty.log.state
       faulty.states.push({ ...truth, lastSequence: truth.lastSequence - 1 })
       const newcomer = yield* start(deployment, { journalLayer: faulty.layer })
@@ -150,7 +150,7 @@ describe("rules 3 and 4", () => {
       const deployment = makeDeployment()
       const first = yield* serving(deployment)
       for (let fence = 1; fence <= 4; fence++) {
-        // it ends again: two that stay find each other out every ten seconds
+        // It ends again: two that stay find each other out every ten seconds.
         const other = yield* serving(deployment)
         yield* askUntilServed(other)
         yield* other.stop
@@ -220,7 +220,7 @@ describe("rules 3 and 4", () => {
         reason: "its log is full"
       })
       expect(yield* engine.ask(Counter, target, { _tag: "Get" })).toBe(0)
-      // for a second nothing is sent to it, then it is asked how full it is
+      // For a second nothing is sent to it, then it is asked how full it is.
       expect(yield* Effect.flip(engine.ask(Counter, target, add(1)))).toMatchObject({ reason: "its log is full" })
       expect(faulty.attempts.length).toBe(3)
       yield* TestClock.adjust("1 second")

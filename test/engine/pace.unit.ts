@@ -183,7 +183,7 @@ describe("the budget of a pace", () => {
         expect(wait).toBeGreaterThanOrEqual(0)
         expect(wait).toBeLessThanOrEqual(pace.maximumWaitMillis)
         expect(waitMillis(pace, left, now + wait + 1e-6)).toBe(0)
-        // who paused for its share of the transaction has nothing left to wait
+        // Who paused for its share of the transaction has nothing left to wait.
         if (percent < 100) expect(waitMillis(pace, left, now + took / pace.share + 1e-6)).toBe(0)
       }
     }

@@ -115,7 +115,7 @@ it.effect("only the first record is dismissed, by its name, and not when the act
     expect(yield* dismissParked(engine, 0, "recorder", "a", { record: first! })).toBe(false)
     expect(yield* retryParked(engine, 0, "recorder", "a")).toEqual({ retried: 1, left: 0 })
     expect(done).toEqual(["d:40", "a:11"])
-    // the reactor knows that the organization is free again
+    // The reactor knows that the organization is free again.
     yield* engine.ask(Counter, { organization: "a" }, { _tag: "Add", amount: 12 })
     yield* settle
     expect(done).toEqual(["d:40", "a:11", "a:12"])

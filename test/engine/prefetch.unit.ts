@@ -171,7 +171,7 @@ describe("prefetch of an engine", () => {
         yield* engine.prefetch(Post, target, send(keys(3)))
         yield* engine.prefetch(Bell, target, { times: 1 })
         yield* TestClock.adjust("1 second")
-        // no time passes any more
+        // No time passes any more.
         expect(yield* engine.ask(Post, target, send(keys(3)))).toEqual([["before"], ["before"], ["before"]])
         expect(loads).toEqual([4])
         isAway = true

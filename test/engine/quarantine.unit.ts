@@ -47,7 +47,7 @@ const prepare = (
     yield* TestClock.adjust("1 second")
     yield* stop
     if (isStored) return
-    // as after a kill: nothing but the log
+    // As after a kill: nothing but the log.
     deployment.checkpoints.of(0).records = []
     deployment.checkpoints.of(0).rows.clear()
   })
@@ -99,14 +99,14 @@ describe("rule 17, facts that a program cannot fold", () => {
         const deployment = makeDeployment()
         yield* prepare(deployment, { isStored: false })
         const broken = tally(options)
-        // `initial` breaks all actors of its kind: there the counter is the other one
+        // `initial` breaks all actors of its kind: there the counter is the other one.
         const well = name === "initial throws" ? undefined : broken
         for (const life of [1, 2]) {
           const reactors: ReadonlyArray<Reactor<never>> = [follower]
           const { engine, stop } = yield* serving(deployment, { actors: [broken, Counter], config, reactors })
           const sick = { organization: "sick" }
           expect(yield* Effect.flip(engine.ask(broken, sick, 1))).toMatchObject(quarantined)
-          // nothing else of the organization either: one decision may touch all of its actors
+          // Nothing else of the organization either: one decision may touch all of its actors.
           expect(yield* Effect.flip(engine.ask(Counter, sick, { _tag: "Get" }))).toMatchObject(quarantined)
           expect(yield* Effect.flip(engine.askLane(Limiter, sick, null))).toMatchObject(quarantined)
           for (let n = 1; n <= 8; n++) {
@@ -119,7 +119,7 @@ describe("rule 17, facts that a program cannot fold", () => {
           expect(partitionIn(engine).core.head.epoch).toBe(life + 1)
           yield* stop
         }
-        // the facts themselves are gone from the log by now
+        // The facts themselves are gone from the log by now.
         expect(deployment.journal.log(0).firstSequence).toBeGreaterThan(6)
         const mended = tally(
           options.version === undefined
@@ -160,7 +160,7 @@ describe("rule 17, facts that a program cannot fold", () => {
       const broken = tally({ evolve: (_, amount) => (amount === poisoned ? boom() : { sum: amount, at: null }) })
       const first = yield* serving(deployment, { actors: [Ledger, fine], config: { checkpointFrames: 1_000_000 } })
       expect(yield* first.engine.ask(Ledger, { organization: "well" }, 5)).toBe(5)
-      // where something else of the organization is broken, it is folded once more with care
+      // Where something else of the organization is broken, it is folded once more with care.
       expect(yield* first.engine.ask(Ledger, { organization: "sick" }, 5)).toBe(5)
       yield* first.engine.ask(fine, { organization: "sick" }, poisoned)
       expect(yield* first.engine.ask(Ledger, { organization: "sick" }, 2)).toBe(7)
@@ -262,7 +262,7 @@ describe("rule 17, rows that a program cannot read", () => {
     Effect.gen(function* () {
       const deployment = makeDeployment()
       yield* prepare(deployment, { isStored: true })
-      // a healthy program adds to it in the log alone
+      // A healthy program adds to it in the log alone.
       const healthy = tally()
       const first = yield* serving(deployment, { actors: [healthy, Counter], config: { checkpointFrames: 1_000_000 } })
       yield* first.engine.ask(healthy, { organization: "sick" }, 100)

@@ -212,7 +212,7 @@ describe("rule 11, reactors", () => {
         expect(parked[0]?.error).toContain("cannot work on 13")
         expect(parked[1]?.error).toContain("behind")
 
-        // a restart does not forget it
+        // A restart does not forget it.
         yield* askAll(deployment, { reactors: [reactor] }, [
           ["b", 5],
           ["a", 6]

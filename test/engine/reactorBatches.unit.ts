@@ -58,7 +58,7 @@ describe("a reactor behind large frames", () => {
         yield* settle
         const total = frames.reduce((sum, count) => sum + count, 0)
         expect(batches.flat()).toEqual(upTo(total))
-        // whole frames: a batch is larger than its bound only where one frame alone is
+        // Whole frames: a batch is larger than its bound only where one frame alone is.
         for (const batch of batches) if (batch.length > maximumBatchRecords) expect(frames).toContain(batch.length)
         yield* first.stop
         const again: Array<ReadonlyArray<number>> = []
@@ -221,7 +221,7 @@ describe("an operator's acts on parked records", () => {
       yield* Deferred.succeed(gate, undefined)
       yield* settle
       expect(Exit.isSuccess(yield* Fiber.join(retrying))).toBe(true)
-      // it may have been parked behind the other meanwhile, which is done by another retry
+      // It may have been parked behind the other meanwhile, which is done by another retry.
       yield* retryParked(engine, 0, "worker", "bad")
       expect(done).toEqual(["bad:13", "bad:4"])
     })

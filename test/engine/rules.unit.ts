@@ -139,7 +139,7 @@ describe("facts that a program cannot read", () => {
       const first = yield* serving(deployment, { actors, config: { checkpointFrames: 1_000 } })
       yield* first.engine.ask(Counter, target, add(1))
       yield* first.engine.ask(Counter, { organization: "org_2" }, add(2))
-      // another owner comes while it runs, so that no checkpoint has it
+      // Another owner comes while it runs, so that no checkpoint has it.
       yield* first.engine.ask(Clerk, target, set(5_000))
       const second = yield* serving(deployment, { actors: [makeClerk(false), Counter] })
       const frames = deployment.journal.log(0).frames.length
@@ -148,7 +148,7 @@ describe("facts that a program cannot read", () => {
       expect(deployment.journal.log(0).frames.length).toBe(frames)
       expect(yield* second.engine.ask(Counter, { organization: "org_2" }, add(1))).toBe(3)
       yield* second.stop
-      // a program that can read it finds everything
+      // A program that can read it finds everything.
       const third = yield* serving(deployment, { actors })
       expect(yield* third.engine.ask(Counter, target, get)).toBe(1)
     }).pipe(quiet)

@@ -56,7 +56,7 @@ describe("rule 19, due timers", () => {
         concurrency: 500,
         discard: true
       })
-      // in memory, so that nothing of it has to be loaded
+      // In memory, so that nothing of it has to be loaded.
       for (const key of ["", "signals"]) yield* engine.ask(Counter, { organization: "me", key }, get)
       const before = deployment.journal.log(0).frames.length
       const gate = yield* Deferred.make<void>()
@@ -83,7 +83,7 @@ describe("rule 19, due timers", () => {
           records.some(({ actor }) => actor.organization === "me" && actor.key === key)
         )
       while (frames().flatMap(({ records }) => records).length < 3_002) yield* Effect.yieldNow
-      // behind the one that was under way, or one more
+      // Behind the one that was under way, or one more.
       expect(frameOf("")).toBeLessThanOrEqual(2)
       expect(frameOf("signals")).toBeLessThanOrEqual(2)
       expect(frames().length).toBeGreaterThan(10)

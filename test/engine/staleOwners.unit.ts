@@ -40,7 +40,7 @@ describe("an owner whose look at the log takes long", () => {
       const delay = { millis: 0 }
       const first = yield* serving(deployment, { journalLayer: slowState(deployment.journal, delay) })
       expect(yield* first.engine.ask(Counter, target, add(1))).toBe(1)
-      // too old to answer from, and before an idle owner looks by itself
+      // Too old to answer from, and before an idle owner looks by itself.
       yield* TestClock.adjust("6 seconds")
       delay.millis = 4_000
       const looking = yield* Effect.forkChild(Effect.result(first.engine.ask(Counter, target, get)))
@@ -49,10 +49,10 @@ describe("an owner whose look at the log takes long", () => {
       const second = yield* serving(deployment)
       expect(yield* second.engine.ask(Counter, target, add(1))).toBe(2)
       yield* TestClock.adjust("3 seconds")
-      // of 4 seconds ago, when it was the owner
+      // Of 4 seconds ago, when it was the owner.
       expect(told(yield* Fiber.join(looking))).toBe(1)
       yield* TestClock.adjust("2 seconds")
-      // of 6 seconds ago: it has to look again, and then it finds the other one
+      // Of 6 seconds ago: it has to look again, and then it finds the other one.
       const late = yield* Effect.forkChild(Effect.result(first.engine.ask(Counter, target, get)))
       yield* TestClock.adjust("10 seconds")
       const answer = told(yield* Fiber.join(late))
@@ -74,7 +74,7 @@ describe("an append whose place is gone", () => {
         faulty.publishes.push("request lost")
         const asked = yield* Effect.forkChild(Effect.result(engine.ask(Counter, target, add(1))))
         yield* TestClock.adjust(0)
-        // as a later owner leaves it: two checkpoints on, and purged up to the older one
+        // As a later owner leaves it: two checkpoints on, and purged up to the older one.
         faulty.states.push({ firstSequence: 7, lastSequence: 9, bytes: 1_000, maximumBytes: 1_000_000 })
         yield* TestClock.adjust("2 seconds")
         expect(told(yield* Fiber.join(asked))).toBe("OutcomeUnknown")
@@ -100,7 +100,7 @@ describe("a log that loses its end under a running owner", () => {
         expect(found?.status._tag).toBe("Stopped")
         const late = yield* Effect.result(engine.ask(Counter, target, get))
         expect(told(late)).toBe("PartitionStopped")
-        // nothing was written into what is left
+        // Nothing was written into what is left.
         expect(deployment.journal.log(0).frames.length).toBe(4 - frames)
       }).pipe(quiet)
   )

@@ -34,7 +34,7 @@ describe("rule 9, a start", () => {
       let looks = 0
       const slowList: Cursors["Service"] = {
         ...port,
-        // as long as the answer takes, the owner stores a frame and its reactor deals with it
+        // As long as the answer takes, the owner stores a frame and its reactor deals with it.
         list: (partition) =>
           Effect.gen(function* () {
             if (looks++ < 3) {
@@ -85,7 +85,7 @@ describe("rule 9, a start", () => {
       expect(deployment.journal.log(0).firstSequence).toBeGreaterThan(left + 1)
       seen.length = 0
       yield* run([follower, extra], 3)
-      // it begins like a new one with what is left of the log, and misses nothing from there on
+      // It begins like a new one with what is left of the log, and misses nothing from there on.
       const last = deployment.journal.log(0).frames.at(-1)!.sequence
       expect(Math.min(...seen)).toBeGreaterThan(left)
       expect(seen).toContain(last)
@@ -177,7 +177,7 @@ describe("rule 6, a machine that was suspended", () => {
       const sleeper = yield* serving(deployment)
       yield* sleeper.engine.ask(Counter, target, add(1))
       yield* sleeper.engine.ask(Counter, { ...target, key: "limit" }, add(1))
-      // suspended: to this process no time passes but on the wall
+      // Suspended: to this process no time passes but on the wall.
       const { parts } = partitionIn(sleeper.engine)
       const { clock } = parts
       const monotonic = clock.monotonicTimeNanosUnsafe()
@@ -186,7 +186,7 @@ describe("rule 6, a machine that was suspended", () => {
       })
       const other = yield* serving(deployment)
       expect(yield* other.engine.ask(Counter, target, add(10))).toBe(11)
-      // the wall's clock alone
+      // The wall's clock alone.
       yield* TestClock.setTime(7_000)
       const late: Array<Exit.Exit<unknown, unknown>> = []
       const lane = sleeper.engine.askLaneNow(Limiter, target, null, (exit) => void late.push(exit))
@@ -255,7 +255,7 @@ describe("rule 6, a leader that was deposed", () => {
         ] as ReadonlyArray<Effect.Effect<unknown, unknown>>,
         (ask) => Effect.forkChild(Effect.exit(ask), { startImmediately: true })
       )
-      // an append that is not answered takes ten seconds, and so does the claim of the next life
+      // An append that is not answered takes ten seconds, and so does the claim of the next life.
       yield* elapse(30)
       for (const ask of asks) {
         expect(ask.pollUnsafe()).toBeDefined()
@@ -321,7 +321,7 @@ describe("rule 14, a log that is full", () => {
         else {
           refused++
           expect(exit).toMatchObject({ cause: { reasons: [{ error: { _tag: "PartitionUnavailable" } }] } })
-          // no fact, no room needed
+          // No fact, no room needed.
           expect(yield* engine.ask(Counter, { organization: "org_1" }, get)).toBe(0)
         }
         yield* elapse(0.2, 100)

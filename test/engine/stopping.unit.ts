@@ -70,7 +70,7 @@ describe("a shutdown under load", () => {
       )
       expect(told).not.toContain("Success")
       faulty.away = false
-      // whatever the callers were told is true of what is stored: nothing is, and a frame that was under way leaves it open
+      // Whatever the callers were told is true of what is stored: nothing is, and a frame that was under way leaves it open.
       expect(yield* total).toBe(0)
     }).pipe(quiet)
   )

@@ -42,7 +42,7 @@ describe("pages of timers", () => {
     pages.ask(timers, 1, 100)
     expect([pages.holds(timer, timers, 100), pages.holds(timer, timers, 99 + pageHoldMillis)]).toEqual([true, true])
     expect(pages.holds(timer, timers, 100 + pageHoldMillis)).toBe(false)
-    // the partition looks again when the hold is over, not only when the page is there
+    // The partition looks again when the hold is over, not only when the page is there.
     expect(pages.waitMillis(timers, 60, 100)).toBe(pageHoldMillis)
     timers.set(loadedCell(makeMemory(), "org_0"), 15)
     expect(pages.holds(timers.first!, timers, 100)).toBe(false)

@@ -22,7 +22,7 @@ describe("a serving partition", () => {
           yield* engine.ask(Reminder, of(n), { _tag: "Set", at: begun + at })
           yield* TestClock.adjust(0)
         }
-        // in one go, so that nobody asks anything meanwhile: a timer that was missed would ring late
+        // In one go, so that nobody asks anything meanwhile: a timer that was missed would ring late.
         yield* TestClock.adjust("5 minutes")
         for (const [n, at] of ats.entries()) {
           expect(yield* engine.ask(Reminder, of(n), { _tag: "Rang" })).toEqual([begun + at])

@@ -129,7 +129,7 @@ describe("timers", () => {
           const due = world.due(now)
           expect(world.fire(now)).toEqual(due)
         }
-        // who sleeps until then misses nothing
+        // Who sleeps until then misses nothing.
         expect(world.timers.nextAt()).toBeLessThanOrEqual(world.earliest)
         expect(world.timers.size).toBeLessThanOrEqual(world.inMemory + 12)
       }
@@ -162,7 +162,7 @@ describe("timers", () => {
     }
     const count = 3 * maximumColdTimers
     for (let n = 0; n < count; n++) {
-      // in no order, and many of the same time
+      // In no order, and many of the same time.
       world.set(`org_${n}`, "", 1_000 + ((n * 7_919) % 1_000))
       world.evict(`org_${n}`, "")
       expect(world.timers.size).toBeLessThanOrEqual(maximumColdTimers)

@@ -57,7 +57,7 @@ describe("a frame whose first copy may be under way", () => {
       faulty.disconnected = true
       yield* TestClock.adjust("20 seconds")
       expect(told(yield* Fiber.join(asked))).toBe("OutcomeUnknown")
-      // and it is: the copy arrives, and the partition has its fact
+      // And it is: the copy arrives, and the partition has its fact.
       faulty.deliverLate()
       faulty.disconnected = false
       yield* TestClock.adjust("20 seconds")
@@ -73,7 +73,7 @@ describe("a frame whose first copy may be under way", () => {
       yield* TestClock.adjust("1100 millis")
       faulty.deliverLate()
       yield* TestClock.adjust("20 seconds")
-      // it is stored; a reply says so, and OutcomeUnknown does not deny it
+      // It is stored; a reply says so, and OutcomeUnknown does not deny it.
       expect(yield* total(engine)).toBe(1)
       expect(["a reply", "OutcomeUnknown"]).toContain(told(yield* Fiber.join(asked)))
     })
@@ -105,7 +105,7 @@ describe("a refusal of the only copy", () => {
       const asked = yield* ask
       yield* TestClock.adjust(0)
       expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Failure", failure: { _tag: "PartitionUnavailable" } })
-      // what stands in its place is empty, so that no copy of it can be stored any more
+      // What stands in its place is empty, so that no copy of it can be stored any more.
       const stored = deployment.journal.log(0).frames.map(({ bytes }) => decodeFrame(bytes))
       expect(stored.flatMap(({ records }) => records)).toEqual([])
       expect(yield* engine.state(Counter, target)).toMatchObject({ total: 0 })
@@ -121,7 +121,7 @@ describe("answers of a lane that wait for the ownership", () => {
     const { deployment, engine, faulty } = yield* scripted
     yield* engine.askLane(Limiter, target, null)
     faulty.away = true
-    // before an idle owner looks by itself
+    // Before an idle owner looks by itself.
     yield* TestClock.adjust("6 seconds")
     const gate = yield* Deferred.make<void>()
     faulty.gate = Deferred.await(gate)

@@ -153,7 +153,7 @@ describe("rule 6, freshness", () => {
         yield* other.engine.ask(Counter, target, add(1))
         yield* TestClock.adjust("6 seconds")
         expect(yield* Effect.flip(sleeper.engine.ask(Counter, target, get))).toMatchObject({ _tag: "PartitionMoved" })
-        // the sleeper has claimed anew: now the other one is fenced
+        // The sleeper has claimed anew: now the other one is fenced.
         yield* sleeper.engine.ready
         expect(yield* sleeper.engine.ask(Counter, target, get)).toBe(2)
       })

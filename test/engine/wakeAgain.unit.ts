@@ -311,7 +311,7 @@ describe("timers that no checkpoint has", () => {
     usual.wakeAt = 20
     timers.set(usual, 20)
     expect(timers.mayLeave(usual)).toBe(true)
-    // they take no room from pages, and an actor that comes back makes some
+    // They take no room from pages, and an actor that comes back makes some.
     expect(timers.needsPage(0)).toBe(true)
     expect(timers.loaded(loadedCell(memory, "org_1", "k7"))).toBe(107)
     expect(timers.mayLeave(more)).toBe(true)

@@ -42,7 +42,7 @@ describe("rule 9, witnesses", () => {
       yield* addEach(deployment, 20, { reactors: [follower], config: { checkpointFrames: 1_000_000 } })
       deployment.checkpoints.of(0).records = []
       truncate(deployment, 3)
-      // that of the outbox has moved with the checkpoints
+      // That of the outbox has moved with the checkpoints.
       deployment.cursors.cursors.delete("0/sluice.outbox")
       expect(yield* refusal(deployment, { reactors: [follower] })).toContain("the cursor of follower has seen frame")
     })
@@ -61,7 +61,7 @@ describe("rule 9, witnesses", () => {
   it.effect("given a young log that lost all its frames, then the first checkpoint finds it", () =>
     Effect.gen(function* () {
       const deployment = makeDeployment()
-      // killed, as far as its stores can tell: it writes no checkpoint of its end
+      // Killed, as far as its stores can tell: it writes no checkpoint of its end.
       const { engine } = yield* serving(deployment)
       for (let n = 0; n < 5; n++) yield* engine.ask(Counter, target, add(1))
       yield* TestClock.adjust(0)
@@ -114,7 +114,7 @@ describe("rule 9, witnesses", () => {
         yield* addEach(deployment, 20, { config: { checkpointFrames: 5 }, reactors })
         const { records } = deployment.checkpoints.of(0)
         const below = purgeableBelow(records, [...deployment.cursors.cursors.values()])!
-        // the server had come back without what it is told to keep: it is empty then, and goes on after the purge's place
+        // The server had come back without what it is told to keep: it is empty then, and goes on after the purge's place.
         Object.assign(deployment.journal.log(0), { frames: [], firstSequence: below, bytes: 0 })
         expect(yield* refusal(deployment, { reactors })).toContain(`but the log ends at ${below - 1}`)
 
@@ -165,7 +165,7 @@ describe("rule 9, witnesses", () => {
         const { engine } = yield* serving(deployment, { reactors: [follower] })
         expect(yield* engine.ask(Counter, target, get)).toBe(15)
         expect(yield* engine.ask(Counter, target, add(1))).toBe(16)
-        // ids of the lost frames are never derived again
+        // Ids of the lost frames are never derived again.
         expect(decodeFrame(deployment.journal.log(0).frames.at(-1)!.bytes).epoch).toBeGreaterThan(idsBefore + 100)
       })
   )

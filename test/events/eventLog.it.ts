@@ -280,7 +280,7 @@ layer(
       }).pipe(Effect.provide(Layer.fresh(services)))
       const following = yield* Effect.forkChild(there)
       yield* append([events[0]])
-      // it may have read the first one by itself
+      // It may have read the first one by itself.
       yield* Deferred.await(looked)
       yield* append([events[1]])
       assert.deepStrictEqual(

@@ -137,7 +137,7 @@ const build = async (isObserved: boolean, cleanup: Array<() => Promise<unknown>>
   const created = await admin("POST", "/admin/v1/organizations", { name: "tests", plan: "team" })
   expect(created.status).toBe(201)
   const organization = (created.body as { readonly id: string }).id
-  // a quick machine asks more often than the plan allows
+  // A quick machine asks more often than the plan allows.
   const limits = { requestsPerMinute: "unlimited" }
   expect((await admin("PUT", `/admin/v1/organizations/${organization}/limits`, limits)).status).toBe(200)
   const createKey: TestPlatform["createKey"] = async ({ scopes = [], services = ["directory"], ...rest } = {}) => {

@@ -199,7 +199,7 @@ describe("the request rate", { timeout: longMillis }, () => {
       expect(limit).toBe(3)
       expect(retryAfter).toBeGreaterThanOrEqual(1)
       expect(retryAfter).toBeLessThanOrEqual(60)
-      // who waits for so long is in the next minute
+      // Who waits for so long is in the next minute.
       expect(at + retryAfter! * 1_000).toBeGreaterThanOrEqual(reset! * 1_000)
     }
     for (const { retryAfter } of [...replies.slice(0, 3), replies[8]!]) expect(retryAfter).toBeUndefined()
@@ -334,7 +334,7 @@ describe("the request rate", { timeout: longMillis }, () => {
     nats.silence()
     let letThrough = 0
     try {
-      // for some seconds the last confirmation of ownership counts
+      // For some seconds the last confirmation of ownership counts.
       await until(async () => (await get(carrier, key)).limit === undefined)
       for (letThrough++; letThrough < 5; letThrough++) {
         expect(await get(carrier, key)).toMatchObject({ status: 200, body: { ocn: "9104" }, ...unlimited })

@@ -58,7 +58,7 @@ describe("deployments on one nats-server", { timeout: 120_000 }, () => {
       const first = yield* servingEngine(options)
       yield* note(first.engine, "note 0")
       const second = yield* sameServer(options)
-      // more room than the stream has would be given to a stream of its own
+      // More room than the stream has would be given to a stream of its own.
       const message = yield* refused({ ...second, maximumBytes: 2 * 64 * 1024 * 1024 })
       assert.match(
         message,

@@ -104,7 +104,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       assert.deepStrictEqual((yield* notes(third.engine)).sort(), names(0, 600).sort())
       const { checkpoints, state } = yield* stored(options)
       assert.isAtLeast(checkpoints.length, 1)
-      // what the older checkpoint covers was purged
+      // What the older checkpoint covers was purged.
       assert.isAbove(state.firstSequence, 1)
     })
   )
@@ -114,7 +114,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       const { options, server } = yield* deployment
       const first = yield* servingEngine({ ...options, engine: noCheckpoints })
       for (let index = 0; index < 20; index++) yield* note(first.engine, `note ${index}`)
-      // at its end it takes a checkpoint of its last frame
+      // At its end it takes a checkpoint of its last frame.
       yield* first.stop
       const before = yield* stored(options)
       yield* server.kill
@@ -153,7 +153,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       const last = (yield* stored(options)).state.lastSequence
       yield* waitUntil(Effect.map(stored(options), ({ cursors }) => cursors[0]?.sequence === last))
       yield* first.stop
-      // only the cursor has seen the end
+      // Only the cursor has seen the end.
       yield* Effect.provide(
         Effect.flatMap(Checkpoints, (store) => store.discardAbove(0, 0)),
         ports(options)
@@ -282,7 +282,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
         while ((yield* Effect.result(ask))._tag === "Success") answered++
       }
       yield* first.stop
-      // facts leave the log's reserve alone; owners that claimed it again and again do not
+      // Facts leave the log's reserve alone; owners that claimed it again and again do not.
       yield* fillWithClaims(small)
       const again = yield* startEngine(small)
       const isFull = Effect.map(

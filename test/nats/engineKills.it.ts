@@ -59,7 +59,7 @@ describe("the engine on servers that are killed", { timeout: 120_000 }, () => {
       const load = yield* underLoad(engine)
       yield* load.more(100)
       yield* server.freeze
-      // until the engine has given the frame up and recovers
+      // Until the engine has given the frame up and recovers.
       yield* waitUntil(Effect.map(engine.status, ([partition]) => partition?.status._tag !== "Serving"))
       yield* server.thaw
       yield* load.more(200)
@@ -117,7 +117,7 @@ describe("the engine on servers that are killed", { timeout: 120_000 }, () => {
       for (const server of servers) {
         yield* load.more(50)
         yield* server.kill
-        // the two others go on
+        // The two others go on.
         yield* load.more(50)
         yield* server.start
       }

@@ -50,7 +50,7 @@ describe("messages between two processes", () => {
         assert.notStrictEqual(here, there)
         const sender = yield* running(options, here)
         yield* sender.engine.ask(Purse, purse("org_1"), { _tag: "Fund", name: "fund", amount: 1_000 })
-        // nobody runs the receiver's partition yet
+        // Nobody runs the receiver's partition yet.
         for (let count = 0; count < 20; count++) yield* send(sender.engine, 2)
         const receiver = yield* running(options, there)
         yield* holds(receiver.engine, "org_2", 40)
@@ -73,7 +73,7 @@ describe("messages between two processes", () => {
         const { outbox } = internals(next.engine).partitions.get(here)!
         assert.strictEqual(outbox.count, 0)
         const [first] = yield* showParkedRecords(next.engine, outboxName, "org_2", 1)
-        // the cursor has to pass it first
+        // The cursor has to pass it first.
         yield* waitUntil(
           Effect.orElseSucceed(dismissParked(next.engine, here, outboxName, "org_2", { record: first! }), () => false)
         )

@@ -31,7 +31,7 @@ const services = (options: ProcessOptions) =>
     NatsConnection.layer({ url: Redacted.make(options.natsUrl) }),
     PgClient.layer(options.database.config)
   ).pipe(
-    // restarts and refusals are what these tests are about
+    // Restarts and refusals are what these tests are about.
     Layer.provideMerge(Logger.layer([]))
   )
 
@@ -66,7 +66,7 @@ export const startEngine = (options: ProcessOptions) =>
         SignalsJetStream.layer({ partitions, maximumBytes, replicas }),
         RemoteNats.layer()
       ]),
-      // one connection and one pool a process: a reactor's statements join the cursor's transaction
+      // One connection and one pool a process: a reactor's statements join the cursor's transaction.
       Layer.provide(services(options))
     )
     const context = yield* Layer.buildWithScope(engineLayer, scope)
@@ -132,7 +132,7 @@ export const underLoad = (engine: Running, callers = 32) =>
             const result = yield* Effect.result(note(engine, text, keys[asked.size % keys.length]))
             if (result._tag === "Success") answered.add(text)
             else failures.push(result.failure)
-            // the load, not a wait: an actor's state is bounded
+            // The load, not a wait: an actor's state is bounded.
             yield* Effect.sleep("10 millis")
           }
         })

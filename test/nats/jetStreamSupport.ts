@@ -18,7 +18,7 @@ export const connectTo = (urls: string): Effect.Effect<NatsConnection["Service"]
   Effect.provideService(
     Effect.orDie(connectNats({ url: Redacted.make(urls) })),
     Logger.CurrentLoggers,
-    // losing the server is what these tests are about
+    // Losing the server is what these tests are about.
     new Set()
   )
 

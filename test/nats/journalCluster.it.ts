@@ -65,7 +65,7 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       yield* Effect.forEach(others, (server) => server.kill, { discard: true })
       const attempts = () =>
         Effect.gen(function* () {
-          // the engine's append ends after its deadline with "unknown" and is begun anew by the partition that recovers
+          // The engine's append ends after its deadline with "unknown" and is begun anew by the partition that recovers.
           while (true) {
             const outcome = yield* appendText(log, "second", 1)
             if (outcome._tag !== "Unknown") return outcome
@@ -92,7 +92,7 @@ describe("the fenced append over three servers", { timeout: 120_000 }, () => {
       while (outcome._tag === "Unknown") outcome = yield* appendText(elsewhere, "second", 1)
       yield* leader.thaw
       const late = yield* Fiber.join(zombie)
-      // one of the two is in the log, and each knows which
+      // One of the two is in the log, and each knows which.
       const stored = yield* eventually(contents(log))
       assert.deepStrictEqual(stored, ["first", late._tag === "Stored" ? "zombie" : "second"])
       assert.strictEqual(outcome._tag === "Stored", late._tag !== "Stored")

@@ -112,7 +112,7 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
         const partition = freshPartition()
         yield* journal.open(partition)
         const { config } = yield* administer(`STREAM.INFO.log-${partition}`)
-        // some settings cannot be changed, so the operator's stream is made anew
+        // Some settings cannot be changed, so the operator's stream is made anew.
         yield* administer(`STREAM.DELETE.log-${partition}`)
         yield* administer(`STREAM.CREATE.log-${partition}`, { ...config, ...weakness })
         const error = yield* Effect.flip(journal.open(partition))
@@ -214,7 +214,7 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
       const { url, client } = yield* Server
       const partition = freshPartition()
       const log = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
-      // in the place of the stream, somebody who says what a cluster, a full disk or a broken server would
+      // In the place of the stream, somebody who says what a cluster, a full disk or a broken server would.
       yield* administer(`STREAM.DELETE.log-${partition}`)
       let says = ""
       const subscription = client.subscribe(`log.${partition}`, {
@@ -236,7 +236,7 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
         [refusal(400, 10054, "message size exceeds maximum allowed"), { _tag: "TooLarge", maximumBytes: undefined }],
         [refusal(503, 10008, "JetStream system temporarily unavailable"), { _tag: "NoLeader" }],
         [refusal(500, 10009, "JetStream cluster can not handle request"), { _tag: "NoLeader" }],
-        // a store that failed may have written something: that is no "full"
+        // A store that failed may have written something: that is no "full".
         [
           refusal(503, 10077, "write: no space left on device"),
           { _tag: "Refused", message: "write: no space left on device (503, 10077)" }

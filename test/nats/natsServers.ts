@@ -82,7 +82,7 @@ ${settings.more}`
         child?.kill(signal)
         return exit
       })
-    // a test process that ends by a defect leaves no server behind
+    // A test process that ends by a defect leaves no server behind.
     const killAtExit = () => void child?.kill("SIGKILL")
     yield* Effect.acquireRelease(
       Effect.sync(() => process.once("exit", killAtExit)),

@@ -109,7 +109,7 @@ layer(
           return text("epoch 1")
         })
       )
-      // answers only after the old one has
+      // Answers only after the old one has.
       yield* there.serve(partition, () =>
         Effect.as(Effect.orDie(waitUntil(Effect.sync(() => asked > 0))), text("epoch 2"))
       )

@@ -67,7 +67,7 @@ const run = (text: string) =>
 
 const explain = (execution: string) =>
   Effect.map(run(`explain (analyze, buffers, format json) ${execution}`), ([row]) => {
-    // this shape is PostgreSQL's
+    // This shape is PostgreSQL's.
     const [{ Plan }] = row?.["QUERY PLAN"] as [{ readonly Plan: PlanNode }]
     return Plan
   })
@@ -105,7 +105,7 @@ database(
         for (const prepared of new Set([`${mode}_empty`, `${mode}_${moment}`])) {
           const plan = yield* explain(`execute ${prepared} (${absentArguments})`)
           assert.deepStrictEqual(scansOf(plan), ["engine_actors_pkey"], `${prepared}, ${moment}`)
-          // a descent into the index for each of them, and next to nothing of the table
+          // A descent into the index for each of them, and next to nothing of the table.
           assert.isBelow(plan["Shared Hit Blocks"] ?? Number.NaN, 8 * maximumLoadBatch, `${prepared}, ${moment}`)
         }
       }
@@ -135,7 +135,7 @@ database(
         ([row]) => Number(row?.rows)
       )
     )
-    // with an empty table that is known to be empty, reading all of it is the best plan
+    // With an empty table that is known to be empty, reading all of it is the best plan.
     yield* run("analyze engine_actors")
     yield* setPlans("force_generic_plan")
     assert.deepStrictEqual([yield* load, yield* page], [[], []])

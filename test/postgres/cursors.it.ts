@@ -83,12 +83,12 @@ layer(
           yield* kill
           yield* insert("dies too")
         }),
-        // the connection is gone when the savepoint should be undone
+        // The connection is gone when the savepoint should be undone.
         Effect.gen(function* () {
           yield* insert("dies")
           yield* cursors.attempt(Effect.andThen(kill, insert("dies too")))
         }),
-        // nothing notices before the commit
+        // Nothing notices before the commit.
         Effect.andThen(insert("dies"), kill)
       ]
       for (const [partition, effects] of failures.entries()) {
@@ -144,7 +144,7 @@ layer(
       const error = yield* Effect.flip(
         cursors.transact(moveOf(20), Effect.ignore(Effect.andThen(insert("lost"), insert("lost"))))
       )
-      // the fault is the effects', so that it is tried as theirs, in the end one by one
+      // The fault is the effects', so that it is tried as theirs, in the end one by one.
       assert.strictEqual(error._tag, "SqlError")
       assert.strictEqual((yield* cursors.read(20, "sql")).sequence, 0)
     })

@@ -99,7 +99,7 @@ layer(DayPartitions.layer.pipe(Layer.provideMerge(freshDatabase({ maxConnections
       const write = partitions.ensureDays(table, [now]).pipe(Effect.andThen(insert(1, now)))
       yield* Effect.flip(sql.withTransaction(Effect.andThen(write, Effect.fail("rolled back"))))
       assert.deepStrictEqual(yield* days, [])
-      // also where only the savepoint was rolled back
+      // Also where only the savepoint was rolled back.
       yield* sql.withTransaction(
         Effect.ignore(sql.withTransaction(Effect.andThen(write, Effect.fail("to the savepoint"))))
       )
@@ -118,7 +118,7 @@ layer(DayPartitions.layer.pipe(Layer.provideMerge(freshDatabase({ maxConnections
         Array.from({ length: 8 }, (_, writer) => writer),
         (writer) =>
           Effect.gen(function* () {
-            // a memory of its own, as on another node
+            // A memory of its own, as on another node.
             const partitions = yield* DayPartitions
             const both = writer % 2 === 0 ? [first, second] : [second, first]
             yield* first.sql.withTransaction(

@@ -79,7 +79,7 @@ layer(freshDatabase().pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestS
         const first = yield* start("first")
         yield* first.place
         const second = yield* start("second")
-        // a successor waits a moment for a predecessor that is just ending
+        // A successor waits a moment for a predecessor that is just ending.
         const waiting = yield* Effect.forkScoped(second.place)
         yield* first.end
         assert.strictEqual(first.serving.size, 0)
@@ -118,7 +118,7 @@ layer(freshDatabase().pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestS
         const proxy = yield* proxyTo(Redacted.value(config.url))
         const first = yield* start("first", { url: Redacted.make(proxy.url) })
         yield* first.place
-        // the network of the first one breaks for good; the server forgets it
+        // The network of the first one breaks for good; the server forgets it.
         yield* proxy.freeze
         yield* terminate((yield* holderOf(lock))!)
         const second = yield* start("second")

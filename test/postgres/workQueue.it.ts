@@ -334,7 +334,7 @@ layer(
         return row!.rows
       })
       const before = yield* scanned
-      // a plan for the values at hand at first, one for all values after the fifth time
+      // A plan for the values at hand at first, one for all values after the fifth time.
       for (let round = 0; round < 8; round++) {
         const due = yield* queue.due(partition, { limit: 100 })
         const claims = due.map(({ group, lane }) => ({ group, lane, limit: 2 }))

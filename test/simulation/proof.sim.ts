@@ -24,7 +24,7 @@ describe("the worked example", () => {
       expect(message).toContain("shrunk from")
       expect(yield* finding).toBe(message)
 
-      // what was saved fails in the same way
+      // What was saved fails in the same way.
       const invariants = { "every seat is free or held": () => false }
       const saved = play(fromJson(scenario), workloadOf(Table, { invariants }))
       expect(saved.violation?.checker).toBe("invariant")

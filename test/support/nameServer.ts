@@ -60,7 +60,7 @@ const bytesOf = (address: string): Buffer => {
 
 const record = (type: number, ttl: number, data: Buffer): Buffer => {
   const head = Buffer.alloc(headBytes)
-  // the name is the question's
+  // The name is the question's.
   head.writeUInt16BE(0xc000 + headBytes, 0)
   head.writeUInt16BE(type, 2)
   head.writeUInt16BE(1, 4)
@@ -93,7 +93,7 @@ const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer =
           ...answer.addresses.filter((address) => isIP(address) === family).map(bytesOf),
           ...(type === typeMx ? (answer.mailHosts ?? []).map(bytesOfMailHost) : [])
         ].map((data) => record(type, answer.ttl ?? 60, data))
-  // an answer, recursion available
+  // An answer, recursion available.
   head.writeUInt16BE(0x8180 + code, 2)
   head.writeUInt16BE(1, 4)
   head.writeUInt16BE(records.length, 6)

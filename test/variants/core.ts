@@ -230,8 +230,8 @@ export const core: ReadonlyArray<Variant> = [
   {
     name: "core: lanes are swept by a time that nobody was told",
     file: src("core/PartitionCore"),
-    find: "const told = this.time.tell(this.headNow.now, now.wall)\n    // a state",
-    replace: "const told = now.wall\n    // a state",
+    find: "const told = this.time.tell(this.headNow.now, now.wall)\n    // A state",
+    replace: "const told = now.wall\n    // A state",
     sentence: "a request limit counts twice in a minute when the clock is set back a little behind a sweep",
     finders: [unit("coreDemands", "coreRoom")]
   },

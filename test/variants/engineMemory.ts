@@ -168,8 +168,8 @@ export const engineMemory: ReadonlyArray<Variant> = [
   {
     name: "engine: a load that fails leaves its waiters",
     file: src("core/ActorLoader"),
-    find: "      this.release(cell, error)\n      // the running",
-    replace: "      // the running",
+    find: "      this.release(cell, error)\n      // The running",
+    replace: "      // The running",
     sentence: "whoever waits for an actor that could not be read is never answered",
     finders: [unit("boundedActors"), simulation]
   },

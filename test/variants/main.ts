@@ -128,7 +128,7 @@ const main = async (): Promise<number> => {
   return noticed === given.wanted.length ? 0 : 1
 }
 
-// the children are ended at the exit
+// The children are ended at the exit.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 try {
   process.exitCode = await main()

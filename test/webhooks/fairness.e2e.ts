@@ -33,7 +33,7 @@ describe("an organization whose endpoints hang after they have answered well", (
       await healthy.receives(count)
     }
     expect(ended).toBe(0)
-    // so that the platform need not wait for them when it stops
+    // So that the platform need not wait for them when it stops.
     for (const hook of hooks) whole().receiver.answer(hook.to, answering(200))
   })
 })

@@ -84,7 +84,7 @@ export const makeColumns = (cells: ReadonlyArray<string>): Columns => {
 
 /** Where each of these columns is, in the order of the names. */
 export const placesOf = <const Names extends ReadonlyArray<string>>(columns: Columns, names: Names) =>
-  // `map` answers as many places as there are names, but its type does not say so
+  // `map` answers as many places as there are names, but its type does not say so.
   names.map(columns.at) as { readonly [Name in keyof Names]: number }
 
 /** Hands out the first `atMost` of `list` and keeps the rest. */

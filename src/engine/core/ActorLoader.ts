@@ -205,7 +205,7 @@ export class ActorLoader {
       for (const name of names.slice(0, maximumTouchedActors))
         if (name.fresh !== true) want(memory.registry.actorIndex(name.actor.kind), name.key)
     } catch {
-      // the error is told when the entry is decided
+      // The error is told when the entry is decided.
     }
   }
 
@@ -232,7 +232,7 @@ export class ActorLoader {
     for (const cell of batch.cells) {
       if (cell.loaded) continue
       this.release(cell, error)
-      // the running drain may have begun it anew
+      // The running drain may have begun it anew.
       if (!memory.isPassing(cell)) memory.remove(cell)
     }
     host.wake()
@@ -246,7 +246,7 @@ export class ActorLoader {
       if (cell.loaded) continue
       fill(cell, byName.get(nameOf(cell.address)), hasFacts)
       const againAt = this.timers.loaded(cell)
-      // whoever asks for this actor next learns why it cannot be made
+      // Whoever asks for this actor next learns why it cannot be made.
       if (cell.isNew) continue
       if (cell.unreadable !== undefined) {
         const { organization } = cell
@@ -295,7 +295,7 @@ export class ActorLoader {
     const index = memory.registry.actorIndex(row.kind)
     const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
     if (cell === undefined) this.timers.addCold(row)
-    // we soon learn whether it can be loaded; until then the timer must not be forgotten
+    // We soon learn whether it can be loaded; until then the timer must not be forgotten.
     else if (cell.requested) this.deferred.push(row)
     else if (cell.loaded && cell.suspendedWakeAt !== cell.dueAt) this.timers.set(cell, cell.dueAt)
   }

@@ -230,7 +230,7 @@ export class ActorMemory implements Evictable {
         organization.laneCount === 0 &&
         organization.waiting === 0 &&
         organization.stalled === 0
-      // an organization that is still in the mailbox's ring is checked again later
+      // An organization that is still in the mailbox's ring is checked again later.
       if (isEmpty && organization.inRing) continue
       if (isEmpty && this.organizations.get(organization.name) === organization)
         this.organizations.delete(organization.name)

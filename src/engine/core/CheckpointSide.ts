@@ -46,7 +46,7 @@ export class CheckpointSide {
     const time = Math.max(this.parts.head().now, now.wall)
     if (this.parts.memory.isReplaying || !this.parts.pages.isWanted(this.parts.timers(), time, now.monotonic))
       return undefined
-    // until the page has come, no actor with a timer leaves memory: the page may be older than that timer
+    // Until the page has come, no actor with a timer leaves memory: the page may be older than that timer.
     this.parts.memory.keepsTimers = true
     return {
       _tag: "Timers",

@@ -170,7 +170,7 @@ export class Decider {
         return this.answerNow(entry, cell.state)
       }
       if (!this.bring(cell, entry.isFresh)) {
-        // what else the command touches comes with it; what a wake touches is not known before
+        // What else the command touches comes with it; what a wake touches is not known before.
         if (!isWake) this.host.prefetch(entry)
         return this.stall(entry, cell)
       }
@@ -230,7 +230,7 @@ export class Decider {
   private cellOf(entry: Entry): Cell | undefined {
     const { memory } = this.host
     const known = entry.organization.cell(entry.actorIndex, entry.key)
-    // an actor without a state needs no place of its own, because it leaves with the drain
+    // An actor without a state needs no place of its own, because it leaves with the drain.
     if (known === undefined && !entry.actor.isStateless && !memory.admitsActor()) return undefined
     const cell = known ?? memory.cell(entry.organization, entry.actorIndex, entry.key)
     memory.use(cell, this.monotonic)
@@ -283,7 +283,7 @@ export class Decider {
     const { kind } = entry.actor
     let encoded: EncodedDecision
     try {
-      // everything is encoded and measured before any evolve, so that a refusal leaves nothing behind
+      // Everything is encoded and measured before any evolve, so that a refusal leaves nothing behind.
       encoded = draft.encode(touched, decision)
       draft.checkClaims(touched, encoded)
     } catch (cause) {
@@ -302,7 +302,7 @@ export class Decider {
         return this.unchanged(entry, cell, false, error)
       }
     } catch (cause) {
-      // a change made in place cannot be undone for this decision alone
+      // A change made in place cannot be undone for this decision alone.
       entry.organization.isCareful = true
       this.awaitFrame(entry, false, undefined)
       throw cause
@@ -367,7 +367,7 @@ export class Decider {
     const reason = describe(cause)
     const cell = entry.organization.cell(entry.actorIndex, entry.key)
     if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
-    // an actor that could not be made is not left behind
+    // An actor that could not be made is not left behind.
     if (cell?.isEmpty === true && !this.draft.hasChanged(cell)) this.host.memory.remove(cell)
     if (cause instanceof KeyInvalid || (cause instanceof NotFresh && entry.caller !== undefined))
       return this.settle(entry, false, new CommandInvalid({ kind, reason: cause.message }))

@@ -152,7 +152,7 @@ export class Draft implements DecidingDraft {
     const { events, others } = decision
     let count = decision.facts.length
     for (const other of others) count += other.facts.length
-    // of their exact lengths: lists that grow take a hundred bytes more each, for every decision
+    // Of their exact lengths: lists that grow take a hundred bytes more each, for every decision.
     const facts = new Array<unknown>(count)
     const cells = new Array<Cell>(count)
     const texts = new Array<string>(count + events.length)
@@ -207,7 +207,7 @@ export class Draft implements DecidingDraft {
         if (cell.actor.isStateless) continue
         if (cell.appliedOf !== application) {
           const isNew = cell.draftOf !== this.stamp
-          // before an undo is noted, because copying may throw
+          // Before an undo is noted, because copying may throw.
           const first = isNew && copy !== undefined ? copy(cell.state) : cell.state
           const { bytes, draft, draftWakeAt: wakeAt } = cell
           undo = { cell, draft, wakeAt, bytes, isNew, before: undo }
@@ -230,10 +230,10 @@ export class Draft implements DecidingDraft {
         checkState(cell.actor, cell.draft)
         cell.draftWakeAt = wakeAtOf(cell.actor, cell.draft)
         if (cell.bytes <= maximumStateBytes) continue
-        // the estimate is over the bound; only encoding tells the real size
+        // The estimate is over the bound; only encoding tells the real size.
         const bytes = Buffer.byteLength(JSON.stringify(cell.actor.encodeState(cell.draft)))
         this.measured++
-        // so that the next facts are counted before it is encoded again
+        // So that the next facts are counted before it is encoded again.
         cell.bytes = Math.min(bytes, maximumStateBytes - stateSlackBytes)
         if (bytes <= maximumStateBytes) continue
         this.undo(undo)
@@ -307,7 +307,7 @@ export class Draft implements DecidingDraft {
         cell.loaded = true
         cell.isNew = false
         cell.unreadable = undefined
-        // the timer of what a checkpoint may have of it
+        // The timer of what a checkpoint may have of it.
         timers.loaded(cell)
       }
       cell.state = cell.draft
@@ -315,7 +315,7 @@ export class Draft implements DecidingDraft {
       cell.changedAt = sequence
       memory.changed(cell)
       cell.wakeAt = cell.draftWakeAt
-      // now that the state has changed, a wake that failed or did nothing may be tried again
+      // Now that the state has changed, a wake that failed or did nothing may be tried again.
       cell.suspendedWakeAt = Number.NaN
       if (cell.brake !== undefined) cell.brake.againAt = Number.NaN
       timers.set(cell, cell.dueAt)

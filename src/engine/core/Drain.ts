@@ -84,7 +84,7 @@ export class Drain {
         const inHand = this.inHand
         this.inHand = undefined
         if (!(error instanceof DecideAgain) && inHand !== undefined && !waiting.includes(inHand)) {
-          // nobody would answer it, and decided again it would end the next life too
+          // Nobody would answer it, and decided again it would end the next life too.
           inHand.refusal = new CommandFailed({ kind: inHand.actor.kind, reason: describe(error) })
           this.putBack(inHand)
         }
@@ -153,7 +153,7 @@ export class Drain {
     const { decider } = this
     const { mailbox, signals } = this.host
     if (!held) {
-      // while commands wait, timers and signals leave them the rest of the frame's bytes and of the time
+      // While commands wait, timers and signals leave them the rest of the frame's bytes and of the time.
       const timersMay = signals.isReady || mailbox.hasRunnable ? timersShare : 1
       this.fireTimers(timersMay)
       this.takeSignals(mailbox.hasRunnable ? signalsShare : 1)
@@ -182,7 +182,7 @@ export class Drain {
       if (timer === undefined || timer.wakeAt > this.decider.draft.now || host.waitsForPage(timer)) return
       const { cell } = timer
       if (cell === undefined && !host.mayLoad()) {
-        // this timer steps aside, so that it does not hold up timers whose actor is in memory
+        // This timer steps aside, so that it does not hold up timers whose actor is in memory.
         timers.take(timer)
         host.defer(timer)
         continue
@@ -195,7 +195,7 @@ export class Drain {
       if (fate === "no room") return
       const { now } = this.decider.draft
       if (cell?.timer !== timer || timer.wakeAt > now) continue
-      // a wake that changed nothing is not tried again at this time
+      // A wake that changed nothing is not tried again at this time.
       timers.set(cell, cell.dueAt > now ? cell.dueAt : Number.POSITIVE_INFINITY)
     }
   }
@@ -205,7 +205,7 @@ export class Drain {
     const { host, timers } = this
     const { memory } = host
     const actorIndex = memory.registry.actorIndex(timer.kind)
-    // a kind that has no state any more has no wakes
+    // A kind that has no state any more has no wakes.
     const isKnown = memory.registry.actors[actorIndex]?.isStateless === false
     const organization = isKnown ? memory.organization(timer.organization) : undefined
     if (organization === undefined) {
@@ -252,7 +252,7 @@ export class Drain {
 
   private putBack(entry: Entry): void {
     const { mailbox, memory, signals } = this.host
-    // the organization may have left memory meanwhile
+    // The organization may have left memory meanwhile.
     entry.organization = memory.organization(entry.organization.name) ?? entry.organization
     if (entry.signalSequence > 0) signals.putBack(entry)
     else if (entry.wakeAt === undefined) mailbox.putBack(entry)
@@ -264,7 +264,7 @@ export class Drain {
     const { isAgain, key } = entry
     if (cell?.loaded === true) {
       cell.suspendedWakeAt = Number.NaN
-      // what the wake has named may rest on a draft that is void
+      // What the wake has named may rest on a draft that is void.
       if (cell.brake !== undefined) cell.brake.againAt = isAgain ? wakeAt : Number.NaN
       this.timers.set(cell, cell.dueAt)
     } else if (cell === undefined) {

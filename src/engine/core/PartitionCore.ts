@@ -108,7 +108,7 @@ export class PartitionCore implements Evictable {
 
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
-    // commands that wait for an actor go back to their queues: the next life asks for it again
+    // Commands that wait for an actor go back to their queues: the next life asks for it again.
     this.loader.dropWaiters(this.intake.refusedWith)
     this.memory.dropActors()
     this.lanes.clear()
@@ -245,7 +245,7 @@ export class PartitionCore implements Evictable {
 
   /** Whether something waits for a proof of the ownership, or will soon. */
   private needsProof(now: Instant): boolean {
-    // answers that were no longer fresh wait for a proof, whatever failed before: they must be answered in the end
+    // Answers that were no longer fresh wait for a proof, whatever failed before: they must be answered in the end.
     if (this.drain.immediate.size > 0) return true
     if (this.lanes.needsConfirmation && this.time.mayAsk(now)) return true
     return this.time.takeRenewal(now)
@@ -262,7 +262,7 @@ export class PartitionCore implements Evictable {
 
   private send(): DraftedFrame {
     this.underWay = this.drain.frameAfter(this.headNow)
-    // these answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership
+    // These answers rest on nothing in this frame; stale ones wait for it, because it proves the ownership.
     if (this.time.isFresh(this.now)) this.drain.immediate.give(this.options.host.reply)
     return this.underWay
   }
@@ -294,7 +294,7 @@ export class PartitionCore implements Evictable {
     }
     if (outcome._tag !== "Not sent") this.logIsFull(true)
     for (const caller of callers) reply(caller, false, error)
-    // facts cannot be stored, but answers that need none still come from the durable state
+    // Facts cannot be stored, but answers that need none still come from the durable state.
     if (this.time.isFresh(now)) this.drain.immediate.give(reply)
     else this.drain.immediate.fail(reply, error)
     if (outcome._tag !== "Fenced off") return
@@ -331,7 +331,7 @@ export class PartitionCore implements Evictable {
       this.room.lookFailed()
       this.time.failed(now)
     }
-    // a leader that was deposed may not know our last frames
+    // A leader that was deposed may not know our last frames.
     if (log !== undefined && !isOurs && !(this.provesByFrames && log.lastSequence < this.headNow.sequence)) return false
     const { host, partition } = this.options
     if (this.time.isFresh(now)) {
@@ -386,7 +386,7 @@ export class PartitionCore implements Evictable {
   sweep(idleMillis: number, now: Instant): void {
     this.memory.evictUnusedSince(now.monotonic - idleMillis)
     const told = this.time.tell(this.headNow.now, now.wall)
-    // a state that has ended by a time we already told stays ended, even when the clock steps back
+    // A state that has ended by a time we already told stays ended, even when the clock steps back.
     if (typeof told === "number") this.lanes.sweep(told)
     this.memory.releaseEmptied()
   }

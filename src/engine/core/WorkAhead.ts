@@ -67,9 +67,9 @@ export class WorkAhead {
     const until = (at: number) => (at > monotonic ? at - monotonic : Number.POSITIVE_INFINITY)
     const untilHold = Math.min(until(room.heldTo), until(this.crowdedUntil), until(loader.heldTo))
     const untilTimer = pages.waitMillis(this.parts.timers(), told, monotonic)
-    // a due timer that was not fired waits for the end of a hold
+    // A due timer that was not fired waits for the end of a hold.
     const untilWork = untilTimer > 0 ? Math.min(untilTimer, untilHold) : untilHold
-    // who asks a lane waits for no more than the pause after a proof that has failed
+    // Who asks a lane waits for no more than the pause after a proof that has failed.
     const untilProof = lanes.needsConfirmation ? time.untilAsk(now) : time.untilLook(now)
     return Math.max(1, Math.min(untilWork, untilProof))
   }

@@ -191,7 +191,7 @@ export class Lanes {
     const { memory } = this.host
     checkKey(ask.key)
     if (!memory.admitsLane()) {
-      // sweep for room at most once a second, since a sweep looks at all states
+      // Sweep for room at most once a second, since a sweep looks at all states.
       if (now - this.sweptAt >= 1_000) this.sweep(now)
       if (!memory.admitsLane()) return undefined
       memory.organizations.set(organization.name, organization)

@@ -44,7 +44,7 @@ const encodeOne = (registry: Registry, { actor: named, command, key, organizatio
   if (encoded === undefined) throw new RuleBroken(`a message to ${actor.kind} has no JSON form`)
   const receiver = { organization, kind: actor.kind, key, version: actor.version }
   const text = encodeMessage({ ...receiver, command: encoded })
-  // read back, because what a schema encodes to may still hold what JSON leaves out
+  // Read back, because what a schema encodes to may still hold what JSON leaves out.
   const message = { ...receiver, command: (JSON.parse(text) as ReadonlyArray<unknown>)[4] }
   const bytes = Buffer.byteLength(text)
   if (bytes > maximumMessageBytes)

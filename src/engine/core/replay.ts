@@ -129,11 +129,11 @@ export class Replay {
         const organization = memory.organization(actor.organization)
         if (memory.registry.actors[index]?.isStateless !== false) continue
         if (organization === undefined || organization.cell(index, actor.key) !== undefined) continue
-        // the actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
-        // room
+        // The actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
+        // room.
         memory.admitsActor()
         const cell = memory.cell(organization, index, actor.key)
-        // what a checkpoint has of it does not count
+        // What a checkpoint has of it does not count.
         if (!actor.isFresh) missing.push(cell)
       }
     }
@@ -155,7 +155,7 @@ export class Replay {
     if (of.isFresh && !this.begun.has(of)) this.beginAnew(cell, of)
     cell.changedAt = sequence
     this.changed.add(cell)
-    // the size is not known without encoding; the next write measures it
+    // The size is not known without encoding; the next write measures it.
     cell.bytes = maximumStateBytes
     if (cell.unreadable !== undefined) this.setAsideToo(cell, cell.unreadable, { version: of.version, fact })
     else if (this.careful.has(of.organization)) this.foldCarefully(cell, sequence, { version: of.version, fact })

@@ -61,7 +61,7 @@ export const fill = (cell: Cell, row: ActorRow | undefined, hasFacts: boolean): 
       cell.state = actor.options.initial(cell.key)
     } else {
       cell.state = row.version === unreadableVersion ? readKept(cell, row.state) : readState(actor, row)
-      // facts of a drain that has begun it anew may be counted already
+      // Facts of a drain that has begun it anew may be counted already.
       cell.bytes = Math.max(cell.bytes, Buffer.byteLength(row.state))
       cell.ownsState = true
       cell.changedAt = row.sequence

@@ -126,7 +126,7 @@ const bytesOf = (value: unknown, depth: number): number => {
     for (let index = 0; index < looked; index++) bytes += bytesOf(value[index], depth + 1)
     return bytes + (value.length - looked) * partBytes * 4
   }
-  // inherited members are counted too, where a command has any
+  // Inherited members are counted too, where a command has any.
   for (const name in value) bytes += bytesOf((value as Record<string, unknown>)[name], depth + 1)
   return bytes
 }

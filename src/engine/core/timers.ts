@@ -160,11 +160,11 @@ export class Timers {
    */
   addPage(rows: ReadonlyArray<TimerRow>, full: boolean, isInMemory: (row: TimerRow) => boolean): void {
     for (const row of rows) {
-      // the row of an actor that asked to be woken again has the time before that
+      // The row of an actor that asked to be woken again has the time before that.
       if (isInMemory(row) || this.cold.get(nameOf(row))?.isAgain === true) continue
       this.addCold({ ...row, isAgain: false })
     }
-    // the last row in the store's own order of names
+    // The last row in the store's own order of names.
     this.horizon = rows[rows.length - 1] ?? this.horizon
     this.more = full
   }
@@ -178,8 +178,8 @@ export class Timers {
     const cold = [...this.cold.values()].filter(({ isAgain }) => !isAgain).sort(compareTimers)
     const { wakeAt } = cold[maximumTimerPage]!
     for (const timer of cold.slice(maximumTimerPage)) this.remove(timer)
-    // before all timers of that time, since the store may order their names differently; a timer that comes twice
-    // counts once
+    // Before all timers of that time, since the store may order their names differently; a timer that comes twice
+    // counts once.
     this.horizon = { organization: "", kind: "", key: "", wakeAt }
     this.more = true
   }

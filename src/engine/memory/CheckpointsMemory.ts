@@ -77,7 +77,7 @@ const writing = (store: CheckpointsStore): Pick<Service, "fixPartitions" | "depl
           new CheckpointConflict({ partition: write.record.partition, expected: write.previous, found })
         )
       }
-      // encoding may throw, so all rows are made before any is kept
+      // Encoding may throw, so all rows are made before any is kept.
       const rows = [...write.rows]
       for (const row of rows) {
         const name = nameOf(row)

@@ -89,7 +89,7 @@ const unparkIn =
       return Effect.flatMap(
         runStaged(effects, (action) => actions.push(action)),
         (value) => {
-          // of two who take the same records the second finds them gone
+          // Of two who take the same records the second finds them gone.
           const gone = records.filter((record) => !store.parked.some((held) => sameRecord(held, record))).length
           if (gone > 0) {
             const message = `${gone} of ${records.length} records are no longer parked: look again`

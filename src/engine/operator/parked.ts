@@ -170,7 +170,7 @@ export const retryParked = Effect.fnUntraced(function* (
     )
     if (records.length === 0) break
     error = yield* attempt(records)
-    // one of them is broken: let those before it go
+    // One of them is broken: let those before it go.
     if (error === undefined || records.length === 1) continue
     error = undefined
     for (const record of records) {

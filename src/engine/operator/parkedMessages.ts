@@ -112,7 +112,7 @@ export const dismissParkedMessage = Effect.fnUntraced(function* (
     if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) continue
     yield* partition.courier?.save ?? Effect.void
     const { sequence } = yield* parts.cursors.read(partition.id, outboxName)
-    // a start before the cursor has passed it would send it again
+    // A start before the cursor has passed it would send it again.
     if (sequence < first.sequence)
       return yield* new CursorsUnavailable({
         message: "the outbox has not passed this message yet: try again in a minute"

@@ -72,7 +72,7 @@ export const append = (log: Log, request: AppendRequest, read: () => Instant): E
         (outcome): AppendOutcome => (outcome._tag === "Some" ? outcome.value : { _tag: "Unknown", branch: "unknown" })
       )
     }
-    // a publish has its own timeout, so the usual case needs no race against the deadline, which costs two fibers
+    // A publish has its own timeout, so the usual case needs no race against the deadline, which costs two fibers.
     return Effect.flatMap(publish(log, request, request.bytes), (answer) =>
       isStored(answer, request)
         ? Effect.succeed<AppendOutcome>({ _tag: "Stored", branch: "acked", provenAt: begunAt })
@@ -129,7 +129,7 @@ class Attempts {
     let said = answer
     while (true) {
       if (said._tag === "NotSent" && this.sent === 0) {
-        // no copy of the frame exists anywhere, so nothing has to be read and the frame may be given up
+        // No copy of the frame exists anywhere, so nothing has to be read and the frame may be given up.
         if (this.read().monotonic - begunAt.monotonic >= awayDeadlineMillis)
           return { _tag: "Not sent", branch: "not-sent" }
         yield* this.pause
@@ -154,7 +154,7 @@ class Attempts {
       this.refused = answer._tag === "Full" ? "full" : "too-large"
       this.fence = this.request.fence?.()
       if (this.fence !== undefined) {
-        // the first fence that is stored ends all doubt; until then a copy of the frame may be stored
+        // The first fence that is stored ends all doubt; until then a copy of the frame may be stored.
         this.current = this.fence
         return undefined
       }
@@ -176,7 +176,7 @@ class Attempts {
   /** Something stands at our place: our frame, its fence, or another's. */
   private found({ by, isLast, readAt }: Extract<Place, { readonly _tag: "Taken" }>): AppendOutcome {
     const isOurs = by.identity === this.request.identity
-    // a log that has gone on behind our place belongs to somebody else by now
+    // A log that has gone on behind our place belongs to somebody else by now.
     const provenAt = isLast ? readAt : undefined
     if (isOurs && sameBytes(by.bytes, this.request.bytes)) return { _tag: "Stored", branch: "read-back", provenAt }
     if (isOurs && this.fence !== undefined && sameBytes(by.bytes, this.fence))

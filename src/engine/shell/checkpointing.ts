@@ -41,7 +41,7 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
   const pauses = new Pauses(firstRetryMillis, lastRetryMillis)
   while (true) {
     yield* partition.checkpointWakeup.wait
-    // a failed checkpoint is tried again after a pause, even if nobody asks for it any more
+    // A failed checkpoint is tried again after a pause, even if nobody asks for it any more.
     while (!(yield* checkpoint(partition))) yield* Effect.sleep(Duration.millis(pauses.afterFailure()))
     pauses.reset()
   }
@@ -49,7 +49,7 @@ export const writeCheckpoints = Effect.fnUntraced(function* (partition: Partitio
 
 /** Takes and writes one checkpoint and cleans up behind it. Failures are logged and answered with false; the next one tries again. */
 export const checkpoint = (partition: Partition, isStuck = false): Effect.Effect<boolean> =>
-  // otherwise a shutdown's checkpoint would conflict with one still being written, and be left out
+  // Otherwise a shutdown's checkpoint would conflict with one still being written, and be left out.
   partition.checkpointTurn.withPermit(partition.parts.checkpointTurns.withPermit(takeAndWrite(partition, isStuck)))
 
 const takeAndWrite = Effect.fnUntraced(function* (partition: Partition, isStuck: boolean) {
@@ -72,13 +72,13 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
   const { record, rows } = taken
   const previous = partition.core.newestCheckpoint?.sequence ?? 0
   const saved = yield* Effect.result(
-    // when an encoder throws while the store reads, that is the actor's defect and no reason to restart
+    // When an encoder throws while the store reads, that is the actor's defect and no reason to restart.
     Effect.catchDefect(deadline(checkpoints.save({ record, previous, rows }), saveDeadlineMillis, late), (defect) =>
       Effect.fail(new Error(describe(defect)))
     )
   )
   if (saved._tag === "Success") return partition.core.checkpoints.saved(record, taken.count, taken.bytes)
-  // the answer may have been lost after the commit, or somebody else wrote: look at what is stored
+  // The answer may have been lost after the commit, or somebody else wrote: look at what is stored.
   const [newest] = yield* deadline(checkpoints.list(partition.id), lookupDeadlineMillis, late)
   if (newest === undefined || newest.sequence <= previous) return yield* Effect.fail(saved.failure)
   if (!(yield* isOurs(partition, newest))) {
@@ -86,7 +86,7 @@ const write = Effect.fnUntraced(function* (partition: Partition, taken: Snapshot
     return yield* Effect.fail(saved.failure)
   }
   const isThisOne = newest.sequence === record.sequence
-  // a checkpoint that we gave up and that was written after all covers what was new when it was taken
+  // A checkpoint that we gave up and that was written after all covers what was new when it was taken.
   partition.core.checkpoints.saved(
     newest,
     isThisOne ? taken.count : Number.POSITIVE_INFINITY,
@@ -109,14 +109,14 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   const gone = partition.earlierRows === 0 ? [] : partition.parts.registry.statelessKinds
   yield* deadline(checkpoints.prune(id, gone), saveDeadlineMillis, late)
   const known = new Set([...reactors.map(({ name }) => name), outboxName])
-  // a log without messages has moved it for nothing else
+  // A log without messages has moved it for nothing else.
   yield* partition.courier?.save ?? Effect.void
   const lateCursors = () => new CursorsUnavailable({ message: "the cursors do not answer" })
   const all = yield* deadline(cursors.list(id), lookupDeadlineMillis, lateCursors)
   const own = all.filter(({ reactor }) => known.has(reactor))
   const records = yield* deadline(checkpoints.list(id), lookupDeadlineMillis, late)
   if ((records[1]?.sequence ?? 0) >= partition.earlierRows) partition.earlierRows = 0
-  // a reactor that has not moved yet needs the log from its beginning
+  // A reactor that has not moved yet needs the log from its beginning.
   const isTooFull = isStuck && (yield* hasNoRoom(log))
   const below = own.length === known.size ? purgeableBelow(records, own, isTooFull) : undefined
   if (below !== undefined && (yield* purge(log, below))) {
@@ -129,7 +129,7 @@ const cleanUp = Effect.fnUntraced(function* (partition: Partition, isStuck: bool
   partition.metrics.fill(state.bytes, state.maximumBytes)
   partition.wantsPositions = state.bytes >= state.maximumBytes * fillAlarm
   if (!partition.wantsPositions) return
-  // make reactors store their position even if none of these frames was for them
+  // Make reactors store their position even if none of these frames was for them.
   partition.feed.wake()
   const percent = Math.floor((state.bytes / state.maximumBytes) * 100)
   yield* Effect.logWarning(

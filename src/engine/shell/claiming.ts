@@ -36,12 +36,12 @@ export const claimAndReact = Effect.fnUntraced(function* (partition: Partition) 
   }
   const reason = "its log is full; it serves when reactors and checkpoints have made room, or when max_bytes is raised"
   partition.setStatus({ _tag: "Starting", reason })
-  // otherwise the callers of this life would wait for as long as the log is full
+  // Otherwise the callers of this life would wait for as long as the log is full.
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   yield* startReactors(partition)
   for (let attempt = 0; !partition.isClosing; attempt++) {
-    // when two checkpoints and the cursors free too little, one checkpoint must be enough
+    // When two checkpoints and the cursors free too little, one checkpoint must be enough.
     yield* checkpoint(partition, attempt > 0)
     if (partition.restartWanted !== undefined) {
       return { _tag: "Restart", reason: partition.restartWanted } as LifeEnd

@@ -79,7 +79,7 @@ const commandOf = (
   const actor = registry.actors[actorIndex]
   if (actor === undefined || actor.internal !== undefined || actor.isStateless)
     return { error: new CommandInvalid({ kind, reason: "it is not among the engine's actors with a state" }) }
-  // a program that knows more may have been rolled out to the sender's process first
+  // A program that knows more may have been rolled out to the sender's process first.
   if (version > actor.version) {
     const reason = `it knows version ${actor.version} of ${kind}, and a message is of version ${version}`
     return { error: new PartitionUnavailable({ partition: id, reason, retryAfterMillis }) }

@@ -61,7 +61,7 @@ const pressing = (partition: Partition, after: number): Effect.Effect<void> =>
       frames >= Math.min(maximumBatchFrames, feedFrames * crowdedShare) ||
       records >= maximumBatchRecords ||
       bytes >= feedBytes * crowdedShare
-    // a reactor that lags has a full batch in the log, though none of it is in memory
+    // A reactor that lags has a full batch in the log, though none of it is in memory.
     for (const frame of partition.feed.after(after, maximumBatchFrames) ?? []) add(frame)
     if (isPressing()) {
       resume(Effect.void)

@@ -85,7 +85,7 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
     const size = Math.min(maximumSentMessages, limit - delivered)
     const records = yield* lookup(cursors.parked(id, outboxName, receiver, size))
     if (records.length === 0) break
-    // they were written by this engine
+    // They were written by this engine.
     const letters = records.map(({ record }) => JSON.parse(record) as Letter)
     const answers = yield* deliver(parts, id, receiver, letters)
     const { done, error: failed } = settled(answers)
@@ -96,7 +96,7 @@ export const deliverParked = Effect.fnUntraced(function* <E>(
     delivered += done
     const stopped = records[done]
     if (error === undefined || stopped === undefined || isForNow(error)) continue
-    // so that people see why it is parked now
+    // So that people see why it is parked now.
     const again = cursors.park([{ ...stopped, error: describe(error) }])
     yield* deadline(cursors.unpark([stopped], again), transactionDeadlineMillis, late)
   }

@@ -64,7 +64,7 @@ const attempt = Effect.fnUntraced(function* (
   const exit = yield* Effect.exit(partition.parts.cursors.attempt(handled))
   if (Exit.isSuccess(exit)) return undefined
   const error = Cause.squash(exit.cause)
-  // an interruption or an unreachable store is no fault of a record, so it is not caught
+  // An interruption or an unreachable store is no fault of a record, so it is not caught.
   if (Cause.hasInterrupts(exit.cause) || error instanceof CursorsUnavailable) return yield* Effect.failCause(exit.cause)
   return describe(error)
 })

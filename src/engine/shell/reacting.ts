@@ -119,7 +119,7 @@ class Follower {
     yield* Effect.logWarning(
       `reactor ${this.reactor.name} is new and begins at frame ${state.firstSequence} of partition ${id}; earlier ones are purged`
     )
-    // compared, because another owner may have moved it since it was read
+    // Compared, because another owner may have moved it since it was read.
     const move = { partition: id, reactor: this.reactor.name, from: cursor, to: beginning }
     const late = () => new CursorsUnavailable({ message: "the cursors do not answer" })
     yield* deadline(parts.cursors.transact(move, Effect.void), lookupDeadlineMillis, late)

@@ -23,7 +23,7 @@ const late = () =>
  */
 export const baseIsThere = (partition: Partition): Effect.Effect<boolean, CheckpointsUnavailable> =>
   Effect.suspend(() => {
-    // read this before the list: our own next checkpoint may be written meanwhile and is not in it
+    // Read this before the list: our own next checkpoint may be written meanwhile and is not in it.
     const base = partition.core.newestCheckpoint
     return Effect.map(
       partition.parts.checkpoints.list(partition.id),
@@ -76,7 +76,7 @@ const loadBatch = Effect.fnUntraced(function* (partition: Partition, batch: Load
     const read = soundly(partition, load, (rows) => rows.length === batch.cells.length)
     const loaded = yield* Effect.exit(read)
     if (loaded._tag === "Success") {
-      // the commands wait on; the next life decides them
+      // The commands wait on; the next life decides them.
       if (loaded.value === "unsound") return partition.restart(baseIsGone)
       return partition.core.checkpoints.loaded(batch, loaded.value, partition.now())
     }

@@ -61,7 +61,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   const seen = yield* readSeen(partition)
   const own: ReadonlyArray<Witness> =
     partition.witness === undefined ? [] : [{ who: "this process", ...partition.witness, needsTail: false }]
-  // after the witnesses: an owner that still writes moves them, and then a witness could seem to be ahead of the log
+  // After the witnesses: an owner that still writes moves them, and then a witness could seem to be ahead of the log.
   const state = yield* log.state
   const witnesses = [...witnessesOf(seen.records, seen.cursors, [...reactors, { name: outboxName }]), ...own]
   const complaint = (yield* examine(log, state, witnesses)) ?? withoutCheckpoint(partition.id, seen.records[0], state)
@@ -71,7 +71,7 @@ export const recover = Effect.fnUntraced(function* (partition: Partition) {
   }
   if (log.deployment === undefined) {
     if (!(yield* mayAdopt(log, state, witnesses))) {
-      // another process of this deployment may have adopted the log since, and written to it
+      // Another process of this deployment may have adopted the log since, and written to it.
       const { deployment: owner } = yield* journal.open(partition.id, deployment.id)
       if (owner === undefined) return yield* new JournalRefused({ message: unknownLog(log, deployment) })
       return yield* new JournalUnavailable({ partition: partition.id, message: "it has just been adopted" })
@@ -201,7 +201,7 @@ export const claim = Effect.fnUntraced(function* (partition: Partition) {
         return true
       }
       case "Fenced":
-        // somebody else wrote: give them a moment to finish, then read it
+        // Somebody else wrote: give them a moment to finish, then read it.
         yield* Effect.sleep(Duration.millis(yield* Random.nextIntBetween(1, 50)))
         yield* readOn(partition, log, head)
         continue
@@ -229,7 +229,7 @@ const readOn = Effect.fnUntraced(function* (partition: Partition, log: Log, head
   const replay = partition.core.continueReplay(partition.careful)
   const bytes = yield* replayTail(partition, log, replay, state.lastSequence)
   const broken = partition.core.endReplay(replay, bytes, state)
-  // the next life folds them with care
+  // The next life folds them with care.
   for (const organization of broken) partition.careful.add(organization)
   if (broken.size > 0)
     return yield* new JournalUnavailable({ partition: partition.id, message: "a fact of it could not be applied" })

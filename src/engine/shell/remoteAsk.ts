@@ -83,7 +83,7 @@ export const askOnceRemote = <Command, Fact, State, Reply, Rejection>(
   Effect.flatMap(
     exchange<Reply, Rejection, OnceError>(remote, epochs, partition, actor, target, { command, once }),
     ({ isReplay, reply }) =>
-      // a program that knows no keys has decided it without one
+      // A program that knows no keys has decided it without one.
       isReplay === undefined ? Effect.fail(new OutcomeUnknown({ partition })) : Effect.succeed({ reply, isReplay })
   )
 
@@ -190,7 +190,7 @@ const answerOf = (
       ? { epoch, error: encodeError(error) }
       : { epoch, rejection: encodeWith(actor, "rejection", error) ?? null }
   } catch {
-    // the command was decided, but its reply has no JSON form: the caller must not believe that it was not decided
+    // The command was decided, but its reply has no JSON form: the caller must not believe that it was not decided.
     return { epoch, error: encodeError(new OutcomeUnknown({ partition: partition.id })) }
   }
 }

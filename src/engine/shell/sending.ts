@@ -76,7 +76,7 @@ class Sender implements Courier {
     const { outbox, parts } = partition
     if (isAnew) outbox.begin(yield* outboxStart(partition, yield* lookup(parts.cursors.read(partition.id, outboxName))))
     this.durable = partition.outboxCursor
-    // after the cursor: what it has passed is done, or parked by now
+    // After the cursor: what it has passed is done, or parked by now.
     const page = { limit: maximumParkedNames + 1 }
     const found = yield* lookup(parts.cursors.parkedOrganizations(partition.id, outboxName, page))
     for (const { organization } of found) {
@@ -227,7 +227,7 @@ class Sender implements Courier {
         const exit = yield* Effect.exit(
           deliverParked(this.partition, receiver, Number.POSITIVE_INFINITY, () => Effect.void)
         )
-        // it fails for good: an operator has to look
+        // It fails for good: an operator has to look.
         if (Exit.isSuccess(exit) && exit.value.error !== undefined && !isForNow(exit.value.error))
           this.waiting.delete(receiver)
       }

@@ -79,7 +79,7 @@ const waitForWork = (partition: Partition, alarm: Alarm, millis: number, scope: 
   if (millis === Number.POSITIVE_INFINITY) return partition.wakeup.wait
   const bounded = Math.min(Math.max(1, Math.ceil(millis)), maximumSleepMillis)
   const now = partition.parts.clock.monotonicTimeNanosUnsafe()
-  // an alarm that rings earlier only makes the loop look once more
+  // An alarm that rings earlier only makes the loop look once more.
   if (alarm.ringsBy(now + BigInt(bounded) * 1_000_000n)) return partition.wakeup.wait
   return Effect.andThen(alarm.set(now, bounded, scope), partition.wakeup.wait)
 }
@@ -116,7 +116,7 @@ const notStored = (
     const now = partition.now()
     switch (outcome._tag) {
       case "Fenced": {
-        // before the callers hear of it: a caller that asks again at once must not find a partition that seems to serve
+        // Before the callers hear of it: a caller that asks again at once must not find a partition that seems to serve.
         partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
         const moved = new PartitionMoved({ partition: id })
         core.failDrain(moved, outcome.certain ? moved : new OutcomeUnknown({ partition: id }))
@@ -181,7 +181,7 @@ const waitForLog = Effect.fnUntraced(function* (partition: Partition): Effect.fn
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logWarning(`partition ${partition.id} does not serve: there is no connection to its log`)
   while (true) {
-    // nothing can be stored any more, and the waiting callers were told
+    // Nothing can be stored any more, and the waiting callers were told.
     if (partition.isClosing) return { _tag: "Closed" }
     if (partition.restartWanted !== undefined) return { _tag: "Restart", reason: partition.restartWanted }
     partition.wakeup.clear()
@@ -204,7 +204,7 @@ const waitForClock = Effect.fnUntraced(function* (partition: Partition, behindMi
   partition.core.intake.failWaiting(error)
   yield* Effect.logWarning(`partition ${partition.id} does not serve: ${reason}`)
   while (partition.core.isClockBehind(partition.now())) {
-    // nothing can be decided any more, and the waiting callers were told
+    // Nothing can be decided any more, and the waiting callers were told.
     if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
     yield* partition.pause(clockPollMillis)
   }

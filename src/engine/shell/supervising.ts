@@ -95,7 +95,7 @@ const afterEnd = Effect.fnUntraced(function* (
 ) {
   partition.setStatus({ _tag: "Starting", reason: end.reason })
   if (end._tag === "Restart") {
-    // commands wait for the next life; lane asks want an answer now
+    // Commands wait for the next life; lane asks want an answer now.
     partition.core.failDrain(partition.notServing())
     partition.core.intake.failLanes(partition.notServing())
     yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
@@ -151,7 +151,7 @@ const life = (partition: Partition) =>
       }
       const end = yield* claimAndReact(partition)
       if (end !== undefined) return end
-      // without a witness, a young log that lost its frames would look like a new one at the next start
+      // Without a witness, a young log that lost its frames would look like a new one at the next start.
       if (partition.core.newestCheckpoint === undefined) partition.core.wantCheckpoint()
       yield* Effect.forkScoped(essential(partition, "reading", readCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "checkpointing", writeCheckpoints(partition)))
@@ -229,7 +229,7 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
     if (owns === true) return
     const reason = owns === false ? "another process owns it" : "whether it is owned here cannot be said now"
     partition.setStatus({ _tag: "NotOwned", reason })
-    // otherwise callers would wait for as long as the other process has the partition
+    // Otherwise callers would wait for as long as the other process has the partition.
     partition.core.intake.failWaiting(partition.notServing())
     yield* partition.pause(pollMillis)
   }

@@ -31,7 +31,7 @@ const moneyIsKept: Checker = {
       }
     },
     healed: () => {
-      // compare the balances that clients were told with those in the log
+      // Compare the balances that clients were told with those in the log.
       for (const operation of simulation.operations) {
         if (operation.kind !== "account" || operation.answer?._tag !== "Replied") continue
         const { id } = operation.command as { readonly id?: string }

@@ -34,12 +34,12 @@ export const boundedEverything: Checker = {
             changed += counts.changedActors
             lanes += counts.laneActors
           }
-          // the actors of a replayed log must all be in memory until a checkpoint has them
+          // The actors of a replayed log must all be in memory until a checkpoint has them.
           if (actors > topology.maximumActors + changed) violate(`${engine.name} has ${actors} actors`)
           if (lanes > topology.maximumLaneActors) violate(`${engine.name} has ${lanes} lane actors`)
         }
       },
-      // a crash may leave more behind, until the next checkpoint
+      // A crash may leave more behind, until the next checkpoint.
       healed: () => {
         for (let partition = 0; partition < topology.partitions; partition++) {
           const { records } = simulation.stores.checkpoints.of(partition)

@@ -53,7 +53,7 @@ export const effectsOnce: Checker = {
       healed: () => {
         for (const [partition, commits] of truth.commits.entries()) {
           for (const { at, frame, sequence } of commits) {
-            // a timer may ring at the very end
+            // A timer may ring at the very end.
             if (at > simulation.world.now - settledMillis) continue
             for (let index = 0; index < frame.records.length; index++) {
               const { actor, message } = frame.records[index]!

@@ -16,7 +16,7 @@ export const lossesRefused: Checker = {
     }
     return {
       checkpointed: ({ partition, sequence }) => {
-        // of an owner that had the changed frame in memory, and was written late: no state needs the frame any more
+        // Of an owner that had the changed frame in memory, and was written late: no state needs the frame any more.
         const damage = simulation.damaged.get(partition)
         if (damage?.isLost === false && sequence >= damage.from) covered.add(damage)
       },

@@ -21,7 +21,7 @@ export const modelOracle: Checker = {
         for (const decided of decisions) {
           if (decided.command === undefined || simulation.workload.oracles[decided.kind] === undefined) continue
           const { moments } = simulation.truth.history(decided)
-          // the moment before this decision, since decisions of one frame follow each other
+          // The moment before this decision, since decisions of one frame follow each other.
           const own = decisions.filter(
             (other) =>
               other.kind === decided.kind && other.key === decided.key && other.organization === decided.organization
@@ -44,7 +44,7 @@ export const modelOracle: Checker = {
           return
         if (simulation.workload.oracles[decided.kind] === undefined) return
         const { moments } = simulation.truth.history(decided)
-        // a state may have occurred more than once with different models; one of them must fit
+        // A state may have occurred more than once with different models; one of them must fit.
         let problem: string | undefined
         for (const moment of moments) {
           if (moment.json !== decided.restsOn) continue

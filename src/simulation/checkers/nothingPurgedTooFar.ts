@@ -16,7 +16,7 @@ export const nothingPurgedTooFar: Checker = {
         return violate(`${by} purged partition ${partition} below ${below}, the log ends at ${last}`)
       const { bytes } = simulation.server.of(partition).log
       const records = [...checkpoints.of(partition).records].sort((left, right) => right.sequence - left.sequence)
-      // where not even a claim fits, the newest one has to be enough
+      // Where not even a claim fits, the newest one has to be enough.
       const [newest, second] = records
       const isStuck = bytes + minimumLogReserveBytes > simulation.logBytes
       const covered = isStuck ? newest : second

@@ -16,7 +16,7 @@ export const sameKeySameReply: Checker = {
       committed: ({ decisions, sequence }) => {
         for (const decided of decisions) {
           const key = keyOf(decided.command)
-          // an alarm that has rung has forgotten its key
+          // An alarm that has rung has forgotten its key.
           if (key === undefined || decided.actor.options.isOver !== undefined) continue
           const name = `${decided.organization}/${decided.kind}/${decided.key}/${key}`
           const before = effects.get(name)

@@ -25,7 +25,7 @@ export const statesAgree: Checker = {
             seen.set(actor.token, actor.state)
             const json = jsonOf(definition, actor.state)
             const wanted = truth.at(actor, head.sequence)
-            // the row of a state that is over by the log's time may have gone, and the actor begins anew then
+            // The row of a state that is over by the log's time may have gone, and the actor begins anew then.
             const overAt = definition.internal?.expiresAt?.(wanted.state) ?? Number.POSITIVE_INFINITY
             const isNew =
               overAt <= (truth.last(partition.id)?.frame.now ?? 0) &&

@@ -74,7 +74,7 @@ export const wakesInTime: Checker = {
         checkPace(woken, engine)
         if (last?.againAt === undefined || now >= last.againAt) return
         if (last.json !== json || last.changes !== moments.length) return
-        // a drain that is decided again wakes once more, at the same time
+        // A drain that is decided again wakes once more, at the same time.
         if (last.now === now) return
         if (!wasRefused(simulation))
           violate(

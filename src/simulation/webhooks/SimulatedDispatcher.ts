@@ -228,7 +228,7 @@ export class SimulatedDispatcher {
     const before = outcomes.map(countOf)
     const counted = now(simulation.store.record(outcomes, at))
     for (const [index, outcome] of outcomes.entries()) {
-      // the outcome comes again because the answer was lost, and changes nothing
+      // The outcome comes again because the answer was lost, and changes nothing.
       const isRepeated = outcome.result._tag === "Again" && countOf(outcome) === before[index]
       if (counted.has(outcome.delivery.id) && !isRepeated) simulation.recorded(outcome)
     }
@@ -245,7 +245,7 @@ export class SimulatedDispatcher {
           const fault = simulation.fault("tell")
           const answer = (effect: Effect.Effect<EndpointReply, PartitionUnavailable | OutcomeUnknown>, more = 0) =>
             world.after(simulation.latency() + more, this.process, () => resume(effect))
-          // a mailbox keeps the order
+          // A mailbox keeps the order.
           this.askedAt = Math.max(this.askedAt, world.now + simulation.latency())
           world.after(this.askedAt - world.now, undefined, () => {
             if (fault === "unavailable")

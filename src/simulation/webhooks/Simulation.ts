@@ -163,7 +163,7 @@ export class Simulation {
     this.disturb()
   }
 
-  // processes
+  // Processes
 
   start(): void {
     this.running = new SimulatedDispatcher(this, ++this.processes)
@@ -194,7 +194,7 @@ export class Simulation {
     dispatcher.stop(() => this.start())
   }
 
-  // the log
+  // The log.
 
   /** Decides a command. Its facts are in the log at once, and the reactor sees them a little later. */
   ask(endpointId: string, command: EndpointCommand) {

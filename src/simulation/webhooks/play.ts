@@ -111,7 +111,7 @@ const doStep = (simulation: Simulation, step: Step): void => {
 const heal = (simulation: Simulation): void => {
   simulation.trace(() => "healed")
   simulation.heal()
-  // in steps, because deliveries under way may still pause an endpoint
+  // In steps, because deliveries under way may still pause an endpoint.
   const factor = simulation.scenario.topology.rates === undefined ? 1 : ratedFactor
   const end = simulation.world.now + factor * healingMillis
   while (simulation.world.now < end && simulation.violations.length === 0) {

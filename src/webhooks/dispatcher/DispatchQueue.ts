@@ -303,7 +303,7 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
       (own) => roomOf(own, shares) > 0,
       (organizationId) => {
         if (overdue.of(organizationId) >= mayHang) return undefined
-        // as organizations leave something to each other, so do endpoints of one
+        // As organizations leave something to each other, so do endpoints of one.
         const room = shares.roomOf(organizationId)
         return this.endpoints[track].get(organizationId)!.first(
           (total) => total < room,
@@ -344,13 +344,13 @@ export class DispatchQueue<Item, Queue extends EndpointQueue<Item> = EndpointQue
       const lane = this.laneOf(queue)
       if (lane === undefined) continue
       if (queue.pace.track !== track) {
-        // the endpoint's pace has changed while it waited for its turn
+        // The endpoint's pace has changed while it waited for its turn.
         this.enqueue(queue)
         continue
       }
-      // it may have got a rate, or less of it, while it waited for its turn
+      // It may have got a rate, or less of it, while it waited for its turn.
       if (this.holdBack(queue)) continue
-      // its lane has something waiting
+      // Its lane has something waiting.
       const [item] = MutableList.takeN(queue.waiting[lane]!, 1) as [Item]
       queue.inFlight[lane]!++
       this.count(queue, 1)

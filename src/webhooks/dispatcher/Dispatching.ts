@@ -230,7 +230,7 @@ export class Dispatching {
   hold(delivery: TakenDelivery): void {
     const known = this.held.get(delivery.id)?.delivery
     if (known !== undefined) {
-      // its lease had ended and this process took it again: the running attempt has that number now
+      // Its lease had ended and this process took it again: the running attempt has that number now.
       known.attempt = delivery.attempt
       known.leasedUntil = delivery.leasedUntil
       return
@@ -262,7 +262,7 @@ export class Dispatching {
 
   /** Begins every attempt that may begin now. */
   pump(): void {
-    // an attempt may end while it begins
+    // An attempt may end while it begins.
     if (this.isPumping || this.isDraining) return
     this.isPumping = true
     try {
@@ -288,7 +288,7 @@ export class Dispatching {
   flying(slot: DeliverySlot): Flight {
     this.queue.begin(slot)
     const flight = { slot, begunAt: this.now }
-    // those of the slow track are expected to take long
+    // Those of the slow track are expected to take long.
     if (slot.place === "main") this.flights.add(flight)
     return flight
   }

@@ -95,7 +95,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** `leftMillis` is what is left of `timeoutMillis`, the time that the attempt may take as a whole. */
   constructor(leftMillis: number, timeoutMillis: number, done: (answer: DeliveryAnswer) => void) {
     this.done = done
-    // a timer of the system, because sockets know no other time; a simulation replaces this sender
+    // A timer of the system, because sockets know no other time; a simulation replaces this sender.
     this.timer = setTimeout(() => this.timedOut(timeoutMillis), leftMillis)
   }
 
@@ -109,7 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // the exchange may have been given up while it waited for its connection
+    // The exchange may have been given up while it waited for its connection.
     if (this.isOver) controller.abort(abandoned)
   }
 
@@ -118,7 +118,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | Array<string> | undefined>>
   ): void {
-    // 1xx are no answers
+    // 1xx are no answers.
     if (status < 200) return
     this.status = status
     const retryAfter = headers["retry-after"]
@@ -131,7 +131,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.kept += chunk.length
     }
     this.read += chunk.length
-    // what has been read at once may be all there is, so that the connection does not tell
+    // What has been read at once may be all there is, so that the connection does not tell.
     if (this.read > readResponseBytes) this.giveUp(this.answer(answerTooLarge(readResponseBytes).message))
   }
 
@@ -140,7 +140,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // the status has come whole, and it is what counts
+    // The status has come whole, and it is what counts.
     this.finish(this.status > 0 ? this.answer(faultOf(error)) : unanswered(reasonOf(error)))
   }
 
@@ -215,7 +215,7 @@ export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, S
             connect: boundingAnswers(buildConnector({ lookup: guard.lookup, allowH2: false }), readResponseBytes),
             allowH2: false,
             pipelining: 1,
-            // the exchange's own timer bounds the whole exchange
+            // The exchange's own timer bounds the whole exchange.
             headersTimeout: 0,
             bodyTimeout: 0,
             keepAliveTimeout: keepAliveMillis,

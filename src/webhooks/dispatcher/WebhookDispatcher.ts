@@ -124,7 +124,7 @@ export const make = (
       run(
         Effect.catchCause(attempt(parts, slot), (cause) => {
           if (Cause.hasInterrupts(cause)) return Effect.void
-          // it is attempted again when its lease is over
+          // It is attempted again when its lease is over.
           dispatching.queue.end(slot, undefined)
           dispatching.release(slot.item)
           return Effect.logError(`a delivery to webhook endpoint ${slot.item.endpointId} failed`, cause)
@@ -138,8 +138,8 @@ export const make = (
         yield* recorder.hurry
         yield* Effect.timeoutOption(FiberSet.awaitEmpty(attempts), Duration.millis(settings.drainMillis))
         yield* FiberSet.clear(attempts)
-        // an outcome that was sent but not acknowledged may be stored; giving the delivery back would undo it and its
-        // wait
+        // An outcome that was sent but not acknowledged may be stored; giving the delivery back would undo it and its
+        // wait.
         const left = [...dispatching.held.values()]
           .map(({ delivery }) => delivery)
           .filter(({ id }) => !dispatching.recording.has(id))

@@ -24,16 +24,16 @@ export const boundingAnswers =
       if (error !== null) return
       let written = 0
       let read = 0
-      // undici reads the connection itself; a listener beside it sees what it reads and takes nothing away
+      // Undici reads the connection itself; a listener beside it sees what it reads and takes nothing away.
       socket.on("data", (chunk: Buffer) => {
-        // a request that was written since begins another answer
+        // A request that was written since begins another answer.
         if (socket.bytesWritten !== written) {
           written = socket.bytesWritten
           read = 0
         }
         const before = read
         read += chunk.length
-        // the chunk itself is still parsed: the status may be in it
+        // The chunk itself is still parsed: the status may be in it.
         if (before <= maximumBytes && read > maximumBytes)
           queueMicrotask(() => void socket.destroy(answerTooLarge(maximumBytes)))
       })

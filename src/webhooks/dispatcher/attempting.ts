@@ -147,10 +147,10 @@ const openSecrets = (
     const lacks = (what: string) =>
       Effect.fail(new SecretsUnavailable({ message: `endpoint ${worker.endpointId} has no ${what}` }))
     const texts = signingSecretIds(endpoint, now).flatMap((id) => found.get(id) ?? [])
-    // a previous secret that is gone no longer signs; without the current one nothing can be sent
+    // A previous secret that is gone no longer signs; without the current one nothing can be sent.
     if (!found.has(endpoint.secretId)) return lacks("secret")
     const sealed = endpoint.headers === null ? "{}" : found.get(endpoint.headers.secretId)
-    // a receiver would refuse a delivery that lacks them
+    // A receiver would refuse a delivery that lacks them.
     if (sealed === undefined) return lacks("headers")
     const open = { texts, headers: decodeHeaders(sealed) }
     worker.secrets = { ids, ...open }
@@ -169,7 +169,7 @@ const brokenAnswer: DeliveryAnswer = {
 
 /** Makes the attempt of a slot. It ends with the slot free and the outcome recorded, or interrupted. */
 export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<void> =>
-  // most attempts succeed at a known endpoint, so that path has few operations
+  // Most attempts succeed at a known endpoint, so that path has few operations.
   Effect.suspend(() => {
     const { dispatching } = parts
     const { item: delivery, queue: worker } = slot
@@ -177,7 +177,7 @@ export const attempt = (parts: AttemptParts, slot: DeliverySlot): Effect.Effect<
     const begunAt = dispatching.now
     const isHeld = dispatching.held.get(delivery.id)?.delivery === delivery
     if (!isHeld || endpoint === undefined || endpoint === null) {
-      // the endpoint is deleted, and its deliveries in the store are cancelled
+      // The endpoint is deleted, and its deliveries in the store are cancelled.
       dispatching.release(delivery)
       return leave(parts, slot)
     }

@@ -17,7 +17,7 @@ import { defaultSettings, make, WebhookDispatcher } from "./WebhookDispatcher.ts
 /** Endpoints as actors of the engine. */
 export const actorsOf = (engine: Engine["Service"]): EndpointActors => ({
   tell: ({ endpointId, organizationId }, command) =>
-    // rejections concern callers that ask for something; outcomes cannot be rejected
+    // Rejections concern callers that ask for something; outcomes cannot be rejected.
     Effect.catchTags(engine.ask(WebhookEndpoint, { organization: organizationId, key: endpointId }, command), {
       EndpointNotFound: () => Effect.succeed({ endpoint: null }),
       EndpointExists: Effect.die,

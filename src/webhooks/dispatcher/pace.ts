@@ -71,13 +71,13 @@ export const paceAfter = (
 ): Pace => {
   if (end === "unanswered") return slowPace
   const track: Track = durationMillis > slowAfterMillis ? "slow" : "main"
-  // an endpoint that refuses deliveries is most likely overloaded
+  // An endpoint that refuses deliveries is most likely overloaded.
   if (end === "answered") return { limit: Math.max(1, Math.floor(limit / 2)), track, leastMillis }
-  // alone it shows how slow it has become by itself; beside others it may have waited for them
+  // Alone it shows how slow it has become by itself; beside others it may have waited for them.
   const least = isAlone ? durationMillis : Math.min(leastMillis, durationMillis)
   const expectedMillis = Math.max(least, slowAfterMillis)
   const isSteady = durationMillis <= steadyFactor * expectedMillis && durationMillis <= growingMillis
-  // one that began beside more than may be made now says nothing about what may
+  // One that began beside more than may be made now says nothing about what may.
   const isQueueing = durationMillis > queueingFactor * expectedMillis && inFlight <= limit
   const next = isSteady ? limit + 1 : isQueueing ? limit - 1 : limit
   return { limit: Math.min(maximumLimit, Math.max(1, next)), track, leastMillis: least }

@@ -137,7 +137,7 @@ const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<W
     let own = rooms.get(organizationId)
     own ??= dispatching.hasRoomFor(organizationId) ? dispatching.roomFor(organizationId).deliveries : 0
     rooms.set(organizationId, own)
-    // workers without room stay wanting and are served when there is room
+    // Workers without room stay wanting and are served when there is room.
     if (own <= 0) continue
     dispatching.wanting.delete(worker)
     for (const lane of allLanes) {
@@ -146,7 +146,7 @@ const claimsOf = (dispatching: Dispatching): ReadonlyMap<number, ReadonlyArray<W
       own -= limit
       rooms.set(organizationId, own)
       room -= limit
-      // deliveries that come while the store is asked set it again
+      // Deliveries that come while the store is asked set it again.
       worker.more[lane] = false
       const ofPartition = claims.get(worker.partition) ?? []
       claims.set(worker.partition, ofPartition)
@@ -166,7 +166,7 @@ const takeIn = Effect.fnUntraced(function* (
     store.take(partition, claims, {
       now,
       leasedUntil: now + dispatching.settings.leaseMillis,
-      // however large they are, something is left for others
+      // However large they are, something is left for others.
       maximumBytes: Math.ceil(dispatching.room().characters / 2)
     }),
     () =>
@@ -186,14 +186,14 @@ const takeIn = Effect.fnUntraced(function* (
     if (counts.get(`${lane} ${endpointId}`) === limit) worker.more[lane] = true
     else if (worker.armedFor[lane] === Number.POSITIVE_INFINITY) exhausted.push(claim)
   }
-  // otherwise deliveries that are due a little later (retries, leftovers of a crash) would wait for a scan, which a
-  // busy machine delays
+  // Otherwise deliveries that are due a little later (retries, leftovers of a crash) would wait for a scan, which a
+  // busy machine delays.
   yield* Effect.forEach(
     exhausted.slice(0, looksAhead),
     ({ endpointId, lane, worker }) =>
       Effect.map(store.due(partition, { after: { endpointId, lane: lane - 1 }, limit: 1 }), ([next]) => {
         if (next?.endpointId !== endpointId || next.lane !== lane) return
-        // a due delivery that was not taken is with somebody else, or did not fit
+        // A due delivery that was not taken is with somebody else, or did not fit.
         dispatching.arm(worker, lane, Math.max(next.dueAt, dispatching.now + lookAgainMillis))
       }),
     { concurrency: 4, discard: true }
@@ -245,7 +245,7 @@ const scan = Effect.fnUntraced(function* (parts: RefillParts, partition: number)
       }
       workers.add(dispatching.worker(partition, endpointId))
     }
-    // read known ones too, because their partition may have been served elsewhere in between
+    // Read known ones too, because their partition may have been served elsewhere in between.
     yield* readEndpoints(parts, [...workers])
     for (const { dueAt, endpointId, lane } of page) {
       if (dueAt > dispatching.now) continue
@@ -343,7 +343,7 @@ const counting = ({ actors, metrics, store }: RefillParts) => {
         const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
         metrics.backlog(partition, { pending, oldestSeconds, paused })
       }
-      // partitions that are served elsewhere now are reported there
+      // Partitions that are served elsewhere now are reported there.
       for (const partition of counted)
         if (!partitions.has(partition)) metrics.backlog(partition, { pending: 0, oldestSeconds: 0, paused: 0 })
       counted = partitions

@@ -23,15 +23,15 @@ type Ranges = ReadonlyArray<readonly [AddressClass, ReadonlyArray<string>]>
 
 /** Where ranges overlap, the first one that holds the address names the class. */
 const ranges4: Ranges = [
-  // the first is used by every large cloud; the second is Azure's wire server, a public address that answers only
-  // inside a machine
+  // The first is used by every large cloud; the second is Azure's wire server, a public address that answers only
+  // inside a machine.
   ["metadata", ["169.254.169.254/32", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32"]],
   ["loopback", ["127.0.0.0/8"]],
   ["private", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"]],
   ["link-local", ["169.254.0.0/16"]],
   ["documentation", ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"]],
   ["multicast", ["224.0.0.0/4"]],
-  // this network, protocol assignments, the former 6to4 relays, benchmarks, future use with the broadcast address
+  // This network, protocol assignments, the former 6to4 relays, benchmarks, future use with the broadcast address.
   ["reserved", ["0.0.0.0/8", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4"]]
 ]
 
@@ -40,13 +40,13 @@ const ranges6: Ranges = [
   ["metadata", ["fd00:ec2::254/128", "fd20:ce::254/128"]],
   ["loopback", ["::1/128"]],
   ["private", ["fc00::/7"]],
-  // with the deprecated site-local ones
+  // With the deprecated site-local ones.
   ["link-local", ["fe80::/10", "fec0::/10"]],
   ["multicast", ["ff00::/8"]],
   ["documentation", ["2001:db8::/32", "3fff::/20"]],
-  // local-use NAT64, stateless translation, Teredo: the address behind them is unknown or cannot be a server
+  // Local-use NAT64, stateless translation, Teredo: the address behind them is unknown or cannot be a server.
   ["translation", ["64:ff9b:1::/48", "::ffff:0:0:0/96", "2001::/32"]],
-  // protocol assignments: benchmarks, ORCHID and their like
+  // Protocol assignments: benchmarks, ORCHID and their like.
   ["reserved", ["2001::/23"]]
 ]
 

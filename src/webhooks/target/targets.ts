@@ -60,7 +60,7 @@ export const checkUrl = (given: unknown, policy: TargetPolicy): Result.Result<UR
   if (given === undefined || given === null || given === "") return refuse("missing", "url is required")
   if (typeof given !== "string") return refuse("malformed", "url must be a text")
   if (given.length > maximumUrlLength) return refuse("too_long", `url is longer than ${maximumUrlLength} characters`)
-  // the parser accepts blanks, backslashes and missing slashes, where other readers of the text may see another host
+  // The parser accepts blanks, backslashes and missing slashes, where other readers of the text may see another host.
   const scheme = /^(https?):\/\//i.exec(given)?.[1]?.toLowerCase()
   if (scheme === undefined) return refuse("not_https", "Webhook URL must use HTTPS")
   if (/[^\u0021-\u007e\u00a1-\uffff]|\\|^\w+:\/{3}/.test(given))

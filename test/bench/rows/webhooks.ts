@@ -148,7 +148,7 @@ const fairnessOf = (kind?: BadKind) => async (round: Round) =>
   )
 
 const keptUp = (sample: OpenLoopSample): OpenLoopSample => {
-  // a ratio of two queues that only grow would say nothing
+  // A ratio of two queues that only grow would say nothing.
   if (sample.p99Millis >= longestCountedMillis)
     throw new ChildFailed(`the machine cannot keep up with ${sample.eventsPerSecond} events/s: p99 of 2 s or more`)
   return sample

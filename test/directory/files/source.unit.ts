@@ -235,7 +235,7 @@ describe("an address", () => {
         }
       })
       const bounds = limited({ packedBytes: 100_000 })
-      // only where there is nothing to come: a busy machine may be slower with the others
+      // Only where there is nothing to come: a busy machine may be slower with the others.
       const soon = limited({ idleTimeoutMillis: 100, responseTimeoutMillis: 200 })
       const reasonOf = (path: string, limits = bounds) =>
         unreadable(`${address}${path}`).pipe(

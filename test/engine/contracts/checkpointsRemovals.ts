@@ -15,11 +15,11 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       yield* save(checkpoints, partition, 0, 10, [row("a", 10, 1), row("b", 10, 1), row("c", 10, 1, 5)])
       assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 0, checkpoints: 0 })
       yield* save(checkpoints, partition, 10, 20, [row("a", 20, 2), row("c", 20, null)])
-      // 20 is newest, 10 second-newest: nothing is superseded at 10
+      // 20 is newest, 10 second-newest: nothing is superseded at 10.
       assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 0, checkpoints: 0 })
       yield* save(checkpoints, partition, 20, 30, [row("a", 30, 3), row("d", 30, 1)])
       const before = [yield* at(20), yield* at(30)]
-      // a at 10, c at 10 and the null of c
+      // A at 10, c at 10 and the null of c.
       assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 3, checkpoints: 1 })
       assert.deepStrictEqual([yield* at(20), yield* at(30)], before)
       assert.deepStrictEqual(
@@ -27,7 +27,7 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         [30, 20]
       )
       assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 0, checkpoints: 0 })
-      // two unpruned ones at once, as after a crash
+      // Two unpruned ones at once, as after a crash.
       yield* save(checkpoints, partition, 30, 40, [row("a", 40, 4), row("b", 40, 2)])
       yield* save(checkpoints, partition, 40, 50, [row("a", 50, 5)])
       const later = [yield* at(40), yield* at(50)]
@@ -53,7 +53,7 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 0, checkpoints: 0 })
       yield* save(checkpoints, partition, 10, 20, [of("bell", 20)])
       yield* save(checkpoints, partition, 20, 30, [of("gong", 30)])
-      // both at 10 and bell at 20; gong at 30 only when that is covered
+      // Both at 10 and bell at 20; gong at 30 only when that is covered.
       assert.deepStrictEqual(yield* checkpoints.prune(partition, ["bell", "gong"]), { rows: 3, checkpoints: 1 })
       assert.deepStrictEqual(yield* timers, ["account", "gong"])
       yield* save(checkpoints, partition, 30, 40, [])
@@ -151,7 +151,7 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       assert.deepStrictEqual(yield* checkpoints.discardAbove(partition, 0), { rows: 3, checkpoints: 2 })
       assert.deepStrictEqual(yield* checkpoints.list(partition), [])
       yield* save(checkpoints, partition, 0, 1, [row("a", 1, 1)])
-      // what is superseded from the beginning on is pruned again
+      // What is superseded from the beginning on is pruned again.
       yield* save(checkpoints, partition, 1, 2, [row("a", 2, 2)])
       yield* save(checkpoints, partition, 2, 3, [row("a", 3, 3)])
       assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 1, checkpoints: 1 })

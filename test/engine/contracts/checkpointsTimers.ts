@@ -62,7 +62,7 @@ export const timers = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
         5,
         keys.map((key, index) => row(key, 5, 1, 100 + index))
       )
-      // the first thirty have rung: some are over, some sleep, some wait for later
+      // The first thirty have rung: some are over, some sleep, some wait for later.
       yield* save(
         checkpoints,
         partition,

@@ -108,7 +108,7 @@ export const appends = (it: Vitest.MethodsNonLive<JournalHarness>): void => {
         const fiber = yield* Effect.forkScoped(publish(log, text(`round ${round}`), last))
         for (let turn = 0; turn < round % 5; turn++) yield* Effect.yieldNow
         yield* Fiber.interrupt(fiber)
-        // what is still under way comes before this one or never; until it is there a cluster refuses and has nothing to show
+        // What is still under way comes before this one or never; until it is there a cluster refuses and has nothing to show.
         let answer = yield* publish(log, text(`after ${round}`), last)
         while ((yield* log.state).lastSequence === last) {
           assert.strictEqual(answer._tag, "WrongSequence")

@@ -45,7 +45,7 @@ export const opening = (it: Vitest.MethodsNonLive<JournalHarness>): void => {
   it.effect("a survey finds the logs that are there, and makes none", () =>
     Effect.gen(function* () {
       const harness = yield* JournalHarness
-      // small, because a survey also looks whether all logs up to the last one would fit
+      // Small, because a survey also looks whether all logs up to the last one would fit.
       const journal = yield* harness.connect({ maximumBytes: 1024 * 1024 })
       const [owned, old, missing] = [freshPartition(), freshPartition(), freshPartition()]
       yield* journal.open(owned, "one")

@@ -70,7 +70,7 @@ export const reads = (it: Vitest.MethodsNonLive<JournalHarness>): void => {
         [38, 41],
         [40, 40]
       ] as const) {
-        // a copy that lags shows what was purged a moment longer, but nothing else
+        // A copy that lags shows what was purged a moment longer, but nothing else.
         let result = yield* Effect.result(readAll(log, from, through))
         while (result._tag === "Success") {
           assert.deepStrictEqual(

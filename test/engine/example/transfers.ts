@@ -8,7 +8,7 @@ const Command = Schema.Union([
 
 const Fact = Schema.Struct({ change: Schema.Int })
 
-// it sends commands to actors of its own kind, so its type stands beside it
+// It sends commands to actors of its own kind, so its type stands beside it.
 export const Till: Actor.Actor<typeof Command.Type, typeof Fact.Type, number, void, string> = Actor.make({
   kind: "till",
   command: Command,

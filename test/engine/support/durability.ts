@@ -22,7 +22,7 @@ export const addEach = (deployment: Deployment, count: number, options: StartOpt
       const { engine, stop } = yield* serving(deployment, options)
       for (let n = 0; n < count; n++) {
         yield* engine.ask(Counter, { organization: `org_${1 + (n % organizations)}` }, add(1))
-        // a log in memory answers at once: the checkpoints' fiber gets its turn here
+        // A log in memory answers at once: the checkpoints' fiber gets its turn here.
         yield* Effect.yieldNow
       }
       yield* TestClock.adjust(0)

@@ -10,7 +10,7 @@ if (replacement !== undefined)
     load: (url, context, next) => {
       const source = url.startsWith("file:") ? replacement(fileURLToPath(url)) : undefined
       const loaded = next(url, context)
-      // Node strips the types of what comes out of this
+      // Node strips the types of what comes out of this.
       return source === undefined ? loaded : { ...loaded, source }
     }
   })

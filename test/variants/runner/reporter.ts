@@ -15,7 +15,7 @@ const findingOf = (
 ): Finding => {
   let passed = 0
   for (const module of modules) {
-    // not a finding: the replacement may be no program at all
+    // Not a finding: the replacement may be no program at all.
     const [error] = module.errors()
     if (error !== undefined) return { _tag: "Unusable", message: `${module.relativeModuleId}: ${error.message}` }
   }

@@ -42,7 +42,7 @@ const endGroup = (processId: number): void => {
   try {
     process.kill(-processId, "SIGKILL")
   } catch {
-    // it has ended in this moment
+    // It has ended in this moment.
   }
 }
 
@@ -58,7 +58,7 @@ export const tryFinder = (finder: Finder, variant: Replacement | undefined, seed
     const begunAt = performance.now()
     const child = spawn(process.execPath, argumentsOf(finder, seeds), {
       cwd: root,
-      // a group of its own, so that what it has started ends with it
+      // A group of its own, so that what it has started ends with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       env: {

@@ -83,7 +83,7 @@ let finding: Finding
 try {
   finding = find(simulator, Number(seeds))
 } catch (error) {
-  // the modules have been loaded: this comes of what they do
+  // The modules have been loaded: this comes of what they do.
   finding = { _tag: "Noticed", by: `the simulator stopped: ${error instanceof Error ? error.message : String(error)}` }
 }
 process.stdout.write(`${findingMark}${JSON.stringify(finding)}\n`)

@@ -21,7 +21,7 @@ export default defineConfig({
     root,
     maxWorkers: 1,
     bail: 1,
-    // it would hand a variant's modules to the next run
+    // It would hand a variant's modules to the next run.
     fsModuleCache: false,
     reporters: [new URL("reporter.ts", import.meta.url).pathname],
     projects: Object.entries(kinds).map(([name, { patienceMillis, suffixes }]) => ({
@@ -29,7 +29,7 @@ export default defineConfig({
       test: {
         name,
         root,
-        // a test file has a process of its own in `npm test`, and needs none to notice something
+        // A test file has a process of its own in `npm test`, and needs none to notice something.
         isolate: false,
         include: suffixes.map((suffix) => `test/**/*.${suffix}.ts`),
         testTimeout: patienceMillis,

@@ -148,7 +148,7 @@ layer(stores, { excludeTestServices: true, timeout: 120_000 })("recording outcom
         return row!.rows
       })
       const before = yield* scanned
-      // a plan for the values at hand at first, one for all values after the fifth time
+      // A plan for the values at hand at first, one for all values after the fifth time.
       for (let round = 0; round < 8; round++) {
         const outcomes = Array.from({ length: 200 }, (_, index) => outcome(index * 500 + round))
         assert.strictEqual((yield* store.record(outcomes, now)).size, 200)

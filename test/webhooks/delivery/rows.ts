@@ -15,7 +15,7 @@ const ensureDay = async (url: string, table: string, millis: number): Promise<vo
     url,
     `create table if not exists ${name} partition of ${table} for values from (${day * dayMillis}) to (${(day + 1) * dayMillis})`
   ).catch((error: Error & { readonly code?: string }) => {
-    // the platform has made it at the same moment
+    // The platform has made it at the same moment.
     if (error.code !== "42P07") throw error
   })
 }

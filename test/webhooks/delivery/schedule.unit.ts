@@ -107,7 +107,7 @@ describe("Retry-After", () => {
       .when(answered(503, "9".repeat(400)))
       .thenRetryAfter(hour)
     given(1).when(answered(503, "Thu, 31 Dec 2099 23:59:59 GMT")).thenRetryAfter(hour)
-    // the jitter of the last delay goes beyond it
+    // The jitter of the last delay goes beyond it.
     given(5)
       .when(answered(503, "3600"), 0.5)
       .thenRetryAfter(1.1 * hour)
@@ -122,7 +122,7 @@ describe("Retry-After", () => {
       "Wed Jul  1 12:01:00 2026"
     ])
       given(1).when(answered(429, date)).thenRetryAfter(minute)
-    // the third says no zone; it is universal time wherever this runs
+    // The third says no zone; it is universal time wherever this runs.
     const zone = process.env.TZ
     process.env.TZ = "America/New_York"
     try {

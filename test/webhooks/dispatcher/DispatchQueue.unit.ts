@@ -298,7 +298,7 @@ describe("the dispatch queue", () => {
         while (true) {
           const able = ready()
           const slot = queue.next()
-          // what may be at work is
+          // What may be at work is.
           expect(slot === undefined).toBe(able.length === 0)
           if (slot === undefined) break
           const track: Track = able.some(({ pace }) => pace.track === "main") ? "main" : "slow"

@@ -345,7 +345,7 @@ describe("the dispatcher's memory", () => {
     expect(dispatching.workers.has("over")).toBe(false)
     expect([...dispatching.deleted.keys()]).toEqual(["deleted"])
     expect(dispatching.workers.has("deleted")).toBe(true)
-    // what it has in the store is looked for sooner than by the next scan
+    // What it has in the store is looked for sooner than by the next scan.
     expect(dispatching.workers.has("more")).toBe(true)
   })
 })

@@ -27,7 +27,7 @@ const receiving = (answer: (socket: Socket) => void): Effect.Effect<RawReceiver,
           sockets.add(socket)
           socket.on("error", () => undefined)
           socket.on("close", () => sockets.delete(socket))
-          // each request is one small piece, which ends with its body
+          // Each request is one small piece, which ends with its body.
           socket.on("data", (bytes) => {
             if (bytes.toString("latin1").endsWith("{}")) answer(socket)
           })
@@ -148,7 +148,7 @@ describe("answers on one connection", () => {
           ),
           ["Answered", 200, null]
         )
-      // the second request may begin before the first connection is free again
+      // The second request may begin before the first connection is free again.
       assert.isAtMost(receiver.connections(), 2)
     })
   )

@@ -68,7 +68,7 @@ describe("a delivery that fails", () => {
       yield* Deferred.succeed(answer, undefined)
       yield* TestClock.adjust("10 seconds")
       expect(told).toEqual([{ _tag: "RecordGone", origin: "event" }])
-      // the delivery is kept: it waits for the endpoint
+      // The delivery is kept: it waits for the endpoint.
       expect(stock.data.delivery("dlv_a")).toMatchObject({ status: "pending", attemptCount: 1 })
     })
   )
@@ -130,7 +130,7 @@ describe("a success after failures", () => {
         yield* stock.start(
           {
             settings,
-            // the actor never answers: it was told all the same
+            // The actor never answers: it was told all the same.
             tell: (command) =>
               Effect.andThen(
                 Effect.sync(() => void commands.push(command)),
@@ -169,7 +169,7 @@ describe("attempts at a time", () => {
       yield* TestClock.adjust(0)
       expect(sent).toHaveLength(100)
       const soon = yield* held(100, { send: () => Effect.delay(Effect.succeed(answered(200)), "2 millis") })
-      // the pace grows by each answer: 4, 8, 16, 32 and 40
+      // The pace grows by each answer: 4, 8, 16, 32 and 40.
       yield* Effect.repeat(TestClock.adjust(1), { times: 11 })
       expect(soon.sent).toHaveLength(100)
     })
@@ -192,7 +192,7 @@ describe("attempts at a time", () => {
       const { load, sent } = yield* held(50, { send: () => Effect.delay(Effect.succeed(answered(200)), "1500 millis") })
       yield* Effect.repeat(TestClock.adjust("100 millis"), { times: 15 })
       expect(sent.length).toBeGreaterThan(4)
-      // those have only begun: it is the earlier answers that tell
+      // Those have only begun: it is the earlier answers that tell.
       expect((yield* load).inFlight.main).toBe(0)
     })
   )
@@ -320,7 +320,7 @@ describe("the dispatcher of the platform", () => {
       const status = Effect.succeed(
         statuses.map((_tag, partition) => ({ partition, status: _tag === "Serving" ? { _tag } : { _tag, reason: "" } }))
       )
-      // of the engine it uses nothing else here
+      // Of the engine it uses nothing else here.
       const actors = actorsOf({ status } as unknown as Parameters<typeof actorsOf>[0])
       expect(yield* actors.partitions).toEqual([0, 5])
     })

@@ -231,7 +231,7 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it)
       assert.deepInclude(delivery, { status: "succeeded", attempts: 1 })
       const { response } = delivery!.attempt_log[0]!
       assert.strictEqual(response, "é".repeat(512))
-      // the server was still writing when the connection was closed: it has no end otherwise
+      // The server was still writing when the connection was closed: it has no end otherwise.
       const before = closedAfter
       yield* organization.emit()
       yield* organization.settled(id, 2)
@@ -259,7 +259,7 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it)
   it.effect("to a closed port, an unknown name, a connection that breaks: each says why", () =>
     Effect.gen(function* () {
       const { id, organization, path, receiver } = yield* fresh()
-      // a port that was just free
+      // A port that was just free.
       const closed = yield* Effect.promise(
         () =>
           new Promise<number>((resolve) => {

@@ -112,7 +112,7 @@ describe("a process", () => {
     Effect.gen(function* () {
       const receiver = yield* startReceiver
       const deployment = yield* deploy
-      // a lease that the test would not wait for
+      // A lease that the test would not wait for.
       const first = yield* startProcess(deployment, {
         settings: { timeoutMillis: 60_000, leaseMillis: 600_000, drainMillis: 30_000 }
       })
@@ -234,7 +234,7 @@ describe("a process", () => {
       yield* good.emit(300)
       yield* good.settled("we_good", 300)
       assert.lengthOf(receiver.of("/good"), 300)
-      // of its first four
+      // Of its first four.
       assert.isAtMost(receiver.mostAtOnce("/bad0"), 4)
     })
   )

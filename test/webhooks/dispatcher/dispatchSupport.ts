@@ -119,7 +119,7 @@ const services = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(
       DayPartitions.layer,
-      // nobody waits for events here
+      // Nobody waits for events here.
       Layer.succeed(EventWakeups, {
         announce: () => undefined,
         listen: () => Effect.succeed({ wait: () => Effect.succeed(false) })

@@ -52,7 +52,7 @@ describe("what a dispatcher has taken", () => {
         yield* TestClock.adjust(5 * leaseMillis)
         let until = leaseMillis
         for (const { ids, until: next } of asked) {
-          // a look at the clock of the store every so often: what is kept never ends in between
+          // A look at the clock of the store every so often: what is kept never ends in between.
           expect(next - leaseMillis).toBeLessThan(until)
           expect(ids).toEqual(["dlv_a", "dlv_b", "dlv_c", "dlv_d", "dlv_e"])
           until = next

@@ -67,7 +67,7 @@ describe("a dispatcher that stops", () => {
           record: (outcomes) => {
             const [{ result }] = outcomes as [(typeof outcomes)[number]]
             told.push(...outcomes.map(({ delivery: { id } }) => `${id} ${result._tag}`))
-            // taken, but nobody hears of it
+            // Taken, but nobody hears of it.
             return result._tag === "Again" ? Effect.never : Effect.void
           },
           settings: { schedule: { delaysMillis: [60_000], jitter: 0, maximumRetryAfterMillis: 0 } },

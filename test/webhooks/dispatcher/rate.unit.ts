@@ -93,7 +93,7 @@ describe("the rate of an endpoint, whatever happens", () => {
         }
         assert.isAtMost(counted(now), limit)
       }
-      // times are rounded down: less than a second may lie between beginnings whose times are 1,000 apart
+      // Times are rounded down: less than a second may lie between beginnings whose times are 1,000 apart.
       for (const [index, time] of begun.entries())
         assert.isAtMost(begun.slice(index).filter((other) => other - time <= 1_000).length, limit)
     }

@@ -75,7 +75,7 @@ describe("an endpoint with a rate", () => {
       assert.lengthOf(times, 20)
       assert.strictEqual(mostInSecond(times), 4)
       assert.isAtMost(times.at(-1)!, 4 * (rateWindowMillis + 50))
-      // each lane has its turns
+      // Each lane has its turns.
       for (const lane of ["first", "retry", "asked"]) assert.isAtMost(started.of(lane)[0]!, rateWindowMillis + 50)
     })
   )

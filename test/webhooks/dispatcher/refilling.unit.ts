@@ -51,7 +51,7 @@ describe("what waits in the store", () => {
           settings,
           send: () => Effect.as(Effect.repeat(Effect.sleep("1 second"), { while: () => isHanging }), answered(200))
         })
-        // so that what may be held is no multiple of what an endpoint may hold
+        // So that what may be held is no multiple of what an endpoint may hold.
         listener.committed({
           taken: [delivery("first", { endpointId: "we_first" })],
           queued: new Map(),
@@ -237,7 +237,7 @@ describe("what is not to be attempted", () => {
         yield* TestClock.setTime(now)
         const stock = new Stock()
         stock.endpoint("we_1")
-        // the queue would still give it for a minute
+        // The queue would still give it for a minute.
         stock.put("old", { createdAt: now - 30 * 86_400_000 - 1, expiresAt: now + 60_000 })
         stock.put("young", { createdAt: now - 30 * 86_400_000 + 10_000, expiresAt: now + 60_000 })
         const { sent } = yield* stock.start({ settings })

@@ -74,7 +74,7 @@ const naive = (history: ReadonlyArray<Happened>) => {
       }
       if (command._tag === "Unpause" && pausedAfter(at)) count = 0
       if (command._tag !== "RecordFailure" || command.origin !== "event" || seen.has(command.deliveryId)) continue
-      // what was in flight at the pause adds nothing
+      // What was in flight at the pause adds nothing.
       if (pausedAfter(at)) continue
       seen.add(command.deliveryId)
       count++

@@ -291,7 +291,7 @@ describe("headers and rate of an endpoint", () => {
       .when(of("headers_2", null))
       .thenRejected({ _tag: "EndpointHeadersChanged" })
     given(create).when(of("headers_2", "headers_1")).thenRejected({ _tag: "EndpointHeadersChanged" })
-    // repeated after an unknown outcome
+    // Repeated after an unknown outcome.
     given({ ...create, ...own }, of("headers_2", "headers_1"))
       .when(of("headers_2", "headers_1"))
       .thenFacts()

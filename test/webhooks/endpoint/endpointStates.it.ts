@@ -16,7 +16,7 @@ const shared = Layer.effect(
   Subject,
   Effect.gen(function* () {
     const running = yield* startProcess(yield* deploy, {
-      // the last attempt is the first retry
+      // The last attempt is the first retry.
       settings: { schedule: { ...settings.schedule, delaysMillis: [20] } }
     })
     return Subject.of({ receiver: yield* startReceiver, running })
@@ -126,7 +126,7 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("an endpoint", (it
   it.effect("keeps what is pending while it is Disabled, misses what happens, and goes on when it is enabled", () =>
     Effect.gen(function* () {
       const { id, organization, path, receiver } = yield* fresh
-      // what is in flight when the endpoint is disabled fails after it
+      // What is in flight when the endpoint is disabled fails after it.
       const answer: Array<() => void> = []
       receiver.answer(path, (response) => void answer.push(() => response.writeHead(500).end()))
       yield* organization.emit(3)

@@ -79,7 +79,7 @@ describe("endpoints of organizations that the reactor remembers", () => {
 
   const Turn = Schema.Struct({
     organization: Schema.Literals(["a", "b", "c"]),
-    // what becomes of the batch: committed, rolled back, or committed by another process
+    // What becomes of the batch: committed, rolled back, or committed by another process.
     end: Schema.Literals(["committed", "undone", "elsewhere"])
   })
 

@@ -151,7 +151,7 @@ describe("GET …/deliveries?status=…", () => {
       const pages = await pagesOf(ask, `${path}/deliveries`, 2, `&status=${status}`)
       expect(pages.flatMap(({ data }) => data.map(({ id }) => id))).toEqual(ids.get(status))
       for (const { data } of pages) for (const delivery of data) expect(delivery).toMatchObject({ status })
-      // no page but the last is short while nothing has to be looked through for long
+      // No page but the last is short while nothing has to be looked through for long.
       expect(pages.slice(0, -1).every(({ data }) => data.length === 2)).toBe(true)
     }
   })

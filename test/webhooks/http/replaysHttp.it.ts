@@ -43,7 +43,7 @@ describe("POST …/replay", () => {
       { createdAt: since + 1, type: "subscription.created", service: "platform" },
       { createdAt: since + 1, type: "platform.test", service: "platform" }
     ])
-    // another organization's
+    // Another organization's.
     await putEvents(db(), (await platform().tenant()).organization, [{ createdAt: since + 1 }])
     const { count, replayId } = await replay(ask, path, { since, until })
     expect(count).toBe(3)
@@ -54,7 +54,7 @@ describe("POST …/replay", () => {
     const jobs = await jobsOf(db(), endpointId)
     expect(jobs.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id).toSorted())
     expect(jobs.every(({ lane, payload }) => lane === 1 && payload.startsWith("event "))).toBe(true)
-    // all of it can be looked at
+    // All of it can be looked at.
     expect(((await ask("GET", `${path}/deliveries`)).body as Page).data).toHaveLength(3)
   })
 
@@ -76,7 +76,7 @@ describe("POST …/replay", () => {
     const rest = await replay(ask, path, { since: createdAt })
     expect(rest.count).toBe(1)
     await finished(rest.replayId)
-    // what is pending by now is not sent again
+    // What is pending by now is not sent again.
     expect(await replay(ask, path, { since: createdAt, types: ["platform.*"] })).toMatchObject({ count: 0 })
   })
 
@@ -92,7 +92,7 @@ describe("POST …/replay", () => {
     await finished(replayId)
     const pending = (await deliveriesOf(db(), endpointId)).filter(({ status }) => status === "pending")
     expect(pending.map(({ event_id }) => event_id).toSorted()).toEqual(events.toSorted())
-    // and now all of them are
+    // And now all of them are.
     expect(await replay(ask, path, { since: createdAt })).toMatchObject({ count: 0 })
   })
 
@@ -195,7 +195,7 @@ describe("POST …/replay", () => {
     const client = new pg.Client({ connectionString: db() })
     await client.connect()
     try {
-      // a batch of it is under way
+      // A batch of it is under way.
       await query(db(), insert, [replayId, organization, endpointId, since])
       await client.query("begin")
       await client.query("select 1 from webhook_replays where id = $1 for update", [replayId])

@@ -112,7 +112,7 @@ layer(database, { excludeTestServices: true })("a new key before the old one", (
         yield* fresh
         yield* makeSecrets(ids)
         const first = yield* countingStatements(yield* Resealing.make(bothKeys, 10))
-        // five full batches and the empty one behind them, the answers' empty one, the count
+        // Five full batches and the empty one behind them, the answers' empty one, the count.
         expect(first).toEqual({ result: { resealed: 50, unreadable: 0, remaining: 0 }, statements: 5 * 2 + 1 + 1 + 1 })
         const second = yield* countingStatements(yield* Resealing.make(bothKeys, 10))
         expect(second).toEqual({ result: { resealed: 0, unreadable: 0, remaining: 0 }, statements: 3 })
@@ -205,7 +205,7 @@ layer(database, { excludeTestServices: true })("a new key before the old one", (
         const lines = yield* nodeUntil(bothKeys, noLonger)
         expect(lines).toEqual([expect.stringMatching(/sealed anew: 50/)])
         for (const text of [...texts.values(), oldText, newText]) expect(lines.join()).not.toContain(text)
-        // another start with both finds nothing to do and says so too
+        // Another start with both finds nothing to do and says so too.
         expect(yield* nodeUntil(bothKeys, noLonger)).toEqual([expect.stringMatching(/sealed anew: 0/)])
       })
     )

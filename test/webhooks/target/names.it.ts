@@ -72,7 +72,7 @@ describe("a look-up", () => {
       assert.deepStrictEqual(yield* Effect.promise(() => names.resolve("A.example.")), [
         { address: "192.0.2.1", family: 4 }
       ])
-      // a question may be repeated once
+      // A question may be repeated once.
       assert.isAtMost(server.asked("a.example"), 2)
     })
   )
@@ -86,7 +86,7 @@ describe("a look-up", () => {
       const waiting = yield* Effect.forEach(dead, (name) => Effect.forkChild(codeOf(names.find(name, "org_1"))))
       yield* until(Effect.sync(() => dead.some((name) => server.asked(name) > 0)))
       assert.deepStrictEqual(yield* names.find("alive.example", "org_2"), [{ address: "192.0.2.1", family: 4 }])
-      // none of those before it has come to its end
+      // None of those before it has come to its end.
       assert.isTrue(waiting.every((fiber) => fiber.pollUnsafe() === undefined))
       assert.isAtMost(dead.filter((name) => server.asked(name) > 0).length, 8)
       const codes = yield* Effect.forEach(waiting, (fiber) => Fiber.join(fiber))
@@ -173,7 +173,7 @@ describe("a delivery", () => {
       server.answer("alive.example", { addresses: ["127.0.0.1"] })
       const waiting = yield* Effect.forEach(dead, (name) => Effect.forkChild(send(`https://${name}/`, "org_1")))
       yield* until(Effect.sync(() => dead.some((name) => server.asked(name) > 0)))
-      // it comes as far as the receiver, which has no TLS
+      // It comes as far as the receiver, which has no TLS.
       assert.strictEqual(
         (yield* send(`https://alive.example:${receiver.port}/`, "org_2")).error,
         "The TLS handshake failed"

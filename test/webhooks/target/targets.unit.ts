@@ -124,7 +124,7 @@ describe("the port", () => {
     expect(message(`http://localhost:${port}/`, "any")).toContain(String(port))
   })
   it("of other protocols is refused wherever fetch refuses it", async () => {
-    // nothing listens on these; fetch fails with "bad port" before it connects
+    // Nothing listens on these; fetch fails with "bad port" before it connects.
     for (const port of [
       1, 7, 21, 23, 69, 137, 161, 427, 512, 548, 601, 636, 989, 1719, 3659, 4045, 4190, 6566, 6679, 6697
     ]) {
@@ -177,7 +177,7 @@ const answering = (...lists: ReadonlyArray<ReadonlyArray<string>>) => {
   const resolve = async (host: string): Promise<ReadonlyArray<ResolvedAddress>> => {
     const answers = lists[Math.min(asked.length, lists.length - 1)]!
     asked.push(host)
-    // a family that lies, as a broken resolver might give it
+    // A family that lies, as a broken resolver might give it.
     return answers.map((address) => ({ address, family: 4 }))
   }
   return { asked, resolve }
@@ -337,7 +337,7 @@ describe("connecting", () => {
     const { lookup } = makeTargetGuard("public", servers.resolve)
     const attempted = await new Promise((resolve, reject) => {
       const socket = connect({ host: "hooks.example.com", port: 443, lookup, autoSelectFamily: false })
-      // between look-up and connect: nothing is sent to the public address
+      // Between look-up and connect: nothing is sent to the public address.
       socket.once("lookup", (error, address) => {
         socket.destroy()
         error === null ? resolve(address) : reject(error)

@@ -27,7 +27,7 @@ export const atLeastOnce: Checker = {
       },
       healed: () => {
         const { data, network, scenario } = simulation
-        // an attempt that could not be recorded within its lease counts although no row shows it
+        // An attempt that could not be recorded within its lease counts although no row shows it.
         const isCalm = scenario.faults.length === 0 && scenario.steps.every(({ _tag }) => !disturbing.has(_tag))
         const received = new Set(
           network.requests.filter((sent) => sent.isReceived && sent.status === 200).map((sent) => sent.deliveryId)
@@ -44,7 +44,7 @@ export const atLeastOnce: Checker = {
             return violate(`${id} was cancelled, but ${endpointId} was never deleted`)
           if (status === "expired") return violate(`${id} expired within minutes`)
           if (status === "failed" && (bad.get(id) ?? 0) === 0) return violate(`${id} failed without an attempt`)
-          // one that was asked for again has one attempt only
+          // One that was asked for again has one attempt only.
           if (status === "failed" && isCalm && !simulation.retried.has(id)) {
             const sends = network.requests.filter((sent) => sent.deliveryId === id).length
             if (sends < scenario.topology.delaysMillis.length + 1)

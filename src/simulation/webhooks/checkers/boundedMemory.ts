@@ -19,7 +19,7 @@ export const boundedMemory: Checker = {
         if (current === undefined) return
         const { held, inFlight } = current
         if (held > maximumHeld) violate(`${held} deliveries are held`)
-        // an organization begins none while that many are overdue, and those that have places then may become so too
+        // An organization begins none while that many are overdue, and those that have places then may become so too.
         const overdue = simulation.organizations.length * (maximumOverdue(capacity, 0) + capacity)
         if (inFlight.main > capacity || inFlight.slow > capacity || inFlight.overdue > overdue)
           violate(`${JSON.stringify(inFlight)} in flight`)

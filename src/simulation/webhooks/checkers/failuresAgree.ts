@@ -42,7 +42,7 @@ export const failuresAgree: Checker = {
         models.set(endpointId, model)
         if (command._tag === "RecordFailure") told.add(command.deliveryId)
         changedAt.set(endpointId, simulation.world.now)
-        // its facts follow the decision
+        // Its facts follow the decision.
         if (after !== before) changedIn.set(endpointId, simulation.log.length)
         unheardSince.delete(endpointId)
         if (before === undefined) return
@@ -73,11 +73,11 @@ export const failuresAgree: Checker = {
           if (simulation.data.delivery(delivery.id)?.origin === "test") return
           const since = Math.max(changedAt.get(endpointId) ?? 0, simulation.disturbedAt) + knownMillis
           const isLate = (sentAt.get(delivery.id) ?? 0) > since
-          // where the log brings earlier states, the dispatcher cannot know of later failures
+          // Where the log brings earlier states, the dispatcher cannot know of later failures.
           const isFolded = simulation.cursor > (changedIn.get(endpointId) ?? -1)
           if (!isLate || !isFolded || (simulation.endpoints.get(endpointId)?.consecutiveFailures ?? 0) === 0) return
           const { now } = simulation.world
-          // a success is told behind its record, and a batch of them is recorded at once
+          // A success is told behind its record, and a batch of them is recorded at once.
           const first = unheardSince.get(endpointId) ?? now
           unheardSince.set(endpointId, first)
           if (now - first > toldMillis)

@@ -33,7 +33,7 @@ class KnownRate {
   }
 
   look({ cursor, world }: Simulation): void {
-    // its fact follows the decision
+    // Its fact follows the decision.
     if (this.rate === this.decided || cursor <= this.decidedIn) return
     this.rate = this.decided
     this.since = world.now

@@ -23,7 +23,7 @@ export const scheduleKept: Checker = {
         const { id } = delivery
         if (made === null) return
         const sent = last.get(id)
-        // an attempt that broke before it was sent knows of no wait that an earlier answer asked for
+        // An attempt that broke before it was sent knows of no wait that an earlier answer asked for.
         const wasSent = sent !== undefined && sent.wallMillis >= made.at
         const isRetry = simulation.data.delivery(id)?.attempts.length !== (failures.get(id) ?? 0) + 1
         const count = (failures.get(id) ?? 0) + 1

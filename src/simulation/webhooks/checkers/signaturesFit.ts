@@ -21,11 +21,11 @@ export const signaturesFit: Checker = {
         const valid = [...simulation.secrets].map((id) => sign([secretOf(id)], timestamp, body).split(",")[1]!)
         if (given.length === 0 || given.length > 2 || given.some((one) => !valid.includes(one)))
           return violate(`${deliveryId} to ${endpointId} is signed with a secret that nobody has`)
-        // the secrets that the store has known for a while must sign
+        // The secrets that the store has known for a while must sign.
         const row = simulation.data.endpoints.get(endpointId)
         const settledMillis = simulation.world.now - (simulation.foldedAt.get(endpointId) ?? 0)
         if (!row?.endpoint || settledMillis < 500) return
-        // an answer of the actor may be ahead of the store, and behind what the actor is by now
+        // An answer of the actor may be ahead of the store, and behind what the actor is by now.
         const known = secretIds.get(endpointId) ?? []
         const newest = known
           .slice(known.indexOf(row.endpoint.secretId))

@@ -17,7 +17,7 @@ export const silenceKept: Checker = {
       const live = simulation.endpoints.get(endpointId)
       const status = row?.endpoint ? statusOf(row.endpoint) : "deleted"
       const liveStatus = live === undefined ? "deleted" : statusOf(live)
-      // the dispatcher cannot know what the reactor has not told yet
+      // The dispatcher cannot know what the reactor has not told yet.
       if (status === "active" || liveStatus === "active") return
       if (status === "paused" && simulation.data.jobs.jobs.get(deliveryId)?.lane === jobLanes.asked) return
       const since = at - (simulation.foldedAt.get(endpointId) ?? 0)

@@ -35,7 +35,7 @@ serveWorkload(({ dataFolder, outstanding, seconds, url, warmUpSeconds }: Deliver
     )
     worker.on("completed", () => recorded++)
     worker.on("failed", (_job, error) => failLoudly(error))
-    // while the server starts
+    // While the server starts.
     worker.on("error", () => {})
     queue.on("error", () => {})
     const adding = async () => {

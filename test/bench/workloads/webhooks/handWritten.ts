@@ -35,7 +35,7 @@ interface Outcome {
   readonly at: number
 }
 
-// a page has room for the two updates of its rows, and what changes while a delivery is taken is in no index
+// A page has room for the two updates of its rows, and what changes while a delivery is taken is in no index.
 const schema = `
   create table deliveries (
     id bigint generated always as identity primary key,
@@ -77,7 +77,7 @@ serveWorkload(({ dataFolder, outstanding, seconds, url, warmUpSeconds }: Deliver
   Effect.gen(function* () {
     const { databaseUrl } = yield* startServers(dataFolder)
     const database = new pg.Pool({ connectionString: databaseUrl, max: 3 })
-    // the server ends with this process, and may be faster; what fails earlier fails a statement too
+    // The server ends with this process, and may be faster; what fails earlier fails a statement too.
     database.on("error", () => {})
     yield* Effect.promise(() => database.query(schema))
     const pool = new Pool(url, { connections, pipelining: 1 })

@@ -134,7 +134,7 @@ const taking = (it: Vitest.MethodsNonLive<StoreHarness>): void => {
       yield* put()
       yield* put()
       const [first, second] = yield* take()
-      // the second one's time ends and it is taken again
+      // The second one's time ends and it is taken again.
       assert.deepStrictEqual([...(yield* store.keep([first!], now + 3 * lease))], [first!.id])
       const [other] = yield* take({ at: now + lease })
       assert.deepInclude(other, { id: second!.id, attempt: 2 })
