@@ -22,8 +22,8 @@ const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
   npm === undefined ? run("npm", args, { cwd }) : run(node, [npm, ...args], { cwd })
 
 /** A document's programs by the file name in their first line. */
-const programs = (document: string): ReadonlyMap<string, string> =>
-  new Map([...document.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!]))
+const programs = (document: string): ReadonlyArray<readonly [file: string, text: string]> =>
+  [...document.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!])
 
 describe("the packed package", () => {
   let project: string
@@ -61,7 +61,10 @@ describe("the packed package", () => {
         readFile(join(root, document), "utf8")
       )
     )
-    documented = new Map(documents.flatMap((document) => [...programs(document)]))
+    const found = documents.flatMap(programs)
+    documented = new Map(found)
+    // One program would hide another one of the same name.
+    expect(found.map(([file]) => file)).toHaveLength(documented.size)
     for (const [file, text] of documented) await writeFile(join(project, file), text)
   })
 
@@ -172,7 +175,7 @@ describe("the packed package", () => {
     ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
     ["holds.ts", "200 [ 0, 2 ]"],
     ["admission.ts", "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified"],
-    ["durable.ts", "200"],
+    ["onEngine.ts", "200"],
     ["risk.ts", "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]"],
     ["content.ts", "[ 'foreign_link', 'shortened_link', 'verification_subject' ]"]
   ])("runs %s of docs/send.md without a server", async (file, printed) => {
