@@ -167,7 +167,10 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       lostTail(server, "log-0", 700)
       yield* server.start
       const reason = yield* refusal({ ...options, engine: engineOptions })
-      assert.match(reason, new RegExp(`the cursor of (?:sql|sluice.outbox) has seen frame ${last}, but the log ends at \\d+`))
+      assert.match(
+        reason,
+        new RegExp(`the cursor of (?:sql|sluice.outbox) has seen frame ${last}, but the log ends at \\d+`)
+      )
       const report = yield* giveUp(options, false, ["sql"])
       assert.isTrue(report.lines.some((line) => line.startsWith(`Moved: the cursor of sql from frame ${last}`)))
       const after = yield* servingEngine({ ...options, engine: engineOptions })
