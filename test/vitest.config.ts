@@ -25,6 +25,7 @@ export default defineConfig({
         include: [`test/**/*.${kind}.ts`],
         // Without servers, files of a worker share what they import, which takes longer than most of them.
         isolate: needsServers(kind),
+        setupFiles: ["./test/support/histories.ts"],
         // A set of seeds is one test.
         testTimeout: kind === "sim" ? 600_000 : 120_000,
         hookTimeout: 120_000,

@@ -58,7 +58,9 @@ describe("rule 10, actors in memory", () => {
       const models = [new Model(), new Model()]
       const cellOf = (memory: ActorMemory, name: string) => memory.organizations.get(name)?.cell(0, "")
       let sequence = 1
-      for (const [now, { act, of, partition }] of steps.entries()) {
+      for (const [step, { act, of, partition }] of steps.entries()) {
+        // Uses within a second may count as one.
+        const now = 1_000 * step
         const memory = memories[partition]!
         const model = models[partition]!
         const name = `org_${of}`
@@ -108,9 +110,9 @@ describe("rule 10, actors in memory", () => {
           expect(left).toEqual(gone.map((one) => `${partition} ${one}`))
         } else {
           left.length = 0
-          memory.evictUnusedSince(now - of)
+          memory.evictUnusedSince(now - 1_000 * of)
           // Never one that was used since, and what was not goes unless one that was used later stands before it.
-          for (const one of left) expect(model.usedAt.get(one.slice(2))).toBeLessThanOrEqual(now - of)
+          for (const one of left) expect(model.usedAt.get(one.slice(2))).toBeLessThanOrEqual(now - 1_000 * of)
           model.idle = model.idle.filter((one) => !left.includes(`${partition} ${one}`))
         }
         for (const [index, one] of memories.entries()) {

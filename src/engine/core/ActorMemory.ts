@@ -8,6 +8,9 @@ import { assert } from "./assert.ts"
 import type { Evictable, ProcessBounds } from "./bounds.ts"
 import { checkKey } from "./rules.ts"
 
+/** An idle actor moves in the list when it is used so long after it was put there: the order is that of use, to this many milliseconds. */
+const relistMillis = 1_000
+
 export class ActorMemory implements Evictable {
   readonly registry: Registry
   readonly organizations = new Map<string, Organization>()
@@ -83,11 +86,12 @@ export class ActorMemory implements Evictable {
     return this.bounds.admitsActor(this)
   }
 
-  /** Notes a use: the actor stays for this drain and becomes the last of the idle ones to leave. */
+  /** Notes a use: the actor stays for this drain and becomes one of the last idle ones to leave. */
   use(cell: Cell, nowMillis: number): void {
     cell.usedBy = this.drain
     cell.usedAt = nowMillis
-    if (!cell.isIdle || cell === this.newest) return
+    // To move it with every use would cost more than many a decision.
+    if (!cell.isIdle || nowMillis - cell.listedAt < relistMillis) return
     this.unlist(cell)
     this.list(cell)
   }
@@ -265,6 +269,7 @@ export class ActorMemory implements Evictable {
 
   private list(cell: Cell): void {
     cell.isIdle = true
+    cell.listedAt = cell.usedAt
     if (cell.actor.options.leavesMemory === "after its checkpoint") this.leaving.add(cell)
     cell.older = this.newest
     if (this.newest === undefined) this.oldest = cell
@@ -280,6 +285,6 @@ export class ActorMemory implements Evictable {
     cell.older = undefined
     cell.newer = undefined
     cell.isIdle = false
-    this.leaving.delete(cell)
+    if (this.leaving.size > 0) this.leaving.delete(cell)
   }
 }

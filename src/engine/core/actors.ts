@@ -160,6 +160,8 @@ export class Cell {
   waiters: Array<Entry | LaneAsk> | undefined = undefined
   /** Monotonic time of its last use, milliseconds; meaningful in the list of idle actors. */
   usedAt = 0
+  /** When it was used last before it was put into the list of idle actors. */
+  listedAt = 0
   isIdle = false
   older: Cell | undefined = undefined
   newer: Cell | undefined = undefined

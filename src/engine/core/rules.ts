@@ -46,7 +46,7 @@ export const checkDecision = (actor: AnyActor, rule: "decide" | "wake", answer: 
   if (!(answer instanceof Decision))
     throw new RuleBroken(`${rule} of ${actor.kind} answered ${nameOf(answer)}, not Actor.decided or Actor.rejected`)
   const { events, facts, messages, others } = answer
-  if (![facts, others, events, messages].every(Array.isArray))
+  if (!(Array.isArray(facts) && Array.isArray(others) && Array.isArray(events) && Array.isArray(messages)))
     throw new RuleBroken(`${rule} of ${actor.kind}: facts, others, events and messages are arrays`)
 }
 
