@@ -54,6 +54,6 @@ const EmailPayload = Schema.fromJsonString(EmailJob)
 const NoticePayload = Schema.fromJsonString(Notice)
 
 export const encodeEmailJob = Schema.encodeSync(EmailPayload)
-export const decodeEmailJob = Schema.decodeSync(EmailPayload)
+export const decodeEmailJob = Schema.decodeOption(EmailPayload)
 export const encodeNotice = Schema.encodeSync(NoticePayload)
-export const decodeNotice = Schema.decodeSync(NoticePayload)
+export const decodeNotice = Schema.decodeOption(NoticePayload)

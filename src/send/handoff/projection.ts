@@ -9,9 +9,18 @@ import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts
 import { deferred } from "../../postgres/deferred.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { make as makeWorkQueue, maximumBatch, type NewJob } from "../../postgres/WorkQueue.ts"
-import { type EmailFact, SendAccount, type SendAccountFact, SendEmail, type SenderFact, SendSender, senderKey } from "../actors/index.ts"
+import {
+  type EmailFact,
+  SendAccount,
+  type SendAccountFact,
+  SendEmail,
+  type SenderFact,
+  SendSender,
+  senderKey
+} from "../actors/index.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
 import { emailJobId, encodeEmailJob, encodeNotice, groupOf, handoffLanes, type Notice, noticeId } from "./jobs.ts"
+import { rememberedNoticeMillis } from "./limits.ts"
 import { sendJobsTable } from "./tables.ts"
 
 /** What a row of a waiting email becomes a job of. */
@@ -53,7 +62,9 @@ class HandoffBatch {
 }
 
 const returned = (sql: SqlClient.SqlClient) =>
-  sql.literal(`returning organization_id as organization, email_id as email, mode, pointer, accepted_at as "acceptedAt"`)
+  sql.literal(
+    `returning organization_id as organization, email_id as email, mode, pointer, accepted_at as "acceptedAt"`
+  )
 
 /** Writes the rows of the emails that wait, so that what follows finds them. */
 const writeWaiting = Effect.fnUntraced(function* (batch: HandoffBatch) {
@@ -163,16 +174,17 @@ const orderNotices = Effect.fnUntraced(function* (batch: HandoffBatch) {
     const id = noticeId(organization, notice)
     const [isNew] = yield* sql`
       insert into send_notices (id, created_at) values (${id}, ${notice.at}) on conflict do nothing returning id`
-    if (isNew !== undefined)
-      batch.jobs.push({
-        id,
-        partition: record.partition,
-        group: groupOf(organization, "notices"),
-        lane: handoffLanes.first,
-        dueAt: notice.at,
-        expiresAt: null,
-        payload: encodeNotice(notice)
-      })
+    if (isNew === undefined) continue
+    yield* sql`delete from send_notices where created_at < ${notice.at - rememberedNoticeMillis}`
+    batch.jobs.push({
+      id,
+      partition: record.partition,
+      group: groupOf(organization, "notices"),
+      lane: handoffLanes.first,
+      dueAt: notice.at,
+      expiresAt: null,
+      payload: encodeNotice(notice)
+    })
   }
 })
 
@@ -221,8 +233,7 @@ const project = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) 
   yield* writeWaiting(batch)
   if (batch.notices.length > 0) yield* orderNotices(batch)
   const queue = yield* makeWorkQueue(sendJobsTable)
-  for (let at = 0; at < batch.jobs.length; at += maximumBatch)
-    yield* queue.put(batch.jobs.slice(at, at + maximumBatch))
+  for (let at = 0; at < batch.jobs.length; at += maximumBatch) yield* queue.put(batch.jobs.slice(at, at + maximumBatch))
   if (batch.lifted.length > 0) yield* goOn(batch.lifted)
   yield* endWaiting(batch)
   const groups = [...new Map([...batch.jobs, ...batch.lifted].map((one) => [one.group, one])).values()]

@@ -6,15 +6,15 @@ const simulated = /^(delivered|bounced|complained)(?:\+[^@]*)?@simulator\.invali
 export interface SimulatedReport {
   readonly what: "delivered" | "bounced" | "complained"
   readonly recipient: string
-  readonly code: string
-  readonly kind: string
+  readonly code?: string
+  readonly kind?: string
   readonly reason: string
 }
 
-const codes = {
-  delivered: { code: "2.0.0", kind: "simulated", reason: "The simulator has taken the mail" },
-  bounced: { code: "5.1.1", kind: "simulated", reason: "The simulator knows no such mailbox" },
-  complained: { code: "", kind: "abuse", reason: "The simulator does not like this mail" }
+const words = {
+  delivered: { code: "2.0.0", reason: "The simulator has taken the mail" },
+  bounced: { code: "5.1.1", kind: "permanent", reason: "The simulator knows no such mailbox" },
+  complained: { kind: "abuse", reason: "The simulator does not like this mail" }
 } as const
 
 /** Reports of a mail's simulated recipients, in the order of the recipients. */
@@ -23,5 +23,5 @@ export const simulatedReports = (recipients: ReadonlyArray<string>): ReadonlyArr
     const [, named] = simulated.exec(bareAddress(recipient)) ?? []
     // The pattern lets no other word through.
     const what = named as SimulatedReport["what"] | undefined
-    return what === undefined ? [] : [{ what, recipient, ...codes[what] }]
+    return what === undefined ? [] : [{ what, recipient, ...words[what] }]
   })

@@ -59,9 +59,7 @@ export class CaptureMailbox extends Context.Service<
     const captured = new Captured()
     return CaptureMailbox.of({
       keep: (mail, envelope) =>
-        Clock.clockWith((clock) =>
-          Effect.sync(() => captured.keep(mail, envelope, clock.currentTimeMillisUnsafe()))
-        ),
+        Clock.clockWith((clock) => Effect.sync(() => captured.keep(mail, envelope, clock.currentTimeMillisUnsafe()))),
       list: Effect.sync(() => captured.newestFirst()),
       find: (id) => Effect.sync(() => captured.find(id))
     })

@@ -1,0 +1,159 @@
+/** The local mailbox: its bounds, its pages and the file of a mail (docs/handoff.md, 3). What a customer wrote must not run, and reaches nothing. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { emlOf } from "../../../src/send/mailbox/eml.ts"
+import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../src/send/mailbox/pages.ts"
+import type { Message } from "../../../src/send/message/Message.ts"
+import {
+  type CapturedMail,
+  CaptureMailbox,
+  maximumCaptured,
+  maximumCapturedCharacters
+} from "../../../src/send/transport/CaptureMailbox.ts"
+import type { OutgoingMail } from "../../../src/send/transport/MailTransport.ts"
+
+const message: Message = {
+  from: "Ann <ann@one.test>",
+  to: ["bob@two.test"],
+  cc: [],
+  bcc: ["hidden@two.test"],
+  replyTo: [],
+  subject: "Hello",
+  html: "<p>Hello</p>",
+  text: "Hello",
+  headers: {},
+  tags: [],
+  attachments: []
+}
+
+const mailOf = (id: string, more: Partial<Message> = {}): OutgoingMail => ({
+  id,
+  organization: "org_a",
+  mode: "live",
+  message: { ...message, ...more },
+  acceptedAt: 1_700_000_000_000
+})
+
+const envelope = { from: "ann@one.test", to: ["bob@two.test", "hidden@two.test"] }
+
+const capturedOf = (more: Partial<Message>): CapturedMail => ({ mail: mailOf("em_1", more), envelope, capturedAt: 0 })
+
+describe("the mailbox", () => {
+  it.effect("keeps the newest, each once", () =>
+    Effect.gen(function* () {
+      const { find, keep, list } = yield* CaptureMailbox
+      for (let number = 0; number < maximumCaptured + 10; number++) yield* keep(mailOf(`em_${number}`), envelope)
+      yield* keep(mailOf(`em_${maximumCaptured}`, { subject: "again" }), envelope)
+      const mails = yield* list
+      assert.lengthOf(mails, maximumCaptured)
+      assert.strictEqual(mails[0]!.mail.id, `em_${maximumCaptured + 9}`)
+      assert.strictEqual(mails.at(-1)!.mail.id, "em_10")
+      assert.strictEqual((yield* find(`em_${maximumCaptured}`))!.mail.message.subject, "Hello")
+      assert.isUndefined(yield* find("em_9"))
+    }).pipe(Effect.provide(CaptureMailbox.layer))
+  )
+
+  it.effect("is bounded in characters, and keeps the newest however large it is", () =>
+    Effect.gen(function* () {
+      const { keep, list } = yield* CaptureMailbox
+      const half = "x".repeat(maximumCapturedCharacters / 2)
+      for (const id of ["a", "b", "c"]) yield* keep(mailOf(id, { text: half }), envelope)
+      assert.deepStrictEqual(
+        (yield* list).map(({ mail }) => mail.id),
+        ["c"]
+      )
+      yield* keep(mailOf("d", { text: half + half + half }), envelope)
+      assert.deepStrictEqual(
+        (yield* list).map(({ mail }) => mail.id),
+        ["d"]
+      )
+    }).pipe(Effect.provide(CaptureMailbox.layer))
+  )
+
+  it.effect("that is closed keeps nothing", () =>
+    Effect.gen(function* () {
+      const { find, keep, list } = yield* CaptureMailbox
+      yield* keep(mailOf("a"), envelope)
+      assert.deepStrictEqual([yield* list, yield* find("a")], [[], undefined])
+    }).pipe(Effect.provide(CaptureMailbox.layerClosed))
+  )
+})
+
+describe("the pages", () => {
+  const hostile = `"><script>alert(1)</script><img src=x onerror='alert(1)'>`
+  const captured = capturedOf({
+    from: hostile,
+    to: [hostile],
+    cc: [hostile],
+    bcc: [hostile],
+    replyTo: [hostile],
+    subject: hostile,
+    text: hostile,
+    html: hostile,
+    headers: { [hostile]: hostile },
+    tags: [{ name: hostile, value: hostile }],
+    attachments: [{ filename: hostile, content: null, path: null, contentType: null, contentId: null }]
+  })
+
+  it("show what others wrote, and never as markup", () => {
+    for (const page of [listPage([captured]), mailPage(captured)]) {
+      assert.notInclude(page, "<script")
+      assert.notInclude(page, "<img")
+      assert.include(page, escaped(hostile))
+    }
+  })
+
+  it("put the HTML of a mail into a frame that allows nothing", () => {
+    assert.include(mailPage(captured), 'sandbox="" referrerpolicy="no-referrer" src="/dev/mailbox/em_1/html"')
+    assert.match(mailPolicy, /^sandbox; default-src 'none'; /)
+    assert.notMatch(mailPolicy, /script|allow-|https?:/)
+    assert.notMatch(pagePolicy, /script|unsafe|https?:/)
+  })
+
+  it("say so where there is no mail", () => {
+    assert.include(listPage([]), "No mail was handed over yet.")
+  })
+})
+
+describe("the file of a mail", () => {
+  const textOf = (more: Partial<Message>) => Effect.map(emlOf(capturedOf(more)), (bytes) => bytes.toString())
+
+  it.effect("has the headers, both bodies and the attachments, and no hidden recipient", () =>
+    Effect.gen(function* () {
+      const text = yield* textOf({
+        subject: "Grüße",
+        headers: { "X-Number": "7" },
+        attachments: [
+          { filename: "a.txt", content: "aGVsbG8=", path: null, contentType: "text/plain", contentId: null },
+          { filename: "b.txt", content: null, path: "https://one.test/b.txt", contentType: null, contentId: null }
+        ]
+      })
+      for (const part of [
+        "From: Ann <ann@one.test>\r\n",
+        "To: bob@two.test\r\n",
+        "Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=\r\n",
+        "X-Number: 7\r\n",
+        "Message-ID: <em_1@sluice.invalid>\r\n",
+        "<p>Hello</p>",
+        "aGVsbG8="
+      ])
+        assert.include(text, part)
+      assert.notInclude(text, "hidden@two.test")
+      assert.notInclude(text, "b.txt")
+    })
+  )
+
+  it.effect("gets no header through a line break, and reads no file", () =>
+    Effect.gen(function* () {
+      const text = yield* textOf({
+        subject: "one\r\nX-Injected: yes",
+        from: "Ann <ann@one.test>\r\nX-Injected: yes",
+        headers: { "X-Mine": "a\r\nX-Injected: yes" },
+        html: "file:///etc/passwd",
+        text: "/etc/passwd"
+      })
+      assert.notMatch(text, /^X-Injected/m)
+      assert.notInclude(text, "root:")
+    })
+  )
+})
