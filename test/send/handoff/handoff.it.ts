@@ -229,9 +229,10 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       yield* running.reaches(organization, later!.id, "sent")
       relay.answers.push({ _tag: "Permanent", code: "5.1.1", reason: "nobody" })
       const [never] = yield* running.send(organization, [messageTo(["cy@two.test"])])
+      yield* until(
+        Effect.map(running.stateOf(organization, never!.id), ({ state }) => ["bounced", "failed"].includes(state))
+      )
       yield* untilWaiting(0)
-      const { state } = yield* running.stateOf(organization, never!.id)
-      assert.include(["bounced", "failed"], state)
       assert.lengthOf(taken(), 1)
     })
   )

@@ -1,7 +1,9 @@
 /** The local mailbox: its bounds, its pages and the file of a mail (docs/handoff.md, 3). What a customer wrote must not run, and reaches nothing. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
 import { emlOf } from "../../../src/send/mailbox/eml.ts"
+import { mailboxPages } from "../../../src/send/mailbox/http.ts"
 import { escaped, listPage, mailPage, mailPolicy, pagePolicy } from "../../../src/send/mailbox/pages.ts"
 import type { Message } from "../../../src/send/message/Message.ts"
 import {
@@ -113,6 +115,75 @@ describe("the pages", () => {
   it("say so where there is no mail", () => {
     assert.include(listPage([]), "No mail was handed over yet.")
   })
+})
+
+describe("over HTTP", () => {
+  /** Asks the mailbox's routes with one mail in it. */
+  const asking = <A>(body: (get: (path: string, accept?: string) => Promise<Response>) => Promise<A>) =>
+    Effect.gen(function* () {
+      const { keep } = yield* CaptureMailbox
+      yield* keep(mailOf("em_1", { html: "<b>Hi</b><script>alert(1)</script>" }), envelope)
+      const pages = yield* mailboxPages
+      const routes = Layer.mergeAll(Layer.empty, ...pages.map(({ layer }) => layer))
+      return yield* Effect.acquireUseRelease(
+        Effect.sync(() => HttpRouter.toWebHandler(routes, { disableLogger: true })),
+        ({ handler }) =>
+          Effect.promise(() =>
+            body((path, accept = "text/html") =>
+              handler(new Request(`http://localhost${path}`, { headers: { accept } }))
+            )
+          ),
+        ({ dispose }) => Effect.promise(dispose)
+      )
+    }).pipe(Effect.provide(CaptureMailbox.layer))
+
+  it.effect("shows list and mail to people and to programs", () =>
+    asking(async (get) => {
+      for (const path of ["/dev/mailbox", "/dev/mailbox/em_1"]) {
+        const page = await get(path)
+        assert.strictEqual(page.status, 200)
+        assert.strictEqual(page.headers.get("content-type"), "text/html; charset=utf-8")
+        assert.strictEqual(page.headers.get("content-security-policy"), pagePolicy)
+        assert.strictEqual(page.headers.get("x-content-type-options"), "nosniff")
+        assert.notInclude(await page.text(), "<script")
+      }
+      const list = await (await get("/dev/mailbox", "application/json")).json()
+      assert.deepStrictEqual(list.data, [
+        {
+          id: "em_1",
+          organization: "org_a",
+          mode: "live",
+          from: "Ann <ann@one.test>",
+          to: ["bob@two.test"],
+          subject: "Hello",
+          capturedAt: list.data[0].capturedAt,
+          url: "/dev/mailbox/em_1"
+        }
+      ])
+      const one = await (await get("/dev/mailbox/em_1", "application/json")).json()
+      assert.deepStrictEqual(one.envelope, envelope)
+      assert.strictEqual(one.message.text, "Hello")
+    })
+  )
+
+  it.effect("gives the HTML alone as it was written, in a sandbox", () =>
+    asking(async (get) => {
+      const page = await get("/dev/mailbox/em_1/html")
+      assert.strictEqual(page.headers.get("content-security-policy"), mailPolicy)
+      assert.strictEqual(await page.text(), "<b>Hi</b><script>alert(1)</script>")
+    })
+  )
+
+  it.effect("gives the file, and knows no other mail", () =>
+    asking(async (get) => {
+      const file = await get("/dev/mailbox/em_1.eml")
+      assert.strictEqual(file.headers.get("content-type"), "message/rfc822")
+      assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="em_1.eml"')
+      assert.include(await file.text(), "Subject: Hello\r\n")
+      for (const path of ["em_2", "em_2.eml", "em_2/html", "%22%0d%0aX:y", "em_1%2fhtml"])
+        assert.strictEqual((await get(`/dev/mailbox/${path}`)).status, 404, path)
+    })
+  )
 })
 
 describe("the file of a mail", () => {
