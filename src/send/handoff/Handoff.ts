@@ -48,8 +48,9 @@ export const defaultHandoffSettings: HandoffSettings = {
 /** Most groups that wait for a place; the next scan finds the others. */
 const maximumWanting = 10_000
 
-/** How often trouble is told at most. */
+/** How often trouble is told at most, and that live mail waits. */
 const toldMillis = 60_000
+const waitingToldMillis = 60 * 60_000
 
 /** Works on the jobs of a group that are due; answers whether there may be more. */
 const workOn = (parts: HandoffParts, told: { at: number }) =>
@@ -110,6 +111,8 @@ class Groups {
   private readonly begin: (one: HandoffGroup) => void
   /** Whether live mail waits, because nothing takes it over. */
   liveWaits = true
+  /** Whether there was live mail to hand over since it waits. */
+  hasWaiting = false
   isDraining = false
 
   constructor(places: number, begin: (one: HandoffGroup) => void) {
@@ -135,7 +138,10 @@ class Groups {
       if (this.busy.has(group)) continue
       this.wanting.delete(group)
       // The scan finds it again.
-      if (this.liveWaits && partsOfGroup(group)[1] !== "test") continue
+      if (this.liveWaits && partsOfGroup(group)[1] !== "test") {
+        this.hasWaiting = true
+        continue
+      }
       this.busy.add(group)
       this.begin(one)
     }
@@ -201,9 +207,16 @@ const start = (
     )
     groups.liveWaits = (yield* transport.live.waits) !== undefined
     yield* feed.attach((some) => groups.want(some))
+    let toldAt = Number.NEGATIVE_INFINITY
     const scanning = Effect.gen(function* () {
-      groups.liveWaits = (yield* transport.live.waits) !== undefined
+      const reason = yield* transport.live.waits
+      groups.liveWaits = reason !== undefined
       for (const partition of yield* partitions) yield* scan(parts, groups, partition)
+      const now = yield* Clock.currentTimeMillis
+      if (reason !== undefined && groups.hasWaiting && now >= toldAt + waitingToldMillis) {
+        toldAt = now
+        yield* Effect.logWarning(`mail is not handed over: ${reason}`)
+      }
       yield* Effect.sleep(Duration.millis(settings.scanMillis))
     })
     const told = { retryMillis: settings.troubleMillis }
