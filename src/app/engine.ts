@@ -1,7 +1,7 @@
 /**
  * The engine as the platform runs it: its actors, lanes and the SQL reactor over the real ports. Products add their parts
  * here; the engine knows none of them. Needs `NatsConnection`, `PgClient`, `SqlClient`, `Notifications`,
- * `DayPartitions` and `EventWakeups`; `ReplaySignal` and `DispatchFeed` come out too.
+ * `DayPartitions` and `EventWakeups`; `ReplaySignal`, `DispatchFeed` and `HandoffFeed` come out too.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -26,6 +26,8 @@ import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
+import { handoffProjection } from "../send/handoff/projection.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
@@ -44,6 +46,7 @@ type ProjectionServices =
   | EventWakeups
   | ReplaySignal
   | DispatchFeed
+  | HandoffFeed
   | EventAppend
   | SigningSecrets
 
@@ -55,6 +58,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
   ...Reactor.combine<ProjectionServices>("projections", [
     organizationProjection,
     accountFactsProjection,
+    handoffProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -130,7 +134,7 @@ export const layerEngine = (settings: EngineSettings) =>
     Layer.provide(layerSignals(settings)),
     Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
     Layer.provide(layerMatching),
-    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, DiskSpace.layer))
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, DiskSpace.layer))
   )
 
 /** Describes the partitions that do not serve, grouped by cause, so that each cause is said once. */

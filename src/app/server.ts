@@ -16,7 +16,7 @@ import { layerSystem, type MetricsReaders } from "../api/system.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
-import { type ServerOptions as ListenerOptions, layerServer } from "../http/server.ts"
+import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
 import { Health } from "../platform/Health.ts"
 import {
   layerDirectoryAccess,
@@ -43,6 +43,8 @@ export interface ServerOptions extends ListenerOptions {
   readonly metricsReaders?: MetricsReaders | undefined
   /** Whether `/` says where to go on; it does by default. */
   readonly landing?: boolean
+  /** Pages beside those of the API, such as the local mailbox; default: none. */
+  readonly pages?: ReadonlyArray<Page>
 }
 
 /**
@@ -69,7 +71,11 @@ const layerStopping = Layer.effectDiscard(
 export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
-      layerServer(SluiceApi, options, [docsPage(SluiceApi), ...(options.landing === false ? [] : [landingPage])])
+      layerServer(SluiceApi, options, [
+        docsPage(SluiceApi),
+        ...(options.landing === false ? [] : [landingPage]),
+        ...(options.pages ?? [])
+      ])
     ),
     Layer.provide(
       Layer.mergeAll(

@@ -9,10 +9,11 @@ import { Command } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { layerEngineHealth } from "../app/engine.ts"
 import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
+import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerPublic } from "../app/server.ts"
 import { version } from "../common/version.ts"
 import { layerObservability } from "../config/observability.ts"
-import { type Config, demoWanted } from "../config/settings.ts"
+import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
 import { Directory } from "../directory/Directory.ts"
 import { healthReport } from "../directory/health.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
@@ -24,6 +25,7 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { checkServer } from "../postgres/server.ts"
+import { mailboxPages } from "../send/mailbox/http.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
@@ -143,8 +145,9 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
   // Before the directory is built, because it would load an index after every file.
   yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
   return yield* Layer.build(
-    Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerDiskHealth(folder.path)).pipe(
+    Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerMailHealth, layerDiskHealth(folder.path)).pipe(
       Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(layerMail({ mailbox: mailboxWanted(config), stream: engineSettings(config) })),
       Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
     )
@@ -168,7 +171,12 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
   const apiUrl = yield* listen(
     listeners,
     api,
-    layerPublic({ ...api, ...common, metricsReaders: config.metrics === "open" ? "anybody" : adminKeys })
+    layerPublic({
+      ...api,
+      ...common,
+      metricsReaders: config.metrics === "open" ? "anybody" : adminKeys,
+      pages: mailboxWanted(config) ? yield* mailboxPages : []
+    })
   )
   yield* folder.publish({
     version,

@@ -368,6 +368,13 @@ const isLoopback = (host: unknown): boolean =>
 /** Whether a first start makes the demo organization (docs/platform.md, 2.7: off by choice or in production). */
 export const demoWanted = (config: Config): boolean => config.demo === "on"
 
+/**
+ * Whether live mail goes to a mailbox in memory that this machine may read (docs/handoff.md, 3): with both servers embedded, on a loopback address, and never in
+ * production.
+ */
+export const mailboxWanted = ({ databaseUrl, host, natsUrl, nodeEnv }: Config): boolean =>
+  databaseUrl === undefined && natsUrl === undefined && isLoopback(host) && nodeEnv !== "production"
+
 /** A table of the effective values with their origin, aligned for a terminal. */
 export const describeConfig = (lines: ReadonlyArray<ConfigLine>): string => {
   const width = Math.max(...lines.map((line) => line.env.length))

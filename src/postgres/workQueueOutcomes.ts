@@ -23,10 +23,11 @@ export type Outcome = {
   | {
       /**
        * The job was not tried after all (a shutdown): the attempt does not count, and another taker may have it from
-       * `dueAt` on.
+       * `dueAt` on, in another lane if one is named.
        */
       readonly _tag: "Returned"
       readonly dueAt: number
+      readonly lane?: number | undefined
     }
   | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
 )
@@ -42,7 +43,7 @@ const rowOf = (outcome: Outcome) => {
       return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error) }
     }
     case "Returned":
-      return { ...row, due_at: outcome.dueAt, given_back: 1 }
+      return { ...row, due_at: outcome.dueAt, lane: outcome.lane ?? null, given_back: 1 }
     case "Parked":
       return { ...row, error: storableText(outcome.error) }
   }

@@ -37,6 +37,7 @@ import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
@@ -190,7 +191,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
       Layer.provide(Layer.mergeAll(journal, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
       Layer.provide(layerMatching),
-      Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+      Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
     )
     const database = yield* makeDatabase
     const options = {

@@ -22,6 +22,7 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
+import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
@@ -77,7 +78,7 @@ export interface WebhookPlatform {
 const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
   Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
   Layer.provide(layerMatching),
-  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
 )
 
 const build = (scope: Scope.Scope, targets: TargetPolicy) =>

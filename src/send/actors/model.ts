@@ -232,16 +232,30 @@ export type AdmitEmail = typeof AdmitEmail.Type
 /** What the mailer asks before it hands over. */
 const DispatchEmail = Schema.Struct({ id: Id, sender: Schema.String, recipients: Schema.Array(Schema.String) })
 
-/** What became of an email. `bounced` is for good, and counts once for an email, and so does `complained`. */
+/**
+ * What became of an email (docs/send.md, 3.2). `delayed` is its first failure for now, while it is `sending`. `bounced` is for good: while it is `sending`, by
+ * the relay itself. It counts once for an email, and so does `complained`; the events are one for each recipient.
+ */
 const EmailReport = Schema.Struct({
   id: Id,
   /** The sender's name, as the email has it. */
   sender: Schema.String,
-  what: Schema.Literals(["handedOver", "delivered", "bounced", "complained", "failed"]),
-  /** Whom it concerns; not for `handedOver` and `failed`. */
+  what: Schema.Literals(["handedOver", "delayed", "delivered", "bounced", "complained", "failed"]),
+  /** Whom it concerns; for `delivered`, `bounced` and `complained`. */
   recipient: Schema.optionalKey(Schema.String),
   /** False for a bounce that says nothing of the address, such as one for the sender's reputation. Default true. */
-  suppresses: Schema.optionalKey(Schema.Boolean)
+  suppresses: Schema.optionalKey(Schema.Boolean),
+  /** `from`, `to` and `subject` as the content has them, for the event. A report without them counts, and makes none. */
+  from: Schema.optionalKey(Schema.String),
+  /** Never cc or bcc; not for what concerns a recipient. */
+  to: Schema.optionalKey(Schema.Array(Schema.String)),
+  subject: Schema.optionalKey(Schema.String),
+  /** Status code, such as 5.1.1. */
+  code: Schema.optionalKey(Schema.String),
+  /** Kind of bounce or complaint; of `failed` `expired` or `attachment`, without which it makes no event. */
+  kind: Schema.optionalKey(Schema.String),
+  /** Words of the remote side, or what went wrong. */
+  reason: Schema.optionalKey(Schema.String)
 })
 export type EmailReport = typeof EmailReport.Type
 

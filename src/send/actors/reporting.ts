@@ -132,6 +132,8 @@ class Reporting {
         this.tell({ _tag: "HandOver", emails: 1 })
         this.sender(report).tier({ _tag: "HandOver", emails: 1 })
         return { _tag: "HandedOver", at }
+      case "delayed":
+        return undefined
       case "delivered":
         return isHandedOver && state === "sent" ? { _tag: "Delivered", at, recipient } : undefined
       case "failed":

@@ -12,6 +12,7 @@ import * as Engine from "../../../../src/engine/Engine.ts"
 import { NatsConnection } from "../../../../src/nats/connection.ts"
 import { DayPartitions } from "../../../../src/postgres/dayPartitions.ts"
 import * as PlacementPostgres from "../../../../src/postgres/PlacementPostgres.ts"
+import { HandoffFeed } from "../../../../src/send/handoff/HandoffFeed.ts"
 import { DispatchFeed } from "../../../../src/webhooks/delivery/DispatchFeed.ts"
 import { SigningSecrets } from "../../../../src/webhooks/delivery/ports.ts"
 import type { DispatcherSettings } from "../../../../src/webhooks/dispatcher/Dispatching.ts"
@@ -57,7 +58,7 @@ export const startDeliveries = Effect.fnUntraced(function* (
     config: { partitions: engineSettings.partitions }
   }).pipe(
     Layer.provide([PlacementPostgres.layer(), layerPorts(engineSettings), layerMatching]),
-    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer))
+    Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
   )
   const dispatcher = Dispatcher.layer(makeTargetGuard("any", names), {
     ...WebhookDispatcher.defaultSettings,

@@ -1,0 +1,42 @@
+/** The metrics of the hand-off. Updated synchronously. All names begin with `sluice_send_`. */
+import { type Context, Metric } from "effect"
+import type { HandoffPurpose } from "./jobs.ts"
+
+const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200, 43_200, 259_200]
+
+/** How an attempt ended. */
+export type HandoffOutcome = "handed_over" | "delayed" | "refused" | "expired"
+
+export class HandoffMetrics {
+  private readonly context: Context.Context<never>
+  private readonly latencies = Metric.histogram("sluice_send_handoff_seconds", {
+    description: "Time from acceptance until an email was handed over, seconds",
+    boundaries: seconds
+  })
+
+  constructor(context: Context.Context<never>) {
+    this.context = context
+  }
+
+  /** Counts how an attempt at a transport ended. */
+  outcome(outcome: HandoffOutcome, transport: string, purpose: HandoffPurpose): void {
+    Metric.counter("sluice_send_handoffs_total", {
+      description: "Attempts to hand mail over, by outcome and kind of transport",
+      incremental: true,
+      attributes: { outcome, transport, purpose }
+    }).updateUnsafe(1, this.context)
+  }
+
+  latency(millis: number): void {
+    this.latencies.updateUnsafe(Math.max(0, millis) / 1000, this.context)
+  }
+
+  /** Sets the backlog of one partition. The age is that of the mail that has been due for longest, in seconds. */
+  backlog(partition: number, of: { readonly pending: number; readonly oldestSeconds: number }): void {
+    const attributes = { partition: String(partition) }
+    const gauge = (name: string, description: string, value: number) =>
+      Metric.gauge(name, { description, attributes }).updateUnsafe(value, this.context)
+    gauge("sluice_send_queued", "Mails that wait to be handed over or are being handed over", of.pending)
+    gauge("sluice_send_oldest_due_seconds", "How long the oldest waiting mail has been due", of.oldestSeconds)
+  }
+}

@@ -1,0 +1,59 @@
+/** The jobs of the hand-off as they stand in the work queue. Pure. */
+import { Schema } from "effect"
+import { type Mode, modes } from "../actors/index.ts"
+
+/** First attempts, attempts after a failure, and mails that found their account paused. */
+export const handoffLanes = { first: 0, again: 1, paused: 2 } as const
+
+/** A group: the mails of an account, or the platform's own notices to an organization. */
+export type HandoffPurpose = Mode | "notices"
+
+const purposes: ReadonlyArray<HandoffPurpose> = [...modes, "notices"]
+
+export const groupOf = (organization: string, purpose: HandoffPurpose): string => `${organization}/${purpose}`
+
+/** The organization and purpose of a group. Only `groupOf` makes groups. */
+export const partsOfGroup = (group: string): readonly [organization: string, purpose: HandoffPurpose] => {
+  const slash = group.lastIndexOf("/")
+  const named = group.slice(slash + 1)
+  return [group.slice(0, slash), purposes.find((purpose) => purpose === named) ?? "live"]
+}
+
+/** An email that may be handed over. */
+export const EmailJob = Schema.Struct({
+  /** The email's id. */
+  email: Schema.String,
+  /** Where its content is. */
+  pointer: Schema.String,
+  acceptedAt: Schema.Number
+})
+export type EmailJob = typeof EmailJob.Type
+
+export const emailJobId = (organization: string, email: string): string => `${organization}/${email}`
+
+/** Why an organization's contact is written to. */
+export const Notice = Schema.Union([
+  Schema.TaggedStruct("AccountPaused", { mode: Schema.Literals(modes), at: Schema.Number, reason: Schema.String }),
+  Schema.TaggedStruct("WebhookPaused", {
+    at: Schema.Number,
+    endpoint: Schema.String,
+    url: Schema.String,
+    reason: Schema.String,
+    livemode: Schema.Boolean
+  })
+])
+export type Notice = typeof Notice.Type
+
+/** The same for every telling of the same pause. */
+export const noticeId = (organization: string, notice: Notice): string =>
+  notice._tag === "AccountPaused"
+    ? `${organization}/account/${notice.mode}/${notice.at}`
+    : `${organization}/webhook/${notice.endpoint}/${notice.at}`
+
+const EmailPayload = Schema.fromJsonString(EmailJob)
+const NoticePayload = Schema.fromJsonString(Notice)
+
+export const encodeEmailJob = Schema.encodeSync(EmailPayload)
+export const decodeEmailJob = Schema.decodeOption(EmailPayload)
+export const encodeNotice = Schema.encodeSync(NoticePayload)
+export const decodeNotice = Schema.decodeOption(NoticePayload)

@@ -1,0 +1,52 @@
+/** Figures of the hand-off (docs/handoff.md, 2). */
+
+const minuteMillis = 60_000
+const hourMillis = 60 * minuteMillis
+
+/**
+ * Waits after temporary failures: together with the attempts themselves not more than 72 hours. A mail that waits because no relay can be reached
+ * makes no attempt, so it uses none of them up.
+ */
+export const handoffDelaysMillis: ReadonlyArray<number> = [
+  minuteMillis,
+  5 * minuteMillis,
+  15 * minuteMillis,
+  30 * minuteMillis,
+  ...[1, 2, 4, 8, 8, 8, 8, 8, 8, 8, 8].map((hours) => hours * hourMillis)
+]
+
+/** The part of a wait that is drawn at random and left out, so that mails that failed together come back apart. */
+export const handoffJitter = 0.1
+
+/** Mails that one batch of an account takes from each lane of the queue: first attempts, later ones, and those that found the account paused. */
+export const batchLimits = [30, 10, 10] as const
+
+/** Batches at the same time, one for an account at most, so that many mails of one account leave the places of others alone. */
+export const batchPlaces = 16
+
+/** How long a taken mail is the taker's. After a crash it is taken again then. */
+export const handoffLeaseMillis = 60_000
+
+/** How long a batch may last; less than the lease, so that no two work on one mail. */
+export const batchMillis = 50_000
+
+/** How long a transport has for one mail. */
+export const deliverTimeoutMillis = 30_000
+
+/** How often the queue is searched for mails that are due, beside what the reactor tells. */
+export const handoffScanMillis = 2_000
+
+/** How long mails wait whose batch failed because a store, the engine or the transport is away. */
+export const troubleMillis = 5_000
+
+/** How often mails of a paused account are looked at all the same; the lift lets them go at once. */
+export const pausedLookMillis = hourMillis
+
+/** Mails of which memory knows that they were handed over and not that it is recorded. */
+export const maximumUnrecorded = 10_000
+
+/** How often the queue is counted for the metrics. */
+export const countingMillis = 10_000
+
+/** How long it is remembered that a notice was ordered. */
+export const rememberedNoticeMillis = 90 * 24 * hourMillis

@@ -1,0 +1,39 @@
+/** What the batches of the hand-off work with. */
+import type { Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { BoundedMap } from "../../common/BoundedMap.ts"
+import type { WorkQueue } from "../../postgres/WorkQueue.ts"
+import type { AdmissionAsks } from "../admissionAsks.ts"
+import type { MessageContents } from "../contents/MessageContents.ts"
+import type { MailTransport } from "../transport/MailTransport.ts"
+import type { HandoffGroup } from "./HandoffFeed.ts"
+import type { HandoffMetrics } from "./HandoffMetrics.ts"
+
+export interface HandoffSettings {
+  readonly batchPlaces: number
+  readonly leaseMillis: number
+  readonly batchMillis: number
+  readonly deliverTimeoutMillis: number
+  readonly scanMillis: number
+  readonly troubleMillis: number
+  /** How long a shutdown waits for the batches under way. */
+  readonly drainMillis: number
+  /** The address that notices are from. */
+  readonly noticesFrom: string
+}
+
+export interface HandoffParts {
+  readonly settings: HandoffSettings
+  readonly queue: WorkQueue
+  readonly asks: AdmissionAsks
+  readonly contents: MessageContents["Service"]
+  readonly transport: MailTransport["Service"]
+  readonly metrics: HandoffMetrics
+  /** Ids of jobs whose mail was handed over while it was not recorded yet: it is not handed over again. */
+  readonly unrecorded: BoundedMap<string, true>
+  readonly contactOf: (
+    organization: string
+  ) => Effect.Effect<{ readonly email: string; readonly name: string } | null, SqlError.SqlError>
+  /** Lets the mails of an account go that wait for the end of its pause. */
+  readonly goOn: (group: HandoffGroup, at: number) => Effect.Effect<void, SqlError.SqlError>
+}

@@ -1,0 +1,64 @@
+/** What is told to the account about mails that were handed over or were not (docs/handoff.md, 2). Pure. */
+import type { EmailReport, Mode } from "../actors/index.ts"
+import type { Message } from "../message/Message.ts"
+import type { HandoffAnswer } from "../transport/MailTransport.ts"
+import { handoffDelaysMillis } from "./limits.ts"
+import { simulatedReports } from "./simulator.ts"
+
+export interface Handed {
+  readonly id: string
+  readonly sender: string
+  readonly mode: Mode
+  readonly message: Message
+  /** Who is left of the recipients, as they were given. */
+  readonly recipients: ReadonlyArray<string>
+}
+
+const fieldsOf = ({ from, subject, to }: Message) => ({ from, to, subject })
+
+/** What the simulator's recipients of a test mail answer. */
+export const simulatedOf = ({ id, message, mode, recipients, sender }: Handed): ReadonlyArray<EmailReport> =>
+  mode === "live"
+    ? []
+    : simulatedReports(recipients).map((report) => ({
+        id,
+        sender,
+        from: message.from,
+        subject: message.subject,
+        ...report
+      }))
+
+/** The reports after an attempt; `attempt` counts from 1. The order matters: each counts as the ones before have left the email. */
+export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number): ReadonlyArray<EmailReport> => {
+  const { id, message, recipients, sender } = handed
+  const about = { id, sender, ...fieldsOf(message) }
+  switch (answer._tag) {
+    case "Accepted":
+      return [{ ...about, what: "handedOver" }, ...simulatedOf(handed)]
+    case "Temporary": {
+      const { code, reason } = answer
+      if (isLast(attempt)) return [{ ...about, what: "failed", kind: "expired", code, reason }]
+      return attempt === 1 ? [{ ...about, what: "delayed", code, reason }] : []
+    }
+    case "Permanent": {
+      const { code, reason } = answer
+      const bounces = recipients.map(
+        (recipient): EmailReport => ({
+          id,
+          sender,
+          what: "bounced",
+          recipient,
+          from: message.from,
+          subject: message.subject,
+          code,
+          reason
+        })
+      )
+      // Where the bounce of the relay itself has not ended the email, it has failed.
+      return [...bounces, { ...about, what: "failed", code, reason }]
+    }
+  }
+}
+
+/** Whether no further attempt follows a temporary failure. */
+export const isLast = (attempt: number): boolean => attempt > handoffDelaysMillis.length

@@ -1,0 +1,286 @@
+/**
+ * From a request's acceptance to the transport and the recorded outcome, on a real nats-server and PostgreSQL (docs/handoff.md, 2): what may go goes once, what may not
+ * waits.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
+import type { HandoffAnswer } from "../../../src/send/transport/MailTransport.ts"
+import { until } from "../../webhooks/until.ts"
+import { type Deployment, deploy, messageTo, type Process, startProcess, steps } from "./handoffSupport.ts"
+
+class Subject extends Context.Service<Subject, { readonly running: Process; readonly deployment: Deployment }>()(
+  "test/Subject"
+) {}
+
+const shared = Layer.effect(
+  Subject,
+  Effect.gen(function* () {
+    const deployment = yield* deploy
+    return Subject.of({ deployment, running: yield* startProcess(deployment) })
+  })
+)
+
+let names = 0
+
+/** An organization of the test's own that may send as one.test in both modes. */
+const fresh = Effect.gen(function* () {
+  const { deployment, running } = yield* Subject
+  const organization = `org_${++names}`
+  for (const mode of ["live", "test"] as const) yield* running.admission(mode).verify(organization, "one.test")
+  const taken = () => deployment.taken.filter(({ mail }) => mail.organization === organization)
+  return { organization, running, taken }
+})
+
+layer(shared, { excludeTestServices: true, timeout: 60_000 })("an accepted email", (it) => {
+  it.effect("is handed over as it was written, and recorded", () =>
+    Effect.gen(function* () {
+      const { organization, running, taken } = yield* fresh
+      const message = messageTo(["Bob <bob@two.test>"], { cc: ["cy@two.test"], bcc: ["di@two.test"] })
+      const [sent] = yield* running.send(organization, [message])
+      assert.strictEqual(sent!.state, "queued")
+      yield* running.reaches(organization, sent!.id, "sent")
+      const [one, ...others] = taken()
+      assert.deepStrictEqual(others, [])
+      assert.deepStrictEqual(one!.mail.message, message)
+      assert.deepStrictEqual(one!.envelope, {
+        from: "ann@one.test",
+        to: ["bob@two.test", "cy@two.test", "di@two.test"]
+      })
+      yield* until(Effect.map(running.jobs, (jobs) => jobs === 0))
+    })
+  )
+
+  it.effect.each(["delivered", "bounced", "complained"] as const)("of a test key to %s@simulator.invalid is", (what) =>
+    Effect.gen(function* () {
+      const { organization, running } = yield* fresh
+      const [sent] = yield* running.send(organization, [messageTo([`${what}+label@simulator.invalid`])], {
+        mode: "test"
+      })
+      yield* running.reaches(organization, sent!.id, what)
+    })
+  )
+
+  it.effect("of a live key knows no simulator", () =>
+    Effect.gen(function* () {
+      const { organization, running } = yield* fresh
+      const [sent] = yield* running.send(organization, [messageTo(["bounced@simulator.invalid"])])
+      yield* running.reaches(organization, sent!.id, "sent")
+      yield* until(Effect.map(running.jobs, (jobs) => jobs === 0))
+      assert.strictEqual((yield* running.stateOf(organization, sent!.id)).state, "sent")
+    })
+  )
+
+  it.effect("waits for its time", () =>
+    Effect.gen(function* () {
+      const { organization, running, taken } = yield* fresh
+      const scheduledAt = Date.now() + 1_500
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])], { scheduledAt })
+      assert.strictEqual(sent!.state, "scheduled")
+      yield* running.reaches(organization, sent!.id, "sent")
+      assert.lengthOf(taken(), 1)
+      assert.isAtLeast((yield* running.stateOf(organization, sent!.id)).changedAt, scheduledAt)
+    })
+  )
+
+  it.effect("waits for a place in its sender's queue, and passes those that were cancelled", () =>
+    Effect.gen(function* () {
+      const { organization, running, taken } = yield* fresh
+      const admission = running.admission()
+      yield* admission.setDailyCap(organization, "one.test", 1)
+      const sent = yield* running.send(
+        organization,
+        ["a", "b", "c"].map((subject) => messageTo(["bob@two.test"], { subject }))
+      )
+      assert.deepStrictEqual(
+        sent.map(({ state }) => state),
+        ["queued", "held", "held"]
+      )
+      yield* running.reaches(organization, sent[0]!.id, "sent")
+      assert.isTrue(yield* admission.cancel(organization, sent[1]!.id))
+      yield* admission.setDailyCap(organization, "one.test", 10)
+      yield* running.reaches(organization, sent[2]!.id, "sent")
+      assert.deepStrictEqual(
+        taken().map(({ mail }) => mail.message.subject),
+        ["a", "c"]
+      )
+      yield* until(Effect.map(running.jobs, (jobs) => jobs === 0))
+    })
+  )
+})
+
+interface Relay {
+  waits: boolean
+  /** How often the hand-off has asked. */
+  asked: number
+  readonly answers: Array<HandoffAnswer>
+}
+
+class Slow extends Context.Service<
+  Slow,
+  { readonly running: Process; readonly deployment: Deployment; readonly relay: Relay }
+>()("test/Slow") {}
+
+/** A process whose relay can be away, and answers what it is told. */
+const slow = Layer.effect(
+  Slow,
+  Effect.gen(function* () {
+    const deployment = yield* deploy
+    const relay: Relay = { waits: false, asked: 0, answers: [] }
+    const running = yield* startProcess(deployment, {
+      waits: () => {
+        relay.asked++
+        return relay.waits ? "the relay is away" : undefined
+      },
+      answer: () => relay.answers.shift() ?? { _tag: "Accepted" }
+    })
+    return Slow.of({ deployment, running, relay })
+  })
+)
+
+layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can be reached", (it) => {
+  const freshSlow = Effect.gen(function* () {
+    const { deployment, relay, running } = yield* Slow
+    const organization = `org_slow${++names}`
+    yield* running.sql`
+      insert into organizations (id, name, email, plan, send_plan, risk, created_at)
+      values (${organization}, 'Acme', 'owner@acme.test', 'free', 'hobby', 'standard', now())`
+    const admission = running.admission()
+    yield* admission.verify(organization, "one.test")
+    const taken = () => deployment.taken.filter(({ mail }) => mail.organization === organization)
+    const untilWaiting = (count: number) => until(Effect.map(running.jobs, (jobs) => jobs === count))
+    /** The relay goes, and the hand-off has noticed. */
+    const goes = Effect.suspend(() => {
+      relay.waits = true
+      const before = relay.asked
+      return until(Effect.sync(() => relay.asked > before))
+    })
+    return { admission, goes, organization, relay, running, taken, untilWaiting }
+  })
+
+  it.effect("mail waits, can be taken back, and is looked at again by the account before it goes", () =>
+    Effect.gen(function* () {
+      const { admission, goes, organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      yield* goes
+      const sent = yield* running.send(organization, [
+        messageTo(["bob@two.test"]),
+        messageTo(["cy@two.test", "di@two.test"]),
+        messageTo(["cy@two.test"])
+      ])
+      yield* untilWaiting(3)
+      assert.isTrue(yield* admission.cancel(organization, sent[0]!.id))
+      yield* admission.suppress(organization, "cy@two.test")
+      relay.waits = false
+      yield* running.reaches(organization, sent[1]!.id, "sent")
+      yield* running.reaches(organization, sent[2]!.id, "suppressed")
+      yield* untilWaiting(0)
+      assert.deepStrictEqual(
+        taken().map(({ envelope }) => envelope.to),
+        [["di@two.test"]]
+      )
+      assert.strictEqual((yield* running.stateOf(organization, sent[0]!.id)).state, "canceled")
+    })
+  )
+
+  it.effect("a pause keeps what waits, the contact hears of it once, and the lift lets it go", () =>
+    Effect.gen(function* () {
+      const { admission, goes, organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      const [first] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      yield* running.reaches(organization, first!.id, "sent")
+      yield* goes
+      const [second] = yield* running.send(organization, [messageTo(["cy@two.test"])])
+      yield* untilWaiting(1)
+      const { trustStage } = yield* admission.report(organization, [
+        { id: first!.id, what: "complained", recipient: "bob@two.test" }
+      ])
+      assert.strictEqual(trustStage, "sending_paused")
+      yield* untilWaiting(2)
+      relay.waits = false
+      const notices = () => taken().filter(({ envelope }) => envelope.to[0] === "owner@acme.test")
+      yield* until(Effect.sync(() => notices().length === 1))
+      const paused = Effect.map(running.sql`select id from send_jobs where lane = 2`, (rows) => rows.length === 1)
+      yield* until(paused)
+      assert.strictEqual((yield* running.stateOf(organization, second!.id)).state, "queued")
+      assert.lengthOf(taken(), 2)
+      yield* admission.lift(organization)
+      yield* running.reaches(organization, second!.id, "sent")
+      yield* untilWaiting(0)
+      assert.lengthOf(notices(), 1)
+      assert.include(notices()[0]!.mail.message.text!, "complained")
+    })
+  )
+
+  it.effect("a failure for now is tried again later, one for good is the end", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.answers.push({ _tag: "Temporary", code: "4.2.0", reason: "later" })
+      const [later] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      const dueAt = Effect.map(
+        running.sql<{ readonly due: number; readonly lane: number; readonly error: string }>`
+          select due_at as due, lane, error from send_jobs where lane = 1`,
+        ([row]) => row
+      )
+      yield* until(Effect.map(dueAt, (row) => row !== undefined))
+      const row = yield* dueAt
+      assert.isAbove(row!.due, Date.now() + 30_000)
+      assert.strictEqual(row!.error, "4.2.0 later")
+      assert.strictEqual((yield* running.stateOf(organization, later!.id)).state, "sending")
+      yield* running.sql`update send_jobs set due_at = 1`
+      yield* running.reaches(organization, later!.id, "sent")
+      relay.answers.push({ _tag: "Permanent", code: "5.1.1", reason: "nobody" })
+      const [never] = yield* running.send(organization, [messageTo(["cy@two.test"])])
+      yield* until(
+        Effect.map(running.stateOf(organization, never!.id), ({ state }) => ["bounced", "failed"].includes(state))
+      )
+      yield* untilWaiting(0)
+      assert.lengthOf(taken(), 1)
+    })
+  )
+
+  it.effect("mail that nobody takes for 72 hours has failed", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.answers.push({ _tag: "Temporary", code: "4.2.0", reason: "later" })
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      yield* until(Effect.map(running.sql`select 1 from send_jobs where lane = 1`, (rows) => rows.length === 1))
+      relay.answers.push({ _tag: "Temporary", code: "4.2.0", reason: "still later" })
+      yield* running.sql`update send_jobs set due_at = 1, attempts = ${handoffDelaysMillis.length}`
+      yield* running.reaches(organization, sent!.id, "failed")
+      yield* untilWaiting(0)
+      assert.deepStrictEqual(taken(), [])
+      assert.isAtMost(
+        handoffDelaysMillis.reduce((sum, delay) => sum + delay, 0),
+        72 * 3_600_000
+      )
+    })
+  )
+})
+
+describe("a process that dies", () => {
+  for (const step of steps) {
+    it.live(`${step}: the next one goes on, and nothing is lost`, () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const deployment = yield* deploy
+          const first = yield* startProcess(deployment, { diesAt: step })
+          yield* first.admission("test").verify("org_a", "one.test")
+          const sent = yield* first.send(
+            "org_a",
+            [messageTo(["delivered@simulator.invalid"]), messageTo(["bob@two.test"])],
+            { mode: "test" }
+          )
+          yield* first.died
+          yield* first.stop
+          const second = yield* startProcess(deployment)
+          yield* second.reaches("org_a", sent[0]!.id, "delivered")
+          yield* second.reaches("org_a", sent[1]!.id, "sent")
+          yield* until(Effect.map(second.jobs, (jobs) => jobs === 0))
+          const times = sent.map(({ id }) => deployment.taken.filter(({ mail }) => mail.id === id).length)
+          // Nobody knew yet that they were handed over.
+          if (step === "after the transport") for (const count of times) assert.isAtLeast(count, 1)
+          else assert.deepStrictEqual(times, [1, 1])
+        })
+      )
+    )
+  }
+})
