@@ -64,3 +64,23 @@ export const errorBody = (shape: ErrorShape, code: ErrorCode, message: string): 
       return { success: false, error: { code, message } }
   }
 }
+
+/** Clients that read an error's fields at the top of its body, by the beginning of their User-Agent. */
+const flatClient = /^resend-/
+
+/**
+ * The body of a product that nests its errors, for one of the clients that read them flat: with `name`, `message` and `statusCode` at the top too. Undefined where the
+ * body stays as it is.
+ */
+export const flattened = (
+  path: string,
+  userAgent: string | undefined,
+  status: number,
+  body: string
+): object | undefined => {
+  if (status < 400 || userAgent === undefined || !flatClient.test(userAgent)) return undefined
+  if (errorShapeOf(path) !== "nested") return undefined
+  // Every error of these paths has been made by `errorBody` or by a schema of the same shape.
+  const nested = JSON.parse(body) as { readonly error: { readonly code: string; readonly message: string } }
+  return { ...nested, name: nested.error.code, message: nested.error.message, statusCode: status }
+}

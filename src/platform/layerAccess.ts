@@ -7,6 +7,13 @@ import { Clock, Context, Effect, type Fiber, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { grantsAccess, middleware } from "../http/fast/marks.ts"
+import {
+  NestedForbidden,
+  NestedInvalidRequest,
+  NestedRateLimited,
+  NestedUnauthorized,
+  NestedUnavailable
+} from "../http/nestedErrors.ts"
 import { type Begun, RequestState, type Taken } from "../http/RequestState.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -29,6 +36,7 @@ import {
   DirectoryAccess,
   EventsAccess,
   RequiredScopes,
+  SendAccess,
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
@@ -84,6 +92,16 @@ const enveloped: Refusals<
   forbidden: EnvelopeForbidden.of,
   rateLimited: EnvelopeRateLimited.of,
   unavailable: EnvelopeUnavailable.of
+}
+
+const nested: Refusals<
+  NestedInvalidRequest | NestedUnauthorized | NestedForbidden | NestedRateLimited | NestedUnavailable
+> = {
+  unauthorized: NestedUnauthorized.of(unauthorizedMessage),
+  invalid: NestedInvalidRequest.of,
+  forbidden: NestedForbidden.of,
+  rateLimited: NestedRateLimited.of,
+  unavailable: NestedUnavailable.of
 }
 
 /** The query parameter that every endpoint of the directory takes. */
@@ -237,4 +255,10 @@ export const layerWebhooksAccess: Layer.Layer<WebhooksAccess, never, Authenticat
 export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication | RequestRate> = Layer.effect(
   EventsAccess,
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
+)
+
+/** Sending's access, for all of its endpoints but those that take email. */
+export const layerSendAccess: Layer.Layer<SendAccess, never, Authentication | RequestRate> = Layer.effect(
+  SendAccess,
+  Effect.map(services, (given) => makeAccess(given, { service: "send", refusals: nested }))
 )
