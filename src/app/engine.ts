@@ -26,6 +26,8 @@ import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
+import { emailsProjection } from "../send/emails/projection.ts"
+import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
@@ -55,6 +57,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
   ...Reactor.combine<ProjectionServices>("projections", [
     organizationProjection,
     accountFactsProjection,
+    emailsProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -63,7 +66,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
 }
 
 export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints, ...sendActors]
-export const lanes = [requestLimiter]
+export const lanes = [requestLimiter, sendRequestLimiter]
 
 /**
  * What external signals mean, by their kind. None is known yet: mail's feedback will be the first. A signal of another

@@ -14,6 +14,7 @@ import {
   createEngineTables,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
+import { createEmailsTable } from "../send/emails/table.ts"
 import { createAccountFacts } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
@@ -35,5 +36,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 13, name: "replays of webhook deliveries", run: addReplayOfDeliveries },
   { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
   { number: 15, name: "expiry of actors", run: addExpiryOfActors },
-  { number: 16, name: "facts of accounts that send", run: createAccountFacts }
+  { number: 16, name: "facts of accounts that send", run: createAccountFacts },
+  { number: 19, name: "emails", run: createEmailsTable }
 ]

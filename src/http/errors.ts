@@ -10,6 +10,8 @@ export const errorStatus = {
   invalid_request: 400,
   unauthorized: 401,
   forbidden: 403,
+  sender_not_verified: 403,
+  sending_paused: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -19,6 +21,8 @@ export const errorStatus = {
   uri_too_long: 414,
   unsupported_media_type: 415,
   rate_limited: 429,
+  monthly_limit_reached: 429,
+  probation_limit_reached: 429,
   request_header_fields_too_large: 431,
   internal_error: 500,
   unavailable: 503

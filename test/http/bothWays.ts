@@ -30,6 +30,7 @@ import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
+  layerSendAccess,
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../../src/platform/layerAccess.ts"
@@ -37,6 +38,9 @@ import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import { SendRate } from "../../src/send/emails/SendRate.ts"
+import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
+import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
@@ -202,7 +206,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     const built = yield* Layer.build(
       layerServices(options).pipe(
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer)),
+        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer, SendRate.layer)),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )
@@ -236,6 +240,8 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerEventsAccess,
     layerTelcoAccess,
     layerWebhookUrlRequired,
+    layerSendAccess,
+    layerSendEmailsAccess,
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
   )
@@ -259,6 +265,7 @@ const listen = async (
         layerTelco,
         layerWebhooks,
         layerEventDeliveries,
+        layerEmails,
         layerSystem("anybody")
       )
     ),
