@@ -18,7 +18,7 @@ const count = (maximum: number) =>
     Schema.isBetween({ minimum: 1, maximum }, { message: `Expected a whole number from 1 to ${maximum}` })
   )
 
-const emailsPerMonth = Schema.Union([count(1_000_000_000), Schema.Literal("unlimited")])
+const limit = Schema.Union([count(1_000_000_000), Schema.Literal("unlimited")])
 
 const probation = Schema.Struct({
   emailsPerHour: count(maximumProbationCaps.emailsPerHour),
@@ -27,8 +27,11 @@ const probation = Schema.Struct({
 })
 
 const custom = Schema.Struct({
-  emailsPerMonth: Schema.NullOr(emailsPerMonth).annotate({ description: "Null for the plan's own" }),
-  probation: Schema.NullOr(probation).annotate({ description: "Null for the risk's own" })
+  emailsPerMonth: Schema.NullOr(limit).annotate({ description: "Null for the plan's own" }),
+  probation: Schema.NullOr(probation).annotate({ description: "Null for the risk's own" }),
+  requestsPerMinute: Schema.optionalKey(Schema.NullOr(limit)).annotate({
+    description: "Send requests of each key; null, or left out, for the plan's own"
+  })
 })
 
 const time = Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" })
@@ -44,13 +47,15 @@ export const SendAccountShown = Schema.Struct({
     emailsPerMonth: Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])),
     probation: Schema.NullOr(
       Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
-    )
+    ),
+    requestsPerMinute: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Int, Schema.Literal("unlimited")])))
   }).annotate({ description: "What an operator has set; null for the plan's and the risk's own" }),
   inForce: Schema.Struct({
     emailsPerMonth: Schema.Union([Schema.Int, Schema.Literal("unlimited")]),
     probation: Schema.NullOr(
       Schema.Struct({ emailsPerHour: Schema.Int, emailsPerDay: Schema.Int, domainsPerHour: Schema.Int })
-    )
+    ),
+    requestsPerMinute: Schema.Union([Schema.Int, Schema.Literal("unlimited")])
   }).annotate({ description: "What holds now; the caps on probation alone" })
 }).annotate({ identifier: "SendAccount" })
 export type SendAccountShown = typeof SendAccountShown.Type

@@ -59,8 +59,12 @@ export const layerSend = HttpApiBuilder.group(
         acted(params.id, "send.risk_set", payload, (of) => operator.setRisk(of, payload.risk)),
       setLimits: ({ params, payload }) =>
         acted(params.id, "send.limits_set", payload, (of) => {
-          const { emailsPerMonth, probation } = payload
-          return operator.setLimits(of, { emailsPerMonth, probation })
+          const { emailsPerMonth, probation, requestsPerMinute = null } = payload
+          return operator.setLimits(of, {
+            emailsPerMonth,
+            probation,
+            ...(requestsPerMinute === null ? {} : { requestsPerMinute })
+          })
         })
     })
   })

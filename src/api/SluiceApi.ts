@@ -8,6 +8,7 @@ import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { EmailsApi } from "../send/http/emailsApi.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { WebhooksApi } from "../webhooks/http/api.ts"
 import { webhooksDocument } from "../webhooks/http/document.ts"
@@ -44,6 +45,7 @@ export class SluiceApi extends baseApi
   .add(TelcoApi)
   .add(WebhooksApi)
   .add(EventDeliveriesApi)
+  .add(EmailsApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

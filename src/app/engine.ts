@@ -28,6 +28,8 @@ import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
+import { emailsProjection } from "../send/emails/projection.ts"
+import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
@@ -59,6 +61,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
     organizationProjection,
     accountFactsProjection,
     handoffProjection,
+    emailsProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -67,7 +70,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
 }
 
 export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints, ...sendActors]
-export const lanes = [requestLimiter]
+export const lanes = [requestLimiter, sendRequestLimiter]
 
 /**
  * What external signals mean, by their kind. None is known yet: mail's feedback will be the first. A signal of another

@@ -2,7 +2,7 @@
  * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
  * own, and embedders (`sluice/server`) all build on these.
  */
-import { Effect, Layer, type Redacted } from "effect"
+import { Effect, Layer, type Redacted, Result } from "effect"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { EventLog } from "../events/EventLog.ts"
@@ -23,6 +23,10 @@ import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayParti
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
+import { MessageContents } from "../send/contents/MessageContents.ts"
+import { Emails } from "../send/emails/Emails.ts"
+import { Sending } from "../send/emails/Sending.ts"
+import { SendRate } from "../send/emails/SendRate.ts"
 import { accountFactsMillis, accountFactsTable, SendOperator } from "../send/index.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { Telco } from "../telco/Telco.ts"
@@ -35,6 +39,7 @@ import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../webhooks/secret/Resealing.ts"
 import type { SecretsKeys } from "../webhooks/secret/secretsKeys.ts"
 import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
 import { type EngineSettings, layerEngine } from "./engine.ts"
 import { migrations } from "./migrations.ts"
@@ -58,6 +63,12 @@ export interface WebhookOptions extends DispatchOptions {
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
+/** What a node's services are made with. */
+export interface ServiceOptions extends StoreOptions, Pick<WebhookOptions, "webhookTargets"> {
+  /** Where accounts find a larger plan. */
+  readonly upgradeUrl?: string | undefined
+}
+
 /** PostgreSQL, brought to this version's schema before anything uses it. */
 export const layerStores = (options: StoreOptions) =>
   Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
@@ -78,6 +89,7 @@ export const layerDecisions = (settings: EngineSettings) =>
     OrganizationPlans.layer,
     TestEvents.layer,
     RequestRate.layer,
+    SendRate.layer,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 
@@ -97,6 +109,27 @@ const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =
     IdempotentRequests.layer
   ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
 
+/** Where accounts of the platform find a larger plan, unless a setting says so. */
+const noUpgradeUrl = "/docs"
+
+/** Why an attachment is not fetched from an address: the rules of webhooks' targets. */
+const pathProblem =
+  (policy: TargetPolicy) =>
+  (path: string): string | undefined => {
+    const checked = Result.flatMap(checkUrl(path, policy), (url) => {
+      const refused = refusedAddress(url, policy)
+      return refused === undefined ? Result.succeed(url) : Result.fail(refused)
+    })
+    if (Result.isSuccess(checked)) return undefined
+    return checked.failure.reason === "not_https" ? "Expected an https address" : checked.failure.message
+  }
+
+/** Emails, as they are taken and shown. */
+const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: ServiceOptions) =>
+  Layer.mergeAll(Sending.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }), Emails.layer).pipe(
+    Layer.provide(Layer.merge(PgClient.layerPipelined, MessageContents.layerMemory))
+  )
+
 /** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
 export const layerDelivery = (options: WebhookOptions) =>
   Layer.mergeAll(layerDispatcher(options), Resealing.layer(options.secretsKeys)).pipe(
@@ -107,13 +140,14 @@ export const layerDelivery = (options: WebhookOptions) =>
  * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the
  * secrets alone.
  */
-export const layerServices = (options: StoreOptions & Pick<WebhookOptions, "webhookTargets">) =>
+export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(
     Authentication.layer,
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
     EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
     layerWebhookServices(options),
+    layerSendServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))

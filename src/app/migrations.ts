@@ -15,6 +15,7 @@ import {
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
+import { createEmailsTable } from "../send/emails/table.ts"
 import { createAccountFacts } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
@@ -37,5 +38,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
   { number: 15, name: "expiry of actors", run: addExpiryOfActors },
   { number: 16, name: "facts of accounts that send", run: createAccountFacts },
-  { number: 18, name: "contents and hand-off of mail", run: createHandoffTables }
+  { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
+  { number: 19, name: "emails", run: createEmailsTable }
 ]

@@ -21,9 +21,12 @@ import { Health } from "../platform/Health.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
+  layerSendAccess,
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
+import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
+import { layerEmails } from "../send/http/emailsHandlers.ts"
 import { layerTelco } from "../telco/http.ts"
 import { layerEventDeliveries } from "../webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
@@ -84,6 +87,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerTelco,
         layerWebhooks,
         layerEventDeliveries,
+        layerEmails,
         layerSystem(options.metricsReaders ?? "anybody")
       )
     ),
@@ -93,6 +97,8 @@ export const layerPublic = (options: ServerOptions) =>
         layerEventsAccess,
         layerTelcoAccess,
         layerWebhooksAccess,
+        layerSendAccess,
+        layerSendEmailsAccess,
         layerWebhookUrlRequired
       )
     ),

@@ -35,7 +35,11 @@ const text = (shown: SendAccountShown): string => {
     ["emails", `${month(shown.inForce.emailsPerMonth)}${own(shown.custom.emailsPerMonth)}`],
     shown.inForce.probation === null
       ? undefined
-      : ["caps", `${caps(shown.inForce.probation)}${own(shown.custom.probation)}`]
+      : ["caps", `${caps(shown.inForce.probation)}${own(shown.custom.probation)}`],
+    [
+      "requests",
+      `${shown.inForce.requestsPerMinute} a minute for each key${own(shown.custom.requestsPerMinute ?? null)}`
+    ]
   ]
   return lines.flatMap((line) => (line === undefined ? [] : [`${line[0].padEnd(10)}${line[1]}`])).join("\n")
 }
@@ -86,7 +90,7 @@ const risk = Command.make(
 /** The command sets no limit, or caps that are not whole. */
 export class LimitsNotSaid extends Data.TaggedError("LimitsNotSaid")<{ readonly message: string }> {}
 
-const perMonth = Schema.String.check(
+const limitOf = Schema.String.check(
   Schema.isPattern(/^([1-9]\d{0,9}|unlimited|plan)$/, { message: "Expected a number of at least 1, unlimited or plan" })
 )
 
@@ -106,8 +110,13 @@ const limits = Command.make(
   "limits",
   {
     perMonth: Flag.String("per-month").pipe(
-      Flag.withSchema(perMonth),
+      Flag.withSchema(limitOf),
       Flag.withDescription("Emails a month; unlimited for no limit, plan for the plan's own"),
+      Flag.optional
+    ),
+    perMinute: Flag.String("per-minute").pipe(
+      Flag.withSchema(limitOf),
+      Flag.withDescription("Send requests a minute of each key; unlimited for no limit, plan for the plan's own"),
       Flag.optional
     ),
     probation: Flag.String("probation").pipe(
@@ -123,18 +132,20 @@ const limits = Command.make(
     withAdmin(
       flags,
       Effect.gen(function* () {
-        if (Option.isNone(flags.perMonth) && Option.isNone(flags.probation))
-          return yield* new LimitsNotSaid({ message: "Say which limit to set: --per-month, --probation, or both" })
+        if ([flags.perMonth, flags.perMinute, flags.probation].every(Option.isNone))
+          return yield* new LimitsNotSaid({ message: "Say which limit to set: --per-month, --per-minute, --probation" })
         const client = yield* AdminClient
         const params = { id: flags.org }
         // A limit that is not named stays.
         const { custom } = yield* client.send.show({ params, query: { mode: flags.mode } })
-        const month = Option.match(flags.perMonth, {
-          onNone: () => custom.emailsPerMonth,
-          onSome: (given) => (given === "plan" ? null : given === "unlimited" ? given : Number(given))
+        const chosen = (given: string) => (given === "plan" ? null : given === "unlimited" ? given : Number(given))
+        const month = Option.match(flags.perMonth, { onNone: () => custom.emailsPerMonth, onSome: chosen })
+        const requestsPerMinute = Option.match(flags.perMinute, {
+          onNone: () => custom.requestsPerMinute ?? null,
+          onSome: chosen
         })
         const probation = Option.match(flags.probation, { onNone: () => custom.probation, onSome: probationOf })
-        const payload = { mode: flags.mode, emailsPerMonth: month, probation }
+        const payload = { mode: flags.mode, emailsPerMonth: month, probation, requestsPerMinute }
         yield* print(flags.json, yield* client.send.setLimits({ params, payload }))
       })
     )

@@ -128,7 +128,9 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     secretsKeys: yield* secretsKeys(config, folder),
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,
-    webhookTimeoutMillis: config.webhookTimeout
+    webhookTimeoutMillis: config.webhookTimeout,
+    upgradeUrl:
+      config.upgradeUrl ?? `${(config.publicUrl ?? `http://${config.host}:${config.port}`).replace(/\/+$/, "")}/docs`
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // This comes first: if another platform runs on this database, this one is refused.

@@ -200,6 +200,14 @@ export const settings = {
         "Key under which webhooks' signing secrets are stored, earlier ones behind a comma; default: made in the data folder when PostgreSQL is embedded"
     })
   ),
+  upgradeUrl: url(
+    "http:",
+    "https:"
+  )({
+    env: "SLUICE_UPGRADE_URL",
+    description:
+      "Where an account that has sent its month's emails finds a larger plan; default: the documentation of this platform"
+  }),
   webhookTargets: oneOf(targetPolicies)({
     env: "SLUICE_WEBHOOK_TARGETS",
     description:

@@ -31,6 +31,8 @@ export interface RequestStateShape {
   readonly requestId: string
   /** Headers every answer to this request carries, their names in lower case; undefined while there are none. */
   responseHeaders: Record<string, string> | undefined
+  /** The body's bytes, where the fast lane has read them. */
+  body: Uint8Array | undefined
   /** Undefined for a request that took the general path from its beginning. */
   begun: Begun | undefined
 }
@@ -43,6 +45,7 @@ const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/
 export const makeRequestState = (given: string | ReadonlyArray<string> | undefined): RequestStateShape => ({
   requestId: typeof given === "string" && requestIdPattern.test(given) ? given : `req_${randomUUID()}`,
   responseHeaders: undefined,
+  body: undefined,
   begun: undefined
 })
 

@@ -5,10 +5,10 @@
  * the query or a header.
  */
 import { type Cause, Clock, Context, Effect, type Layer, SchemaIssue, type Types } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ClientAbort, HttpServerError } from "effect/http/HttpServerError"
 import { type HttpApi, HttpApiError } from "effect/http-api"
-import { type ErrorCode, errorBody, errorShapeOf, errorStatus } from "./errors.ts"
+import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened } from "./errors.ts"
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
 import { makeRequestState, RequestState, type RequestStateShape, takeOver } from "./RequestState.ts"
@@ -179,6 +179,17 @@ const respond = (failure: Failure, path: string): HttpServerResponse.HttpServerR
     ...(failure.headers === undefined ? {} : { headers: failure.headers })
   })
 
+/** The answer as the client that asked reads errors. */
+const forClient = (
+  response: HttpServerResponse.HttpServerResponse,
+  { headers, url }: HttpServerRequest.HttpServerRequest
+): HttpServerResponse.HttpServerResponse => {
+  if (response.status < 400 || response.body._tag !== "Uint8Array") return response
+  const text = response.body.text ?? new TextDecoder().decode(response.body.body)
+  const flat = flattened(pathOf(url), headers["user-agent"], response.status, text)
+  return flat === undefined ? response : HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(flat))
+}
+
 /** Wraps the routes' effect; see the module comment. Registered once per server, with the API it serves. */
 export const layerEdge = (
   api: HttpApi.Constraint,
@@ -201,7 +212,8 @@ export const layerEdge = (
 
           const routeOf = () => Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)
 
-          const finish = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+          const finish = (given: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse => {
+            const response = forClient(given, request)
             const route = routeOf()?.route.path ?? "unknown"
             const seconds = Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9
             RequestMeter.of(fiber.context).series(request.method, route).add(response.status, seconds)

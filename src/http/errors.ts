@@ -10,6 +10,8 @@ export const errorStatus = {
   invalid_request: 400,
   unauthorized: 401,
   forbidden: 403,
+  sender_not_verified: 403,
+  sending_paused: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -19,6 +21,8 @@ export const errorStatus = {
   uri_too_long: 414,
   unsupported_media_type: 415,
   rate_limited: 429,
+  monthly_limit_reached: 429,
+  probation_limit_reached: 429,
   request_header_fields_too_large: 431,
   internal_error: 500,
   unavailable: 503
@@ -63,4 +67,24 @@ export const errorBody = (shape: ErrorShape, code: ErrorCode, message: string): 
     case "envelope":
       return { success: false, error: { code, message } }
   }
+}
+
+/** Clients that read an error's fields at the top of its body, by the beginning of their User-Agent. */
+const flatClient = /^resend-/
+
+/**
+ * The body of a product that nests its errors, for one of the clients that read them flat: with `name`, `message` and `statusCode` at the top too. Undefined where the
+ * body stays as it is.
+ */
+export const flattened = (
+  path: string,
+  userAgent: string | undefined,
+  status: number,
+  body: string
+): object | undefined => {
+  if (status < 400 || userAgent === undefined || !flatClient.test(userAgent)) return undefined
+  if (errorShapeOf(path) !== "nested") return undefined
+  // Every error of these paths has been made by `errorBody` or by a schema of the same shape.
+  const nested = JSON.parse(body) as { readonly error: { readonly code: string; readonly message: string } }
+  return { ...nested, name: nested.error.code, message: nested.error.message, statusCode: status }
 }

@@ -4,25 +4,14 @@
  * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
  * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
-import { Context, Effect, type Exit, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import { Engine } from "../engine/Engine.ts"
-import type { AskError } from "../engine/errors.ts"
 import * as Lane from "../engine/Lane.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
-import type { Decision } from "../limits/rules.ts"
+import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
 import type { PlatformPlan, Principal } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
-
-/** How long a request waits for its limiter before it passes uncounted (docs/platform.md, 3.1). */
-export const limiterTimeoutMillis = 250
-
-/**
- * The wait is made in steps. A process that was held up itself then finds one step over, not all of them, and receives
- * an answer that has come meanwhile before it takes the owner for unreachable.
- */
-const timeoutSteps = 5
-const unreachable = Effect.sleep(limiterTimeoutMillis / timeoutSteps).pipe(Effect.repeat({ times: timeoutSteps - 1 }))
 
 /** What the lane is asked. */
 export interface TakeRequest {
@@ -56,7 +45,7 @@ export class RequestRate extends Context.Service<
      * Counts a request of the key's organization. Answers the decision, nearly always at once, or an Effect that waits
      * for the owner. Undefined means that the limiter could not be reached and the request passes.
      */
-    readonly take: (principal: Principal) => Decision | undefined | Effect.Effect<Decision | undefined>
+    readonly take: (principal: Principal) => LaneTaken
   }
 >()("sluice/platform/RequestRate") {
   static readonly layer: Layer.Layer<RequestRate, never, Engine> = Layer.effect(
@@ -64,33 +53,9 @@ export class RequestRate extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const context = yield* Effect.context<never>()
-
-      const pass = (): undefined => {
-        passed.updateUnsafe(1, context)
-        return undefined
-      }
-      const decisionOf = (exit: Exit.Exit<Limiter.LimiterReply, AskError>): Decision | undefined =>
-        exit._tag === "Success" && exit.value._tag === "Decided" ? exit.value.decision : pass()
-
+      const take = makeLaneTake(engine, requestLimiter, () => passed.updateUnsafe(1, context))
       return RequestRate.of({
-        take: (principal) => {
-          let resume: ((exit: Exit.Exit<Limiter.LimiterReply, AskError>) => void) | undefined
-          let early: Exit.Exit<Limiter.LimiterReply, AskError> | undefined
-          const exit = engine.askLaneNow(
-            requestLimiter,
-            { organization: principal.organizationId },
-            { cost: 1, plan: principal.plan },
-            (answer) => {
-              early = answer
-              resume?.(answer)
-            }
-          )
-          if (exit !== undefined) return decisionOf(exit)
-          return Effect.callback<Decision | undefined>((done) => {
-            resume = (answer) => done(Effect.sync(() => decisionOf(answer)))
-            if (early !== undefined) resume(early)
-          }).pipe(Effect.raceFirst(Effect.map(unreachable, pass)))
-        }
+        take: ({ organizationId: organization, plan }) => take({ organization }, { cost: 1, plan })
       })
     })
   )

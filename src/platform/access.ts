@@ -5,6 +5,14 @@
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import {
+  NestedForbidden,
+  NestedInternalError,
+  NestedInvalidRequest,
+  NestedRateLimited,
+  NestedUnauthorized,
+  NestedUnavailable
+} from "../http/nestedErrors.ts"
+import {
   EnvelopeForbidden,
   EnvelopeInternalError,
   EnvelopeInvalidRequest,
@@ -68,6 +76,24 @@ export class EventsAccess extends HttpApiMiddleware.Service<EventsAccess, { prov
       EnvelopeRateLimited,
       EnvelopeInternalError,
       EnvelopeUnavailable
+    ]
+  }
+) {}
+
+/**
+ * Access to sending: a key with the service `send` (docs/platform.md, 2.5). Errors as in the directory, in send's shape. It counts against the
+ * platform's request rate, so the endpoints that take email have an access of their own.
+ */
+export class SendAccess extends HttpApiMiddleware.Service<SendAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/SendAccess",
+  {
+    error: [
+      NestedInvalidRequest,
+      NestedUnauthorized,
+      NestedForbidden,
+      NestedRateLimited,
+      NestedInternalError,
+      NestedUnavailable
     ]
   }
 ) {}

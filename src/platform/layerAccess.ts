@@ -3,11 +3,19 @@
  * every authenticated request against the request rate before the handler runs. The warm path is synchronous. Needs
  * `Authentication` and `RequestRate`.
  */
-import { Clock, Context, Effect, type Fiber, Layer } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { ByteSize, Clock, Context, Effect, type Fiber, Layer } from "effect"
+import { HttpIncomingMessage, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { grantsAccess, middleware } from "../http/fast/marks.ts"
+import {
+  NestedForbidden,
+  NestedInvalidRequest,
+  NestedRateLimited,
+  NestedUnauthorized,
+  NestedUnavailable
+} from "../http/nestedErrors.ts"
 import { type Begun, RequestState, type Taken } from "../http/RequestState.ts"
+import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
   EnvelopeForbidden,
@@ -29,6 +37,7 @@ import {
   DirectoryAccess,
   EventsAccess,
   RequiredScopes,
+  SendAccess,
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
@@ -86,6 +95,17 @@ const enveloped: Refusals<
   unavailable: EnvelopeUnavailable.of
 }
 
+/** The refusals of sending. */
+export const nestedRefusals: Refusals<
+  NestedInvalidRequest | NestedUnauthorized | NestedForbidden | NestedRateLimited | NestedUnavailable
+> = {
+  unauthorized: NestedUnauthorized.of(unauthorizedMessage),
+  invalid: NestedInvalidRequest.of,
+  forbidden: NestedForbidden.of,
+  rateLimited: NestedRateLimited.of,
+  unavailable: NestedUnavailable.of
+}
+
 /** The query parameter that every endpoint of the directory takes. */
 const queryKeyNames = ["apiKey"]
 
@@ -97,9 +117,12 @@ interface AccessOptions<Refusal> {
   /** Whether `?apiKey=` is one of the forms. */
   readonly queryKey?: boolean
   readonly refusals: Refusals<Refusal>
+  /** The headers of a counted request's answer, names in lower case; by default those of the platform's rate. */
+  readonly fieldsOf?: (decision: Decision) => Record<string, string> | undefined
 }
 
-interface Services {
+/** What access asks: whose a key is, and what counts its requests. */
+export interface AccessServices {
   readonly authentication: Authentication["Service"]
   readonly requestRate: RequestRate["Service"]
 }
@@ -124,8 +147,9 @@ const makeCheck =
 
 /** What the fast lane takes of an access: the principal where nothing is to be refused or looked up. */
 const makeMark = <Refusal>(
-  { authentication, requestRate }: Services,
-  checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>
+  { authentication, requestRate }: AccessServices,
+  checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>,
+  fieldsOf: (decision: Decision) => Record<string, string> | undefined
 ) =>
   grantsAccess<Principal, Decision>({
     principal: CurrentPrincipal,
@@ -139,18 +163,27 @@ const makeMark = <Refusal>(
       }
     },
     take: requestRate.take,
-    fieldsOf: rateLimitFields
+    fieldsOf
   })
 
-const makeAccess = <Refusal>(services: Services, options: AccessOptions<Refusal>) => {
+/** The bound of bodies where an endpoint has one of its own. */
+const lesser = (fiber: RequestFiber, maximumBytes: number): ByteSize.ByteSize => {
+  const ofServer = fiber.getRef(HttpIncomingMessage.MaxBodySize)
+  const own = ByteSize.bytes(maximumBytes)
+  return ofServer === undefined || own < ofServer ? own : ofServer
+}
+
+/** Makes an access, also for products whose requests are counted in their own way. */
+export const makeAccess = <Refusal>(services: AccessServices, options: AccessOptions<Refusal>) => {
   const { authentication, requestRate } = services
-  const { queryKey = false, refusals } = options
+  const { fieldsOf = rateLimitFields, queryKey = false, refusals } = options
   const checkOf = makeCheck(options)
   const before = <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
   ) => {
     const refusalOf = checkOf(endpoint)
+    const maximumBytes = maximumBodyBytesOf(endpoint)
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
       const refusal = refusalOf(principal)
@@ -162,12 +195,17 @@ const makeAccess = <Refusal>(services: Services, options: AccessOptions<Refusal>
         if (unknown !== undefined) return Effect.fail(refusals.invalid(unknown))
       }
       // The request's fiber gets its context back when the request is over.
-      fiber.setContext(Context.add(fiber.context, CurrentPrincipal, principal))
+      const granted = Context.add(fiber.context, CurrentPrincipal, principal)
+      fiber.setContext(
+        maximumBytes === undefined
+          ? granted
+          : Context.add(granted, HttpIncomingMessage.MaxBodySize, lesser(fiber, maximumBytes))
+      )
       return httpEffect as Admitted
     }
     const proceed = (fiber: RequestFiber, principal: Principal, decision: Decision | undefined): Admitted => {
       if (decision === undefined) return enter(fiber, principal)
-      Context.getUnsafe(fiber.context, RequestState).responseHeaders = rateLimitFields(decision)
+      Context.getUnsafe(fiber.context, RequestState).responseHeaders = fieldsOf(decision)
       if (decision.allowed) return enter(fiber, principal)
       // The headers carry the decision.
       return Effect.fail(
@@ -208,7 +246,7 @@ const makeAccess = <Refusal>(services: Services, options: AccessOptions<Refusal>
       )
     })
   }
-  return middleware(before, makeMark(services, checkOf))
+  return middleware(before, makeMark(services, checkOf, fieldsOf))
 }
 
 const services = Effect.gen(function* () {
@@ -237,4 +275,10 @@ export const layerWebhooksAccess: Layer.Layer<WebhooksAccess, never, Authenticat
 export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication | RequestRate> = Layer.effect(
   EventsAccess,
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
+)
+
+/** Sending's access, for all of its endpoints but those that take email. */
+export const layerSendAccess: Layer.Layer<SendAccess, never, Authentication | RequestRate> = Layer.effect(
+  SendAccess,
+  Effect.map(services, (given) => makeAccess(given, { service: "send", refusals: nestedRefusals }))
 )

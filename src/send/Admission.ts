@@ -135,7 +135,7 @@ const answersOf = (
   emails.map((answer, index) => ({ ...answer, suppressed: suppressedOf(asked[index]?.recipients ?? [], answer) }))
 
 /** Commands that are rejected only where they are no good. */
-type Told = Exclude<SendAccountCommand, { readonly _tag: "Admit" | "Lift" }>
+type Told = Exclude<SendAccountCommand, { readonly _tag: "Admit" | "Preview" | "Lift" }>
 
 const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions): Admission["Service"] => {
   const ask = (account: string, command: SendAccountCommand) => asks.ask(account, SendAccount, mode, command)
@@ -144,7 +144,7 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
       ? Effect.fail(new InvalidArgument({ argument: "request", message: rejection.message }))
       : Effect.die(rejection)
   const isRejection = (error: SendAccountRejection | Unanswered): error is SendAccountRejection =>
-    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
+    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid" || error._tag === "Acceptable"
   const tell = (account: string, command: Told): Effect.Effect<SendAccountReply, Unanswered> =>
     Effect.catch(ask(account, command), (error) => (isRejection(error) ? invalid(error) : Effect.fail(error)))
   const view = (account: string, command: Told): View => Effect.map(tell(account, command), (reply) => reply.account)
@@ -200,7 +200,8 @@ const make = (asks: AdmissionAsks, { mode = "live", upgradeUrl }: AccountOptions
       ask(account, { _tag: "Lift" }).pipe(
         Effect.map((reply) => reply.account),
         Effect.catch((error): Effect.Effect<never, NotPaused | Unanswered> => {
-          if ("code" in error || error._tag === "RequestInvalid") return Effect.die(error)
+          if ("code" in error || error._tag === "RequestInvalid" || error._tag === "Acceptable")
+            return Effect.die(error)
           return Effect.fail(error)
         })
       ),

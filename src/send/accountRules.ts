@@ -3,7 +3,14 @@
  * decision is one. `evolve` gives each fact to the parts that it concerns. Pure.
  */
 import * as Monthly from "../limits/monthlyRules.ts"
-import { emailsPerMonthByPlan, type ProbationCaps, probationCaps, type Risk, type SendPlan } from "./limits.ts"
+import {
+  emailsPerMonthByPlan,
+  type ProbationCaps,
+  probationCaps,
+  type Risk,
+  requestsPerMinuteByPlan,
+  type SendPlan
+} from "./limits.ts"
 import { type PauseReason, type PauseState, pauseTriggers } from "./pauseRules.ts"
 import { type ProbationState, probationWindow } from "./probationRules.ts"
 import { type TrustFact, type TrustState, trustStage } from "./trustRules.ts"
@@ -13,6 +20,8 @@ export interface CustomLimits {
   readonly emailsPerMonth: number | "unlimited" | null
   /** At most `maximumProbationCaps`. */
   readonly probation: ProbationCaps | null
+  /** Of each key (docs/platform.md, 9.10). Left out in what was stored before there was any. */
+  readonly requestsPerMinute?: number | "unlimited" | null
 }
 
 /** Plain data: numbers, short strings and flat arrays, at most 13 kB with the caps of any risk. */
@@ -51,6 +60,12 @@ export const initialState: AccountState = {
   month: Monthly.initial,
   accepted: 0
 }
+
+/** Send requests per minute of each key. */
+export const sendRequestsPerMinute = (
+  custom: Pick<CustomLimits, "requestsPerMinute">,
+  plan: SendPlan
+): number | "unlimited" => custom.requestsPerMinute ?? requestsPerMinuteByPlan[plan]
 
 /** Emails per month in force. */
 export const emailsPerMonth = ({ custom, plan }: Pick<AccountState, "custom" | "plan">): number | "unlimited" =>

@@ -12,6 +12,12 @@ export const emailsPerMonthByPlan = { hobby: 3_000, pro: 50_000, enterprise: "un
   number | "unlimited"
 >
 
+/** Send requests per minute of each key (docs/platform.md, 9.10). */
+export const requestsPerMinuteByPlan = { hobby: 10, pro: 60, enterprise: 600 } as const satisfies Record<
+  SendPlan,
+  number
+>
+
 /** What an account on probation may send (docs/platform.md, 9.2). */
 export interface ProbationCaps {
   /** Emails in any hour. */
@@ -110,6 +116,20 @@ export const suppressionBuckets = 256
 /** Emails of a request, recipients of an email (docs/platform.md, 9.7). */
 export const maximumEmails = 100
 export const maximumRecipients = 50
+
+/** Bytes of a request to send, base64 included (docs/platform.md, 9.10). */
+export const maximumSendBodyBytes = 241_664
+
+/** What an email may have (docs/platform.md, 9.10). Lengths are in code points for the subject, else in UTF-16 units. */
+export const maximumSubjectLength = 500
+export const maximumAttachments = 10
+export const maximumTags = 50
+export const maximumTagLength = 256
+export const maximumHeaders = 50
+export const maximumHeaderNameLength = 76
+export const maximumHeaderValueLength = 2_000
+export const maximumFilenameLength = 255
+export const maximumContentIdLength = 128
 
 /** Whether `count` of `total` is below the rate; nothing at all is. */
 export const isBelow = (count: number, total: number, basisPoints: number): boolean =>

@@ -30,6 +30,7 @@ import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
 import {
   layerDirectoryAccess,
   layerEventsAccess,
+  layerSendAccess,
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../../src/platform/layerAccess.ts"
@@ -38,6 +39,9 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { SendRate } from "../../src/send/emails/SendRate.ts"
+import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
+import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
@@ -203,7 +207,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     const built = yield* Layer.build(
       layerServices(options).pipe(
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer)),
+        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer, SendRate.layer)),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )
@@ -237,6 +241,8 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerEventsAccess,
     layerTelcoAccess,
     layerWebhookUrlRequired,
+    layerSendAccess,
+    layerSendEmailsAccess,
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
   )
@@ -260,6 +266,7 @@ const listen = async (
         layerTelco,
         layerWebhooks,
         layerEventDeliveries,
+        layerEmails,
         layerSystem("anybody")
       )
     ),

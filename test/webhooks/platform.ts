@@ -23,6 +23,7 @@ import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
@@ -81,7 +82,8 @@ const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], confi
   Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
 )
 
-const build = (scope: Scope.Scope, targets: TargetPolicy) =>
+/** The API and what is behind it. */
+export const buildApi = (scope: Scope.Scope, targets: TargetPolicy) =>
   Effect.gen(function* () {
     const database = yield* makeDatabase
     const options = {
@@ -93,7 +95,7 @@ const build = (scope: Scope.Scope, targets: TargetPolicy) =>
     const services = yield* Layer.build(
       layerServices(options).pipe(
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited)),
+        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited, SendRate.layer)),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))
       )
@@ -108,7 +110,7 @@ const build = (scope: Scope.Scope, targets: TargetPolicy) =>
     return { services, url, databaseUrl: Redacted.value(database.url) }
   }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
 
-const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof build>>): WebhookPlatform => {
+const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): WebhookPlatform => {
   const run: WebhookPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))
   const keyOf = async (organization: string, scopes: ReadonlyArray<KeyScope>) => {
     const apiKeys = Context.get(services, ApiKeys)
@@ -162,7 +164,7 @@ export const useWebhookPlatform = (targets: TargetPolicy = "public"): (() => Web
   let platform: WebhookPlatform | undefined
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(build(scope, targets)))
+    platform = platformOf(await Effect.runPromise(buildApi(scope, targets)))
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   return () => platform!

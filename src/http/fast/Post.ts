@@ -96,7 +96,8 @@ export class Post {
     const { route } = target
     const length = announcedLength(request)
     const takesBody = route.decodePayload !== undefined
-    if (length === undefined || length > means.maxBodyBytes || takesBody !== length > 0) return false
+    const maxBytes = Math.min(means.maxBodyBytes, route.maxBodyBytes ?? means.maxBodyBytes)
+    if (length === undefined || length > maxBytes || takesBody !== length > 0) return false
     if (takesBody && !jsonContentType.test(headers["content-type"] ?? "application/json")) return false
     const principal = route.principalOf(headers, means.clock.currentTimeMillisUnsafe())
     if (principal === undefined) return false
@@ -126,6 +127,7 @@ export class Post {
 
   private readonly onBody = (body: Buffer): void => {
     if (!this.means.pending.has(this)) return
+    this.state.body = body
     const input = this.inputOf(body)
     if (input !== undefined) {
       this.run(input)

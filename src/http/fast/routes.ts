@@ -7,6 +7,7 @@ import { Context, type Effect, type Exit, type Result, Schema, type SchemaAST } 
 import type { FindMyWay } from "effect/http"
 import { HttpApi, type HttpApiEndpoint, HttpApiSchema } from "effect/http-api"
 import type { RequestMeter, RouteSeries } from "../RequestMeter.ts"
+import { maximumBodyBytesOf } from "../rawBody.ts"
 import { type Access, type Answer, type MarkedHandler, markOf, middlewareMarkOf } from "./marks.ts"
 import { Targets } from "./Targets.ts"
 
@@ -29,6 +30,8 @@ export interface PostRoute extends Common {
   readonly decodeHeaders: Decoder | undefined
   /** Undefined for an endpoint without a body. */
   readonly decodePayload: Decoder | undefined
+  /** Where it is less than the server takes. */
+  readonly maxBodyBytes: number | undefined
   readonly status: number
   readonly encodeBody: Decoder
   readonly encodeHeaders: Decoder | undefined
@@ -118,6 +121,7 @@ const postRoute = (given: Endpoint): PostRoute | undefined => {
     run: mark.run as PostRoute["run"],
     decodeHeaders: endpoint.headers === undefined ? undefined : decoder(endpoint.headers, options.headers),
     decodePayload,
+    maxBodyBytes: maximumBodyBytesOf(endpoint),
     status,
     encodeBody: encoder(body, options.success),
     encodeHeaders: HttpApiSchema.isWithHeaders(schema) ? encoder(schema.headers, options.headers) : undefined

@@ -10,7 +10,7 @@ import { type CustomLimits, evolve as evolveRules } from "../accountRules.ts"
 import { type AccountCommand, admission } from "../admissionRules.ts"
 import { assertProbationCaps } from "../probationRules.ts"
 import { nextTransition } from "../trustRules.ts"
-import { type AccountDecision, admit, admitTouches } from "./admitting.ts"
+import { type AccountDecision, admit, admitTouches, preview } from "./admitting.ts"
 import {
   initialSendAccount,
   SendAccountCommand,
@@ -42,8 +42,9 @@ export const evolveAccount = (state: SendAccountState, fact: SendAccountFact): S
 }
 
 /** @throws InvalidArgument for limits outside their range. */
-export const assertCustomLimits = ({ emailsPerMonth, probation }: CustomLimits): void => {
+export const assertCustomLimits = ({ emailsPerMonth, probation, requestsPerMinute }: CustomLimits): void => {
   if (emailsPerMonth !== null) assertLimit(emailsPerMonth)
+  if (requestsPerMinute != null) assertLimit(requestsPerMinute)
   if (probation !== null) assertProbationCaps(probation)
 }
 
@@ -62,6 +63,8 @@ const decide = (
   switch (command._tag) {
     case "Admit":
       return admit(state, command, context)
+    case "Preview":
+      return preview(state, command, context)
     case "Dispatch":
       return dispatch(state, command, context)
     case "Report":
@@ -120,6 +123,7 @@ export const SendAccount: Actor.Actor<
     const mode = key as Mode
     switch (command._tag) {
       case "Admit":
+      case "Preview":
         return admitTouches(command, organization, mode)
       case "Dispatch":
         return dispatchTouches(command, organization, mode)

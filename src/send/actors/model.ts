@@ -267,6 +267,11 @@ export const SendAccountCommand = Schema.Union([
     /** Where an account finds a larger plan. */
     upgradeUrl: Schema.String
   }),
+  /**
+   * Says what `Admit` would come to, and changes nothing. It is always rejected: with `Acceptable`, or as `Admit` would be. So under an
+   * idempotency key it answers what is remembered, and leaves nothing behind itself.
+   */
+  Schema.TaggedStruct("Preview", { emails: Schema.Array(AdmitEmail), upgradeUrl: Schema.String }),
   /** Which of 1 to 100 emails may be handed over now. */
   Schema.TaggedStruct("Dispatch", { emails: Schema.Array(DispatchEmail) }),
   /** What became of 1 to 100 emails. Reports of emails that are not known count nowhere. */
@@ -311,7 +316,7 @@ export type SendAccountReply = typeof SendAccountReply.Type
 const Refused = <Code extends string>(code: Code) =>
   Schema.Struct({ code: Schema.Literal(code), message: Schema.String })
 
-/** The first four are the answer's `error` (docs/platform.md, 9.7); the others are mistakes of the caller. */
+/** The first four are the answer's `error` (docs/platform.md, 9.7), `Acceptable` is a preview's; the others are mistakes of the caller. */
 export const SendAccountRejection = Schema.Union([
   Refused("sender_not_verified"),
   Refused("sending_paused"),
@@ -332,6 +337,8 @@ export const SendAccountRejection = Schema.Union([
     resetsAt: Schema.String
   }),
   Schema.TaggedStruct("NotPaused", { trustStage: Schema.Literals(stages) }),
+  /** The previewed request would be accepted now. */
+  Schema.TaggedStruct("Acceptable", {}),
   Schema.TaggedStruct("RequestInvalid", { message: Schema.String })
 ])
 export type SendAccountRejection = typeof SendAccountRejection.Type

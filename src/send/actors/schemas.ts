@@ -30,7 +30,8 @@ export const CapsSchema = Schema.Struct({
 
 export const CustomLimitsSchema = Schema.Struct({
   emailsPerMonth: Schema.NullOr(Schema.Union([Schema.Number, Schema.Literal("unlimited")])),
-  probation: Schema.NullOr(CapsSchema)
+  probation: Schema.NullOr(CapsSchema),
+  requestsPerMinute: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Number, Schema.Literal("unlimited")])))
 })
 
 const HoursSchema = Schema.Struct({ hour: Schema.Number, counts: Numbers })

@@ -8,7 +8,7 @@ import type { Engine } from "../../engine/Engine.ts"
 import { type AskError, isRetryable } from "../../engine/errors.ts"
 import { EngineWhenNeeded } from "../../platform/lazyEngine.ts"
 import type { Organization, Risk } from "../../platform/model.ts"
-import { type CustomLimits, capsOf, emailsPerMonth } from "../accountRules.ts"
+import { type CustomLimits, capsOf, emailsPerMonth, sendRequestsPerMinute } from "../accountRules.ts"
 import {
   type Mode,
   SendAccount,
@@ -38,7 +38,11 @@ export interface AccountShown {
   /** What an operator has set; null for the plan's and the risk's own. */
   readonly custom: CustomLimits
   /** What holds now. The caps hold on probation alone, and are null outside it. */
-  readonly inForce: { readonly emailsPerMonth: number | "unlimited"; readonly probation: ProbationCaps | null }
+  readonly inForce: {
+    readonly emailsPerMonth: number | "unlimited"
+    readonly probation: ProbationCaps | null
+    readonly requestsPerMinute: number | "unlimited"
+  }
 }
 
 /** A fact with where it stands in the organization's log. */
@@ -96,15 +100,18 @@ const shown = (mode: Mode, organization: Organization, state: SendAccountState):
     pausedAt,
     pauseReason,
     risk,
-    custom,
+    custom: { ...custom, requestsPerMinute: custom.requestsPerMinute ?? null },
     inForce: {
       emailsPerMonth: emailsPerMonth({ custom, plan: organization.sendPlan }),
-      probation: trustStage === "probation" ? capsOf(custom, risk) : null
+      probation: trustStage === "probation" ? capsOf(custom, risk) : null,
+      requestsPerMinute: sendRequestsPerMinute(custom, organization.sendPlan)
     }
   }
 }
 
 const refusal = (rejection: SendAccountRejection): string => {
+  // No act of an operator is a preview.
+  if ("_tag" in rejection && rejection._tag === "Acceptable") return "The account accepts this"
   if ("_tag" in rejection && rejection._tag === "NotPaused")
     return `The account is not paused: its stage is ${rejection.trustStage}`
   return rejection.message
@@ -162,7 +169,7 @@ const make = (
       ? Effect.fail(new AccountUnavailable({ message: error.message }))
       : Effect.die(error)
   const isRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
-    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
+    "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid" || error._tag === "Acceptable"
   const target = ({ mode, organization }: AccountOf) => ({ organization: organization.id, key: mode })
   const show = Effect.fn("SendOperator.show")(function* (account: AccountOf) {
     const engine = yield* started

@@ -115,9 +115,10 @@ export const sentenceOf = (fact: ShownFact): string => {
     case "PlanSet":
       return `The send plan was set to ${fact.plan}`
     case "LimitsSet": {
-      const { emailsPerMonth, probation } = fact.custom
+      const { emailsPerMonth, probation, requestsPerMinute = null } = fact.custom
       const month = emailsPerMonth === null ? "the plan's emails a month" : `${emailsPerMonth} emails a month`
-      return `Limits were set: ${month}; on probation ${probation === null ? "the risk's caps" : capsText(probation)}`
+      const minute = requestsPerMinute === null ? "" : `; ${requestsPerMinute} send requests a minute for each key`
+      return `Limits were set: ${month}; on probation ${probation === null ? "the risk's caps" : capsText(probation)}${minute}`
     }
     case "ProbationProlonged":
       return "The probation window was not clean, and a new one began"

@@ -16,6 +16,7 @@ import { NatsConnection } from "../../../src/nats/connection.ts"
 import { ensureDemo } from "../../../src/platform/demo.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
+import { SendRate } from "../../../src/send/emails/SendRate.ts"
 import { parseSecretsKeys } from "../../../src/webhooks/secret/secretsKeys.ts"
 import { demoKey } from "../runner/platform.ts"
 import { startServers } from "./servers.ts"
@@ -42,7 +43,8 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
     }
     const decisions = Layer.mergeAll(
       OrganizationPlans.layer,
-      limited ? RequestRate.layer : RequestRate.layerUnlimited
+      limited ? RequestRate.layer : RequestRate.layerUnlimited,
+      SendRate.layer
     ).pipe(
       Layer.provideMerge(layerEngine({ partitions, replicas: 1, maximumLogBytes: undefined, namespace: undefined }))
     )

@@ -8,6 +8,7 @@ import { ingestionSection } from "./ingestion.ts"
 import { keysSection } from "./keys.ts"
 import { malformedSection } from "./malformed.ts"
 import { malformedAdminSection } from "./malformedAdmin.ts"
+import { malformedSendSection } from "./malformedSend.ts"
 import { malformedWebhooksSection } from "./malformedWebhooks.ts"
 import { outagesSection } from "./outages.ts"
 import { stoppingSection } from "./stopping.ts"
@@ -26,6 +27,7 @@ export const allSections = (platform: () => TestPlatform): void => {
   malformedSection(platform)
   malformedAdminSection(platform)
   malformedWebhooksSection(platform)
+  malformedSendSection(platform)
   ingestionSection(platform)
   outagesSection(platform)
   webhookOutagesSection(platform)

@@ -1,0 +1,25 @@
+/**
+ * The body of a request as it came, for what goes by its bytes, and how long that of an endpoint may be. Both ways through the server keep to it.
+ */
+import { Context, Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { RequestState } from "./RequestState.ts"
+
+/** Bytes of an endpoint's body at most, where that is less than the server takes. Only endpoints with an access keep to it. */
+export const MaximumBodyBytes = Context.Reference<number | undefined>("sluice/http/MaximumBodyBytes", {
+  defaultValue: () => undefined
+})
+
+/** The bound of an endpoint's own, if it has one. */
+export const maximumBodyBytesOf = ({ annotations }: HttpApiEndpoint.Top): number | undefined =>
+  Context.get(annotations, MaximumBodyBytes)
+
+/** The bytes of the body. For handlers: the body was read before, to be decoded. */
+export const rawBody: Effect.Effect<Uint8Array> = Effect.withFiber((fiber) => {
+  const { body } = Context.getUnsafe(fiber.context, RequestState)
+  if (body !== undefined) return Effect.succeed(body)
+  // Only the general path has it, and only the fast lane may have read the body itself.
+  const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+  return Effect.orDie(Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer)))
+})

@@ -1,0 +1,254 @@
+/**
+ * Emails after they were accepted (docs/platform.md, 9.11 and 9.12): what became of them, taking back, another time. What an email is now is its actor's to say, so that
+ * a caller sees what they have just done; what happened before and lists come from the rows. Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
+ */
+import { Context, Data, Effect, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Engine } from "../../engine/Engine.ts"
+import type { AskError } from "../../engine/errors.ts"
+import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
+import { type EmailRejection, SendEmail } from "../actors/index.ts"
+import { type ContentsUnavailable, MessageContents } from "../contents/MessageContents.ts"
+import type { Message } from "../message/Message.ts"
+import type { ShownState } from "./forms.ts"
+import type { EmailOwner } from "./Sending.ts"
+import { emailsTable } from "./table.ts"
+
+/** Nobody's email in this mode, or one that is not kept any more. */
+export class EmailNotFound extends Data.TaggedError("EmailNotFound")<{ readonly id: string }> {}
+
+/** The email is past what was asked for. */
+export class EmailNotWaiting extends Data.TaggedError("EmailNotWaiting")<{
+  readonly id: string
+  readonly state: ShownState
+}> {}
+
+/** The time is too far ahead. */
+export class ScheduleTooFar extends Data.TaggedError("ScheduleTooFar")<{ readonly latest: number }> {}
+
+/** Something that happened to an email, in Unix milliseconds. */
+export interface HistoryEntry {
+  readonly state: ShownState
+  readonly at: number
+  readonly recipient?: string
+}
+
+export interface EmailView {
+  readonly id: string
+  readonly state: ShownState
+  readonly acceptedAt: number
+  readonly scheduledAt: number | null
+  readonly history: ReadonlyArray<HistoryEntry>
+  /** Null where it is not kept any more. */
+  readonly message: Message | null
+}
+
+export interface EmailPage {
+  readonly data: ReadonlyArray<EmailView>
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+}
+
+/** Where a page lies: behind a cursor or an email, or before one. */
+export interface EmailPageOptions {
+  readonly limit: number
+  readonly cursor?: string | undefined
+  readonly after?: string | undefined
+  readonly before?: string | undefined
+}
+
+type Unreadable = AskError | ContentsUnavailable | SqlError.SqlError
+
+export class Emails extends Context.Service<
+  Emails,
+  {
+    readonly get: (owner: EmailOwner, id: string) => Effect.Effect<EmailView, EmailNotFound | Unreadable>
+    /** Newest first. The newest may come a moment late. */
+    readonly list: (
+      owner: EmailOwner,
+      options: EmailPageOptions
+    ) => Effect.Effect<EmailPage, EmailNotFound | InvalidCursor | ContentsUnavailable | SqlError.SqlError>
+    /** Takes an email back that is queued, held or scheduled. */
+    readonly cancel: (owner: EmailOwner, id: string) => Effect.Effect<void, EmailNotFound | EmailNotWaiting | AskError>
+    /** Gives a scheduled email another time, in Unix milliseconds; one that has passed sends it now. */
+    readonly reschedule: (
+      owner: EmailOwner,
+      id: string,
+      scheduledAt: number
+    ) => Effect.Effect<void, EmailNotFound | EmailNotWaiting | ScheduleTooFar | AskError>
+  }
+>()("sluice/send/Emails") {
+  static readonly layer: Layer.Layer<Emails, never, Engine | SqlClient.SqlClient | MessageContents | PageCursors> =
+    Layer.effect(
+      Emails,
+      Effect.gen(function* () {
+        return make({
+          engine: yield* Engine,
+          sql: yield* SqlClient.SqlClient,
+          contents: yield* MessageContents,
+          cursors: yield* PageCursors
+        })
+      })
+    )
+}
+
+interface Means {
+  readonly engine: Engine["Service"]
+  readonly sql: SqlClient.SqlClient
+  readonly contents: MessageContents["Service"]
+  readonly cursors: PageCursors["Service"]
+}
+
+interface Row {
+  readonly id: string
+  readonly state: ShownState
+  readonly acceptedAt: number
+  readonly scheduledAt: number | null
+  readonly pointer: string
+  readonly history: string
+}
+
+const historyOf = (lines: string): ReadonlyArray<HistoryEntry> =>
+  lines.split("\n").map((line) => {
+    // The projection has written it.
+    const [state, at, recipient] = JSON.parse(line) as [ShownState, number, string?]
+    return recipient === undefined ? { state, at } : { state, at, recipient }
+  })
+
+const columnsOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(`id, state, accepted_at as "acceptedAt", scheduled_at as "scheduledAt", pointer, history`)
+
+const ofOwner = (sql: SqlClient.SqlClient, { mode, organizationId }: EmailOwner) =>
+  sql`organization_id = ${organizationId} and mode = ${mode}`
+
+const findRow = (sql: SqlClient.SqlClient, owner: EmailOwner, id: string) =>
+  Effect.map(
+    sql<Row>`select ${columnsOf(sql)} from ${sql(emailsTable)} where ${ofOwner(sql, owner)} and id = ${id}`,
+    ([row]) => row
+  )
+
+/** An owner's email as its actor has it; undefined where there is none. */
+const actorOf = ({ engine }: Means, { mode, organizationId }: EmailOwner, id: string) =>
+  Effect.map(engine.state(SendEmail, { organization: organizationId, key: id }), (email) =>
+    email.state === "none" || email.mode !== mode ? undefined : { ...email, state: email.state }
+  )
+
+const makeGet = (means: Means): Emails["Service"]["get"] =>
+  Effect.fn("Emails.get")(function* (owner, id) {
+    const { contents, sql } = means
+    const [email, row] = yield* Effect.all([actorOf(means, owner, id), findRow(sql, owner, id)], { concurrency: 2 })
+    if (email === undefined) return yield* new EmailNotFound({ id })
+    const before = row === undefined ? [] : historyOf(row.history)
+    const last = before.at(-1)
+    // The row follows a moment later.
+    const isBehind = last === undefined || last.state !== email.state
+    const [message = null] = yield* contents.read(owner.organizationId, [email.pointer])
+    return {
+      id,
+      state: email.state,
+      acceptedAt: email.acceptedAt,
+      scheduledAt: email.scheduledAt,
+      history: isBehind ? [...before, { state: email.state, at: email.changedAt }] : before,
+      message
+    }
+  })
+
+/** Where a page begins and whether it goes towards newer emails. */
+const placeOf = Effect.fnUntraced(function* (
+  { cursors, sql }: Means,
+  list: string,
+  owner: EmailOwner,
+  { after, before, cursor }: EmailPageOptions
+) {
+  const named = after ?? before
+  if (named === undefined)
+    return { position: Option.getOrUndefined(yield* cursors.decode(list, cursor)), isBefore: false }
+  const row = yield* findRow(sql, owner, named)
+  if (row === undefined) return yield* new EmailNotFound({ id: named })
+  const position: Position = { atMillis: row.acceptedAt, id: row.id }
+  return { position, isBefore: after === undefined }
+})
+
+const makeList = (means: Means): Emails["Service"]["list"] =>
+  Effect.fn("Emails.list")(function* (owner, options) {
+    const { contents, cursors, sql } = means
+    const { mode, organizationId } = owner
+    const list = `emails of ${mode}/${organizationId}`
+    const { isBefore, position } = yield* placeOf(means, list, owner, options)
+    const from = sql`from ${sql(emailsTable)} where ${ofOwner(sql, owner)}`
+    const end = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
+    const rows = isBefore
+      ? yield* sql<Row>`
+          select ${columnsOf(sql)} ${from} and (accepted_at, id) > ${end!}
+          order by accepted_at, id limit ${options.limit + 1}`
+      : yield* sql<Row>`
+          select ${columnsOf(sql)} ${from} and ${end === undefined ? sql`true` : sql`(accepted_at, id) < ${end}`}
+          order by accepted_at desc, id desc limit ${options.limit + 1}`
+    const { data, pagination } = pageOf(rows, options.limit, ({ acceptedAt, id }) =>
+      cursors.encode(list, { atMillis: acceptedAt, id })
+    )
+    const shown = isBefore ? data.toReversed() : data
+    const messages = yield* contents.read(
+      organizationId,
+      shown.map(({ pointer }) => pointer)
+    )
+    return {
+      data: shown.map(({ history, pointer: _, ...row }, index) => ({
+        ...row,
+        history: historyOf(history),
+        message: messages[index] ?? null
+      })),
+      // A cursor leads towards older emails.
+      pagination: isBefore ? { hasMore: pagination.hasMore } : pagination
+    }
+  })
+
+/** What the email's rule answers where it is not rejected, and faults of the engine. */
+const refused =
+  (id: string) =>
+  (
+    error: EmailRejection | AskError
+  ): Effect.Effect<never, EmailNotFound | EmailNotWaiting | ScheduleTooFar | AskError> => {
+    switch (error._tag) {
+      case "NotWaiting":
+        return Effect.fail(
+          error.state === "none" ? new EmailNotFound({ id }) : new EmailNotWaiting({ id, state: error.state })
+        )
+      case "ScheduleInvalid":
+        return Effect.fail(new ScheduleTooFar({ latest: error.latest }))
+      case "Moved":
+        return Effect.die(error)
+      default:
+        return Effect.fail(error)
+    }
+  }
+
+const make = (means: Means): Emails["Service"] => {
+  const { engine } = means
+  const find = (owner: EmailOwner, id: string) =>
+    Effect.flatMap(actorOf(means, owner, id), (email) =>
+      email === undefined ? Effect.fail(new EmailNotFound({ id })) : Effect.succeed(email)
+    )
+  return Emails.of({
+    get: makeGet(means),
+    list: makeList(means),
+    cancel: Effect.fn("Emails.cancel")((owner, id) =>
+      Effect.flatMap(find(owner, id), ({ mode, place, sender }) =>
+        engine.ask(SendEmail, { organization: owner.organizationId, key: id }, { _tag: "Cancel", mode, place, sender })
+      ).pipe(
+        // It moves once at most, from its schedule into the queue.
+        Effect.retry({ times: 1, while: (error) => error._tag === "Moved" }),
+        Effect.catch((error) => (error._tag === "EmailNotFound" ? Effect.fail(error) : refused(id)(error))),
+        Effect.catchTag("ScheduleTooFar", Effect.die),
+        Effect.asVoid
+      )
+    ),
+    reschedule: Effect.fn("Emails.reschedule")((owner, id, scheduledAt) =>
+      Effect.flatMap(find(owner, id), () =>
+        Effect.catch(
+          engine.ask(SendEmail, { organization: owner.organizationId, key: id }, { _tag: "Reschedule", scheduledAt }),
+          refused(id)
+        )
+      ).pipe(Effect.asVoid)
+    )
+  })
+}

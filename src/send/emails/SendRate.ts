@@ -1,0 +1,73 @@
+/**
+ * How many requests to send each key may make a minute (docs/platform.md, 9.10): a limiter for each key in a lane of the engine, beside the platform's rate, of which
+ * these requests are no part. Plan and custom limit are read from the log's facts at each decision, and it fails open like that rate. Needs `Engine`.
+ */
+import { Context, Effect, Layer, Metric } from "effect"
+import { Engine } from "../../engine/Engine.ts"
+import * as Lane from "../../engine/Lane.ts"
+import * as Limiter from "../../limits/actor.ts"
+import type { Decision } from "../../limits/rules.ts"
+import { type LaneTaken, makeLaneTake } from "../../platform/laneTake.ts"
+import type { Principal } from "../../platform/model.ts"
+import { OrganizationActor } from "../../platform/OrganizationActor.ts"
+import { sendRequestsPerMinute } from "../accountRules.ts"
+import { type Mode, SendAccount } from "../actors/index.ts"
+import type { SendPlan } from "../limits.ts"
+
+/** What the lane is asked. */
+export interface TakeSendRequest {
+  /** The plan in the organization's row. It counts while the log knows no plan yet. */
+  readonly plan: SendPlan
+}
+
+/** Of a key's limiter, the mode: the key is `<mode>/<id of the API key>`. */
+const modeOf = (key: string): Mode => (key.startsWith("test/") ? "test" : "live")
+
+/** One limiter a key. */
+export const sendRequestLimiter = Lane.make<TakeSendRequest, Limiter.LimiterState, Limiter.LimiterReply>({
+  kind: "send-rate",
+  initial: Limiter.initial,
+  touches: ({ key }) => [OrganizationActor.at(), SendAccount.at(modeOf(key))],
+  decide: (state, { plan }, { now, read, self }) => {
+    const { custom } = read(SendAccount, modeOf(self.key))
+    const limit = sendRequestsPerMinute(custom, read(OrganizationActor).sendPlan ?? plan)
+    return Limiter.decide(state, { _tag: "Take", cost: 1 }, limit, now)
+  },
+  keepUntil: Limiter.keepUntil
+})
+
+const passed = Metric.counter("sluice_send_rate_passed_total", {
+  description: "Requests to send that passed uncounted because their limiter could not be reached",
+  incremental: true
+})
+
+/** The headers of a counted request, names in lower case: without `X-RateLimit-Reset`; none without a limit. */
+export const sendRateFields = (decision: Decision): Record<string, string> | undefined =>
+  decision.limit === "unlimited"
+    ? undefined
+    : {
+        "x-ratelimit-limit": String(decision.limit),
+        "x-ratelimit-remaining": String(decision.remaining),
+        ...(decision.allowed ? {} : { "retry-after": String(decision.retryAfterSeconds) })
+      }
+
+export class SendRate extends Context.Service<
+  SendRate,
+  {
+    /** Counts a request of a key, as `RequestRate` does for an organization. */
+    readonly take: (principal: Principal) => LaneTaken
+  }
+>()("sluice/send/SendRate") {
+  static readonly layer: Layer.Layer<SendRate, never, Engine> = Layer.effect(
+    SendRate,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const context = yield* Effect.context<never>()
+      const take = makeLaneTake(engine, sendRequestLimiter, () => passed.updateUnsafe(1, context))
+      return SendRate.of({
+        take: ({ keyId, mode, organizationId: organization, sendPlan: plan }) =>
+          take({ organization, key: `${mode}/${keyId}` }, { plan })
+      })
+    })
+  )
+}

@@ -1,0 +1,139 @@
+/**
+ * The bodies of the endpoints that take and show email (docs/platform.md, 9.10 to 9.12): their fields are those of Resend's API, so that its clients work
+ * unchanged. Schemas only; `readMessage.ts` checks what they cannot.
+ */
+import { Schema } from "effect"
+import type { EmailStage } from "../actors/model.ts"
+import { maximumEmails } from "../limits.ts"
+
+/** One address or several. */
+const Addresses = Schema.Union([Schema.String, Schema.Array(Schema.String)])
+
+const optional = <S extends Schema.Top>(schema: S, description: string) =>
+  Schema.optionalKey(Schema.NullOr(schema)).annotate({ description })
+
+const TagForm = Schema.Struct({ name: Schema.String, value: Schema.String })
+
+const AttachmentForm = Schema.Struct({
+  content: optional(Schema.String, "The file in base64; this or `path`"),
+  filename: optional(Schema.Union([Schema.String, Schema.Literal(false)]), "Needed with `content`"),
+  path: optional(Schema.String, "Where the file is fetched from at hand-off; https"),
+  content_type: optional(Schema.String, "By default that of the file's name"),
+  content_id: optional(Schema.String, "By which the HTML refers to it: `cid:…`")
+})
+
+/** An email as it is asked for. */
+export const EmailForm = Schema.Struct({
+  from: Schema.String.annotate({ description: "`a@b` or `Name <a@b>`, of a verified sender" }),
+  to: Addresses.annotate({ description: "With `cc` and `bcc` 1 to 50 addresses" }),
+  cc: optional(Addresses, "Who is shown a copy"),
+  bcc: optional(Addresses, "Who is not shown"),
+  reply_to: optional(Addresses, "Where answers go; not verified"),
+  subject: Schema.String.annotate({ description: "At most 500 characters" }),
+  html: optional(Schema.String, "This, `text`, or both"),
+  text: optional(Schema.String, "This, `html`, or both"),
+  headers: optional(Schema.Record(Schema.String, Schema.String), "Headers of your own"),
+  tags: optional(Schema.Array(TagForm), "Kept with the email; letters, digits, - and _"),
+  attachments: optional(Schema.Array(AttachmentForm), "At most 10"),
+  scheduled_at: optional(Schema.String, "When it is to be sent: ISO 8601, at most 30 days ahead")
+}).annotate({ identifier: "SendEmail" })
+export type EmailForm = typeof EmailForm.Type
+
+export const BatchForm = Schema.Array(EmailForm)
+  .check(Schema.isBetweenLength(1, maximumEmails, { message: `Expected 1 to ${maximumEmails} emails` }))
+  .annotate({ identifier: "SendEmails" })
+
+/** What was accepted. */
+export const SentEmail = Schema.Struct({
+  id: Schema.String.annotate({ description: "em_…" }),
+  state: Schema.Literals(["queued", "held", "scheduled", "suppressed"]),
+  heldUntil: Schema.optionalKey(Schema.String).annotate({
+    description: "Where it is held and that is known: ISO 8601, an upper bound"
+  }),
+  suppressed: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+    description: "Recipients that are left out, because the account does not send to them"
+  })
+}).annotate({ identifier: "SentEmail" })
+export type SentEmail = typeof SentEmail.Type
+
+export const SentEmails = Schema.Struct({ data: Schema.Array(SentEmail) }).annotate({ identifier: "SentEmails" })
+
+/** Where an email may be, as it is shown. */
+export const shownStates = [
+  "queued",
+  "held",
+  "scheduled",
+  "suppressed",
+  "canceled",
+  "sending",
+  "sent",
+  "failed",
+  "delivered",
+  "bounced",
+  "complained"
+] as const satisfies ReadonlyArray<Exclude<EmailStage, "none">>
+export type ShownState = (typeof shownStates)[number]
+
+/** What Resend's API calls the last thing that happened to an email. */
+export const lastEvents = [
+  "queued",
+  "scheduled",
+  "canceled",
+  "suppressed",
+  "sent",
+  "delivered",
+  "bounced",
+  "complained",
+  "failed"
+] as const
+
+const IsoTime = Schema.String.annotate({ description: "ISO 8601" })
+const Shown = Schema.NullOr(Schema.Array(Schema.String))
+
+const listed = {
+  id: Schema.String,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.Array(Schema.String),
+  cc: Shown,
+  bcc: Shown,
+  reply_to: Shown,
+  subject: Schema.NullOr(Schema.String),
+  created_at: IsoTime,
+  scheduled_at: Schema.NullOr(IsoTime),
+  last_event: Schema.Literals(lastEvents),
+  state: Schema.Literals(shownStates)
+}
+
+/** An email in a list. */
+export const ListedEmail = Schema.Struct(listed).annotate({ identifier: "ListedEmail" })
+export type ListedEmail = typeof ListedEmail.Type
+
+/** An email alone. */
+export const ShownEmail = Schema.Struct({
+  object: Schema.Literal("email"),
+  ...listed,
+  message_id: Schema.String,
+  html: Schema.NullOr(Schema.String),
+  text: Schema.NullOr(Schema.String),
+  tags: Schema.Array(TagForm),
+  history: Schema.Array(
+    Schema.Struct({
+      state: listed.state,
+      at: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
+      recipient: Schema.optionalKey(Schema.String).annotate({ description: "Whom it concerns, where that is one" })
+    })
+  ).annotate({ description: "What happened to it, in order" })
+}).annotate({ identifier: "Email" })
+export type ShownEmail = typeof ShownEmail.Type
+
+export const EmailList = Schema.Struct({
+  object: Schema.Literal("list"),
+  has_more: Schema.Boolean,
+  data: Schema.Array(ListedEmail),
+  pagination: Schema.Struct({ hasMore: Schema.Boolean, nextCursor: Schema.optional(Schema.String) })
+}).annotate({ identifier: "EmailList" })
+
+/** What a change of an email answers. */
+export const ChangedEmail = Schema.Struct({ object: Schema.Literal("email"), id: Schema.String }).annotate({
+  identifier: "ChangedEmail"
+})

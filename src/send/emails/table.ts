@@ -1,0 +1,31 @@
+/**
+ * The table of emails (docs/platform.md, 9.11). A row is a projection of its email's facts and lives as long as the actor: it is made when the email is
+ * accepted and removed when it is forgotten, 30 days after its final state.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const emailsTable = "send_emails"
+
+/**
+ * `history` has a line of JSON for each thing that happened, `[state, at]` or `[state, at, recipient]`; `sequence` is the frame of the last of them. Times are Unix
+ * milliseconds. Each page has room for later versions of its rows, which change no index.
+ */
+export const createEmailsTable = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table ${sql(emailsTable)} (
+      organization_id text collate "C" not null,
+      id text collate "C" not null,
+      mode text collate "C" not null,
+      accepted_at int8 not null,
+      state text not null,
+      pointer text collate "C" not null,
+      scheduled_at int8,
+      sequence int8 not null,
+      history text not null,
+      primary key (organization_id, id)
+    ) with (fillfactor = 60)`
+  yield* sql`
+    create index send_emails_newest on ${sql(emailsTable)} (organization_id, mode, accepted_at desc, id desc)`
+})

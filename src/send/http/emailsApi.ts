@@ -1,0 +1,171 @@
+/**
+ * The part of the API that takes and shows email, as an HttpApi group (docs/platform.md, 9.10 to 9.12): paths and errors; the bodies are in `forms.ts`. Paths and fields
+ * are those of Resend's API. Definitions only: `emailsHandlers.ts` implements them and the typed client shares them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware, HttpApiSchema, OpenApi } from "effect/http-api"
+import { IdempotencyKey } from "../../http/idempotency.ts"
+import {
+  NestedConflict,
+  NestedForbidden,
+  NestedIdempotencyConflict,
+  NestedInternalError,
+  NestedInvalidRequest,
+  NestedNotFound,
+  NestedRateLimited,
+  NestedUnauthorized,
+  NestedUnavailable
+} from "../../http/nestedErrors.ts"
+import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
+import { MaximumBodyBytes } from "../../http/rawBody.ts"
+import { type CurrentPrincipal, SendAccess } from "../../platform/access.ts"
+import { BatchForm, ChangedEmail, EmailForm, EmailList, SentEmail, SentEmails, ShownEmail } from "../emails/forms.ts"
+import { maximumSendBodyBytes } from "../limits.ts"
+import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejected.ts"
+
+/**
+ * Access to the endpoints that take email: a key with the service `send`. Its requests count against the key's own rate (docs/platform.md, 9.10), and not
+ * against the organization's.
+ */
+export class SendEmailsAccess extends HttpApiMiddleware.Service<SendEmailsAccess, { provides: CurrentPrincipal }>()(
+  "sluice/send/SendEmailsAccess",
+  {
+    error: [
+      NestedInvalidRequest,
+      NestedUnauthorized,
+      NestedForbidden,
+      NestedRateLimited,
+      NestedInternalError,
+      NestedUnavailable
+    ]
+  }
+) {}
+
+const emailId = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/, { message: "Expected an id of letters, digits, - and _" })
+)
+
+const sendHeaders = {
+  "idempotency-key": Schema.optional(IdempotencyKey),
+  // Clients of Resend's API send it with every batch.
+  "x-batch-validation": Schema.optional(
+    Schema.Literal("strict").annotate({ message: "Expected strict: a batch is taken whole or not at all" })
+  )
+}
+
+/** The answer of a request to send; a repeat under the same key gets it too, with `Idempotency-Replayed: true`. */
+const accepted = <S extends Schema.Top>(schema: S) =>
+  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(202)), {
+    "idempotency-replayed": Schema.optional(Schema.String)
+  })
+
+const sendErrors = [
+  NestedInvalidRequest,
+  SenderNotVerified,
+  SendingPaused,
+  NestedIdempotencyConflict,
+  MonthlyLimitReached,
+  ProbationLimitReached,
+  NestedUnavailable
+] as const
+
+const sendOne = {
+  headers: sendHeaders,
+  payload: EmailForm,
+  success: accepted(SentEmail),
+  error: sendErrors
+} as const
+
+const send = HttpApiEndpoint.post("send", "/v1/send/emails/send", sendOne)
+  .middleware(SendEmailsAccess)
+  .annotate(MaximumBodyBytes, maximumSendBodyBytes)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send an email",
+      description: "It is queued, or held, scheduled or left out, as `state` says. Rejected requests count nowhere."
+    })
+  )
+
+const create = HttpApiEndpoint.post("create", "/v1/send/emails", sendOne)
+  .middleware(SendEmailsAccess)
+  .annotate(MaximumBodyBytes, maximumSendBodyBytes)
+  .annotateMerge(
+    OpenApi.annotations({ summary: "Send an email", description: "The same as `POST /v1/send/emails/send`." })
+  )
+
+const batch = HttpApiEndpoint.post("batch", "/v1/send/emails/batch", {
+  headers: sendHeaders,
+  payload: BatchForm,
+  success: accepted(SentEmails),
+  error: sendErrors
+})
+  .middleware(SendEmailsAccess)
+  .annotate(MaximumBodyBytes, maximumSendBodyBytes)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Send up to 100 emails",
+      description: "All are accepted or none; it counts as one request. The answers are in the order of the emails."
+    })
+  )
+
+const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
+  query: {
+    limit: Schema.optional(integerParameter(1, maximumPageSize)),
+    cursor: Schema.optional(Schema.String),
+    after: Schema.optional(emailId),
+    before: Schema.optional(emailId)
+  },
+  success: EmailList,
+  error: [NestedInvalidRequest, NestedUnavailable]
+})
+  .middleware(SendAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "List emails, newest first",
+      description:
+        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`."
+    })
+  )
+
+const get = HttpApiEndpoint.get("get", "/v1/send/emails/:id", {
+  params: { id: emailId },
+  success: ShownEmail,
+  error: [NestedInvalidRequest, NestedNotFound, NestedUnavailable]
+})
+  .middleware(SendAccess)
+  .annotateMerge(OpenApi.annotations({ summary: "Get an email" }))
+
+const cancel = HttpApiEndpoint.post("cancel", "/v1/send/emails/:id/cancel", {
+  params: { id: emailId },
+  success: ChangedEmail,
+  error: [NestedInvalidRequest, NestedNotFound, NestedConflict, NestedUnavailable]
+})
+  .middleware(SendAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Take an email back",
+      description: "One that is queued, held or scheduled. It has counted, and nothing is given back."
+    })
+  )
+
+const reschedule = HttpApiEndpoint.patch("reschedule", "/v1/send/emails/:id", {
+  params: { id: emailId },
+  payload: Schema.Struct({
+    scheduled_at: Schema.String.annotate({ description: "ISO 8601, at most 30 days ahead" })
+  }).annotate({ identifier: "RescheduleEmail" }),
+  success: ChangedEmail,
+  error: [NestedInvalidRequest, NestedNotFound, NestedConflict, NestedUnavailable]
+})
+  .middleware(SendAccess)
+  .annotateMerge(OpenApi.annotations({ summary: "Give a scheduled email another time" }))
+
+/** All endpoints of emails. */
+export class EmailsApi extends HttpApiGroup.make("emails")
+  .add(send, create, batch, list, get, cancel, reschedule)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Emails",
+      description:
+        "Sending email, with the fields and paths of Resend's API: its clients work with `<address>/v1/send` as their base address."
+    })
+  ) {}

@@ -1,0 +1,129 @@
+/** Emails after they were accepted, over HTTP (docs/platform.md, 9.11 and 9.12): whose they are, what became of them, taking back, another time. */
+import { describe, expect, it } from "vitest"
+import { until } from "../../cli/support.ts"
+import { askAt } from "../../webhooks/platform.ts"
+import { mail, useSendPlatform } from "./platform.ts"
+
+const platform = useSendPlatform()
+
+const emails = "/v1/send/emails"
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+
+interface Shown {
+  readonly state: string
+  readonly last_event: string
+  readonly scheduled_at: string | null
+  readonly history: ReadonlyArray<{ readonly state: string; readonly recipient?: string }>
+}
+
+interface Page {
+  readonly object: string
+  readonly has_more: boolean
+  readonly data: ReadonlyArray<{ readonly id: string; readonly subject: string }>
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string }
+}
+
+describe("an email", () => {
+  it("is nobody's but the key's organization's and mode's", async () => {
+    const one = await platform().account()
+    const other = await platform().account()
+    const id = await one.sent()
+    const test = askAt(platform().url, await one.newKey({ mode: "test" }))
+    for (const ask of [other.ask, test]) {
+      expect((await ask("GET", `${emails}/${id}`)).status).toBe(404)
+      expect((await ask("POST", `${emails}/${id}/cancel`)).status).toBe(404)
+      expect((await ask("PATCH", `${emails}/${id}`, { scheduled_at: inAnHour() })).status).toBe(404)
+      expect((await ask("GET", `${emails}?after=${id}`)).status).toBe(400)
+      expect(((await ask("GET", emails)).body as Page).data).toEqual([])
+    }
+    expect((await one.ask("GET", `${emails}/${id}`)).status).toBe(200)
+  })
+
+  it("shows what became of it, in order", async () => {
+    const { ask, sent, stateOf, tell } = await platform().account()
+    const id = await sent({ to: ["bob@two.test", "cara@two.test"] })
+    const sender = "one.test"
+    await tell({ _tag: "Dispatch", emails: [{ id, sender, recipients: ["bob@two.test", "cara@two.test"] }] })
+    await tell({ _tag: "Report", reports: [{ id, sender, what: "handedOver" }] })
+    await tell({ _tag: "Report", reports: [{ id, sender, what: "delivered", recipient: "bob@two.test" }] })
+    await tell({ _tag: "Report", reports: [{ id, sender, what: "bounced", recipient: "cara@two.test" }] })
+    expect(await stateOf(id)).toBe("bounced")
+    const shown = async () => (await ask("GET", `${emails}/${id}`)).body as Shown
+    // The state is there at once, the whole history a moment later.
+    expect(await shown()).toMatchObject({ state: "bounced", last_event: "bounced" })
+    await until(async () => (await shown()).history.length === 5)
+    expect((await shown()).history.map(({ recipient, state }) => [state, recipient])).toEqual([
+      ["queued", undefined],
+      ["sending", undefined],
+      ["sent", undefined],
+      ["delivered", "bob@two.test"],
+      ["bounced", "cara@two.test"]
+    ])
+  })
+
+  it("that waits is taken back, once", async () => {
+    const { ask, sent } = await platform().account()
+    for (const more of [{}, { scheduled_at: inAnHour() }]) {
+      const id = await sent(more)
+      const canceled = await ask("POST", `${emails}/${id}/cancel`)
+      expect([canceled.status, canceled.body]).toEqual([200, { object: "email", id }])
+      expect((await ask("GET", `${emails}/${id}`)).body).toMatchObject({ state: "canceled", last_event: "canceled" })
+      const again = await ask("POST", `${emails}/${id}/cancel`)
+      expect([again.status, again.body]).toMatchObject([
+        409,
+        { error: { code: "conflict", message: expect.stringContaining("is canceled") } }
+      ])
+    }
+  })
+
+  it("that is scheduled gets another time, at most 30 days ahead", async () => {
+    const { ask, sent } = await platform().account()
+    const id = await sent({ scheduled_at: inAnHour() })
+    const at = new Date(Date.now() + 2 * 3_600_000).toISOString()
+    expect((await ask("PATCH", `${emails}/${id}`, { scheduled_at: at })).body).toEqual({ object: "email", id })
+    expect((await ask("GET", `${emails}/${id}`)).body).toMatchObject({ state: "scheduled", scheduled_at: at })
+    for (const scheduled_at of [
+      "tomorrow",
+      "2026-02-30T00:00:00Z",
+      new Date(Date.now() + 31 * 86_400_000).toISOString()
+    ])
+      expect((await ask("PATCH", `${emails}/${id}`, { scheduled_at })).status).toBe(400)
+    expect((await ask("PATCH", `${emails}/${await sent()}`, { scheduled_at: at })).status).toBe(409)
+  })
+})
+
+describe("the list of emails", () => {
+  it("is in pages, newest first, by cursor and by emails", async () => {
+    const { ask, sent } = await platform().account()
+    for (let number = 1; number <= 5; number++) await sent({ subject: `${number}` })
+    const page = async (parameters: string) => (await ask("GET", `${emails}?${parameters}`)).body as Page
+    await until(async () => (await page("")).data.length === 5)
+    const subjects = ({ data }: Page) => data.map(({ subject }) => subject).join("")
+    const first = await page("limit=2")
+    expect(first).toMatchObject({ object: "list", has_more: true, pagination: { hasMore: true } })
+    const second = await page(`limit=2&cursor=${first.pagination.nextCursor}`)
+    const third = await page(`limit=2&cursor=${second.pagination.nextCursor}`)
+    expect([first, second, third].map(subjects)).toEqual(["54", "32", "1"])
+    expect(third.pagination).toEqual({ hasMore: false })
+    expect(subjects(await page(`after=${first.data[0]!.id}`))).toBe("4321")
+    expect(subjects(await page(`before=${third.data[0]!.id}`))).toBe("5432")
+    expect(await page(`limit=2&before=${third.data[0]!.id}`)).toMatchObject({ has_more: true })
+  })
+
+  it("refuses what is no place in it", async () => {
+    const { ask, sent } = await platform().account()
+    const id = await sent()
+    for (const parameters of ["cursor=x", "limit=0", "limit=101", `after=${id}&before=${id}`, "after=em_0", "page=2"])
+      expect([parameters, (await ask("GET", `${emails}?${parameters}`)).status]).toEqual([parameters, 400])
+  })
+})
+
+it("an account begins with its organization's risk", async () => {
+  const { ask } = await platform().account({ risk: "higher" })
+  const answer = await ask(
+    "POST",
+    `${emails}/batch`,
+    Array.from({ length: 21 }, () => mail)
+  )
+  expect([answer.status, answer.body]).toMatchObject([429, { error: { limit: 20 } }])
+})

@@ -1,0 +1,119 @@
+/**
+ * The send endpoints over HTTP in this process, on PostgreSQL and with the engine's log in memory: a test can verify senders, set limits and pause accounts by
+ * asking the actors itself.
+ */
+import { Context, Effect, Exit, Scope } from "effect"
+import { afterAll, beforeAll, expect } from "vitest"
+import * as Engine from "../../../src/engine/Engine.ts"
+import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
+import type { Service } from "../../../src/platform/model.ts"
+import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
+import { Organizations } from "../../../src/platform/Organizations.ts"
+import type { CustomLimits } from "../../../src/send/accountRules.ts"
+import {
+  type Mode,
+  SendAccount,
+  type SendAccountCommand,
+  SendEmail,
+  SendSender,
+  SendSuppressions,
+  senderKey,
+  suppressionPlace
+} from "../../../src/send/actors/index.ts"
+import type { Risk, SendPlan } from "../../../src/send/limits.ts"
+import { type Ask, askAt, buildApi } from "../../webhooks/platform.ts"
+
+/** The verified sender of every organization made here. */
+export const senderDomain = "one.test"
+
+/** A message that is accepted. */
+export const mail = { from: `Ann <ann@${senderDomain}>`, to: "bob@two.test", subject: "Hello", text: "Hi Bob" }
+
+export interface Account {
+  readonly organization: string
+  readonly mode: Mode
+  readonly key: string
+  readonly ask: Ask
+  /** Sends one email, which is accepted, and answers its id. */
+  readonly sent: (more?: object) => Promise<string>
+  readonly tell: (command: SendAccountCommand) => Promise<void>
+  readonly limits: (limits: Partial<CustomLimits>) => Promise<void>
+  readonly suppress: (address: string) => Promise<void>
+  /** A key of the organization with these services. */
+  readonly newKey: (options?: { readonly services?: ReadonlyArray<Service>; readonly mode?: Mode }) => Promise<string>
+  /** The state of an email as its actor has it. */
+  readonly stateOf: (id: string) => Promise<string>
+}
+
+export interface AccountOptions {
+  readonly mode?: Mode
+  readonly plan?: SendPlan
+  readonly risk?: Risk
+  /** Whether the sender is; it is by default. */
+  readonly verified?: boolean
+}
+
+export interface SendPlatform {
+  readonly url: string
+  readonly databaseUrl: string
+  readonly engine: Engine.Engine["Service"]
+  readonly account: (options?: AccountOptions) => Promise<Account>
+}
+
+const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): SendPlatform => {
+  const engine = Context.get(services, Engine.Engine)
+  const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
+  return {
+    url,
+    databaseUrl,
+    engine,
+    account: async ({ mode = "live", plan = "enterprise", risk = "standard", verified = true } = {}) => {
+      const made = { name: "Acme", email: null, plan: "team", sendPlan: plan, risk } as const
+      const { organization } = await run(Context.get(services, Organizations).create(made))
+      const { id } = organization
+      await run(Context.get(services, OrganizationPlans).setPlans(id, { sendPlan: plan }))
+      const newKey: Account["newKey"] = async ({ mode: of = mode, services: granted = ["send"] as const } = {}) => {
+        const key = { name: null, mode: of, services: granted, scopes: [], expiresAtMillis: null } as const
+        return (await run(Context.get(services, ApiKeys).create(id, key))).key!
+      }
+      const account = { organization: id, key: mode }
+      const tell: Account["tell"] = async (command) => {
+        await run(engine.ask(SendAccount, account, command))
+      }
+      if (verified)
+        await run(engine.ask(SendSender, { organization: id, key: senderKey(mode, senderDomain) }, { _tag: "Verify" }))
+      const key = await newKey()
+      const ask = askAt(url, key)
+      return {
+        organization: id,
+        mode,
+        key,
+        ask,
+        tell,
+        newKey,
+        sent: async (more = {}) => {
+          const answer = await ask("POST", "/v1/send/emails", { ...mail, ...more })
+          expect(answer.status, JSON.stringify(answer.body)).toBe(202)
+          return (answer.body as { readonly id: string }).id
+        },
+        limits: (limits) => tell({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: null, ...limits } }),
+        suppress: async (address) => {
+          const place = { organization: id, key: suppressionPlace(id, mode, address).key }
+          await run(engine.ask(SendSuppressions, place, { _tag: "Suppress", address, reason: "manual" }))
+        },
+        stateOf: async (email) => (await run(engine.state(SendEmail, { organization: id, key: email }))).state
+      }
+    }
+  }
+}
+
+/** Starts the API for the tests of the file; to be asked for inside tests and hooks only. */
+export const useSendPlatform = (): (() => SendPlatform) => {
+  let platform: SendPlatform | undefined
+  const scope = Scope.makeUnsafe()
+  beforeAll(async () => {
+    platform = platformOf(await Effect.runPromise(buildApi(scope, "public")))
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return () => platform!
+}
