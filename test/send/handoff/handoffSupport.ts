@@ -3,13 +3,15 @@
  * step, as a crash would, and started again on the same stores.
  */
 import { randomBytes, randomUUID } from "node:crypto"
-import { Context, Deferred, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { migrations } from "../../../src/app/migrations.ts"
+import * as Actor from "../../../src/engine/Actor.ts"
 import { Engine, layer as engineLayer } from "../../../src/engine/Engine.ts"
 import { layerLocal } from "../../../src/engine/Placement.ts"
 import * as Reactor from "../../../src/engine/Reactor.ts"
+import { publicEvent } from "../../../src/events/catalogue.ts"
 import { NatsConnection } from "../../../src/nats/connection.ts"
 import * as JournalJetStream from "../../../src/nats/JournalJetStream.ts"
 import * as CheckpointsPostgres from "../../../src/postgres/CheckpointsPostgres.ts"
@@ -79,6 +81,33 @@ const layerSealing = Layer.succeed(Sealing, {
   }
 })
 
+/** Emits what an endpoint emits when it is paused: its key is the endpoint that pauses, the command says which one the event names. */
+export const Pauser = Actor.make({
+  kind: "pauser",
+  command: Schema.Struct({ endpoint: Schema.String }),
+  fact: Schema.Int,
+  state: Schema.Int,
+  initial: () => 0,
+  evolve: (state: number, fact: number) => state + fact,
+  decide: (_state, { endpoint }) =>
+    Actor.decided({
+      facts: [1],
+      events: [
+        publicEvent(
+          "platform.webhook.paused",
+          {
+            endpoint_id: endpoint,
+            url: "https://three.test/hook",
+            consecutive_failures: 10,
+            last_delivery_status: 0,
+            reason: "failures"
+          },
+          true
+        )
+      ]
+    })
+})
+
 /** Short times in place of the real ones. */
 const settings: Partial<HandoffSettings> = {
   leaseMillis: 1_000,
@@ -93,7 +122,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions, died: Def
   const at = (step: Step): Effect.Effect<void> =>
     options.diesAt === step ? Effect.andThen(Deferred.succeed(died, undefined), Effect.never) : Effect.void
   const engine = engineLayer({
-    actors: [...Admission.actors],
+    actors: [...Admission.actors, Pauser],
     reactors: [Reactor.combine<SqlClient.SqlClient | HandoffFeed>("projections", [handoffProjection])],
     config: { partitions: 1 }
   }).pipe(
