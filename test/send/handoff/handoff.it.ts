@@ -7,7 +7,8 @@ import { Context, Effect, Layer } from "effect"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
 import type { HandoffAnswer } from "../../../src/send/transport/MailTransport.ts"
 import { until } from "../../webhooks/until.ts"
-import { type Deployment, deploy, messageTo, Pauser, type Process, startProcess, steps } from "./handoffSupport.ts"
+import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
+import { deploy } from "./handoffSupport.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly deployment: Deployment }>()(
   "test/Subject"
