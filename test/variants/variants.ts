@@ -9,6 +9,7 @@ import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
 import { sendContent } from "./sendContent.ts"
+import { sendHandoff } from "./sendHandoff.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 import { webhooksRates } from "./webhooksRates.ts"
@@ -25,7 +26,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooksRates,
   ...send,
   ...sendActors,
-  ...sendContent
+  ...sendContent,
+  ...sendHandoff
 ]
 
 for (const [index, { name }] of variants.entries())

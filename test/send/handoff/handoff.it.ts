@@ -7,7 +7,8 @@ import { Context, Effect, Layer } from "effect"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
 import type { HandoffAnswer } from "../../../src/send/transport/MailTransport.ts"
 import { until } from "../../webhooks/until.ts"
-import { type Deployment, deploy, messageTo, type Process, startProcess, steps } from "./handoffSupport.ts"
+import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
+import { deploy } from "./handoffSupport.ts"
 
 class Subject extends Context.Service<Subject, { readonly running: Process; readonly deployment: Deployment }>()(
   "test/Subject"
@@ -207,6 +208,22 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       yield* untilWaiting(0)
       assert.lengthOf(notices(), 1)
       assert.include(notices()[0]!.mail.message.text!, "complained")
+    })
+  )
+
+  it.effect("the contact hears of a paused endpoint, and not of one that was named for a test", () =>
+    Effect.gen(function* () {
+      const { organization, running, taken, untilWaiting } = yield* freshSlow
+      const pause = (key: string, endpoint: string) => running.engine.ask(Pauser, { organization, key }, { endpoint })
+      yield* pause("test", "we_2")
+      yield* pause("we_1", "we_1")
+      yield* until(Effect.sync(() => taken().length === 1))
+      yield* untilWaiting(0)
+      const [notice] = taken()
+      assert.deepStrictEqual(notice!.envelope.to, ["owner@acme.test"])
+      assert.strictEqual(notice!.mail.message.subject, "A webhook endpoint of Acme is paused")
+      assert.include(notice!.mail.message.text!, "we_1 (https://three.test/hook)")
+      assert.lengthOf(taken(), 1)
     })
   )
 

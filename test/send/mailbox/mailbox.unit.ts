@@ -147,7 +147,9 @@ describe("over HTTP", () => {
         assert.strictEqual(page.headers.get("x-content-type-options"), "nosniff")
         assert.notInclude(await page.text(), "<script")
       }
-      const list = await (await get("/dev/mailbox", "application/json")).json()
+      const list = (await (await get("/dev/mailbox", "application/json")).json()) as {
+        readonly data: ReadonlyArray<{ readonly capturedAt: string }>
+      }
       assert.deepStrictEqual(list.data, [
         {
           id: "em_1",
@@ -156,11 +158,14 @@ describe("over HTTP", () => {
           from: "Ann <ann@one.test>",
           to: ["bob@two.test"],
           subject: "Hello",
-          capturedAt: list.data[0].capturedAt,
+          capturedAt: list.data[0]!.capturedAt,
           url: "/dev/mailbox/em_1"
         }
       ])
-      const one = await (await get("/dev/mailbox/em_1", "application/json")).json()
+      const one = (await (await get("/dev/mailbox/em_1", "application/json")).json()) as {
+        readonly envelope: object
+        readonly message: Message
+      }
       assert.deepStrictEqual(one.envelope, envelope)
       assert.strictEqual(one.message.text, "Hello")
     })

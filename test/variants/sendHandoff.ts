@@ -1,0 +1,124 @@
+/** Variants of what stands behind the send API: contents, the hand-off and the local mailbox. */
+import type { Finder, Variant } from "./runner/variant.ts"
+
+const handoff: Finder = { kind: "servers", files: ["test/send/handoff/handoff.it.ts"] }
+const stored: Finder = { kind: "servers", files: ["test/send/contents/messageContents.it.ts"] }
+const frames: Finder = { kind: "unit", files: ["test/send/contents/messageContents.unit.ts"] }
+const mailbox: Finder = { kind: "unit", files: ["test/send/mailbox/mailbox.unit.ts"] }
+
+const src = (name: string): string => `src/send/${name}.ts`
+
+export const sendHandoff: ReadonlyArray<Variant> = [
+  {
+    name: "hand-off: what was recorded is handed over again",
+    file: src("handoff/emails"),
+    find: 'state !== "queued" && state !== "held" && state !== "sending"',
+    replace: 'state === "none"',
+    sentence: "an email whose hand-over was recorded before a crash fails or goes a second time",
+    finders: [handoff]
+  },
+  {
+    name: "hand-off: suppressed recipients are in the envelope",
+    file: src("handoff/emails"),
+    find: "(recipient) => !out.has(recipient)",
+    replace: "() => true",
+    sentence: "mail goes to an address that was suppressed after the email was accepted",
+    finders: [handoff]
+  },
+  {
+    name: "hand-off: released mail gets no job",
+    file: src("handoff/projection"),
+    find: 'if (fact._tag !== "Released") return',
+    replace: 'if (fact._tag !== "Released" || fact.at > 0) return',
+    sentence: "held mail that its sender's queue has let go is never handed over",
+    finders: [handoff]
+  },
+  {
+    name: "hand-off: the lift of a pause lets no mail go",
+    file: src("handoff/projection"),
+    find: 'if (fact._tag === "Lifted") batch.lifted.push',
+    replace: "if (fact.at < 0) batch.lifted.push",
+    sentence: "mail that a pause has kept waits up to an hour after the lift",
+    finders: [handoff]
+  },
+  {
+    name: "hand-off: live mail is taken while nothing takes it over",
+    file: src("handoff/Handoff"),
+    find: 'if (this.liveWaits && partsOfGroup(group)[1] !== "test") {',
+    replace: 'if (this.liveWaits && partsOfGroup(group)[1] === "test") {',
+    sentence: "without a relay mail uses up its 72 hours, and cannot be cancelled",
+    finders: [handoff]
+  },
+  {
+    name: "hand-off: it goes on after 72 hours",
+    file: src("handoff/reports"),
+    find: "if (isLast(attempt)) return",
+    replace: "if (attempt < 0) return",
+    sentence: "an email that nobody takes stays sending for ever",
+    finders: [handoff]
+  },
+  {
+    name: "contents: two requests share their places",
+    file: src("contents/contentFrames"),
+    find: "for (let before = 0; before < index; before++)",
+    replace: "for (let before = 1; before < index; before++)",
+    sentence: "an email goes out with nothing in it, or with what another one says",
+    finders: [frames]
+  },
+  {
+    name: "contents: another organization's open",
+    file: src("contents/contentFrames"),
+    find: "Buffer => Buffer.from(`send content",
+    replace: 'Buffer => organization !== "" ? Buffer.alloc(0) : Buffer.from(`send content',
+    sentence: "a content is not bound to its organization",
+    finders: [frames]
+  },
+  {
+    name: "contents: a pointer of a lost stream finds what is there now",
+    file: src("contents/contentFrames"),
+    find: "content !== undefined && checkOf(content) === check",
+    replace: "content !== undefined && check !== undefined",
+    sentence: "after the stream was made anew an email goes out with another one's content",
+    finders: [frames]
+  },
+  {
+    name: "contents: copies are not made",
+    file: src("contents/contentSweep"),
+    find: "where content is null and ended_at is null and accepted_at <",
+    replace: "where content is null and ended_at is null and accepted_at >",
+    sentence: "mail that is held for two weeks has lost what it says",
+    finders: [stored]
+  },
+  {
+    name: "contents: copies stay",
+    file: src("contents/contentSweep"),
+    find: "where ended_at < ",
+    replace: "where ended_at > ",
+    sentence: "contents are kept for longer than was promised",
+    finders: [stored]
+  },
+  {
+    name: "mailbox: text is markup",
+    file: src("mailbox/pages"),
+    find: "text.replace(/[&<>\"']/g, (character) => entities[character]!)",
+    replace: "text.replace(/&/g, (character) => entities[character]!)",
+    sentence: "a script in a mail's subject runs in the developer's browser",
+    finders: [mailbox]
+  },
+  {
+    name: "mailbox: the HTML of a mail may run",
+    file: src("mailbox/http"),
+    find: "htmlPage(message.html, mailPolicy)",
+    replace: "htmlPage(message.html, mailPolicy.replace('sandbox; ', ''))",
+    sentence: "the HTML of a mail is a page of the platform's own address",
+    finders: [mailbox]
+  },
+  {
+    name: "mailbox: it grows for ever",
+    file: "src/send/transport/CaptureMailbox.ts",
+    find: "this.mails.size <= maximumCaptured && ",
+    replace: "",
+    sentence: "the mailbox of a development start takes all memory",
+    finders: [mailbox]
+  }
+]
