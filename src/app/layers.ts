@@ -23,7 +23,6 @@ import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayParti
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
-import { MessageContents } from "../send/contents/MessageContents.ts"
 import { Emails } from "../send/emails/Emails.ts"
 import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
@@ -124,10 +123,10 @@ const pathProblem =
     return checked.failure.reason === "not_https" ? "Expected an https address" : checked.failure.message
   }
 
-/** Emails, as they are taken and shown. */
+/** Emails, as they are taken and shown. Needs `MessageContents`. */
 const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: ServiceOptions) =>
   Layer.mergeAll(Sending.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }), Emails.layer).pipe(
-    Layer.provide(Layer.merge(PgClient.layerPipelined, MessageContents.layerMemory))
+    Layer.provide(PgClient.layerPipelined)
   )
 
 /** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
@@ -137,8 +136,8 @@ export const layerDelivery = (options: WebhookOptions) =>
   )
 
 /**
- * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, and `layerDelivery` or the
- * secrets alone.
+ * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, `layerDelivery` or the secrets
+ * alone, and `layerMail` or `MessageContents` alone.
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(

@@ -14,8 +14,8 @@ import {
   createEngineTables,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
-import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createEmailsTable } from "../send/emails/table.ts"
+import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"

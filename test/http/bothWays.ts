@@ -38,8 +38,9 @@ import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
-import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
+import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
 import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
 import { layerTelco } from "../../src/telco/http.ts"
@@ -206,6 +207,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     }
     const built = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(MessageContents.layerMemory),
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer, SendRate.layer)),
         Layer.provideMerge(layerEngine),

@@ -22,8 +22,9 @@ import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
-import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
+import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
@@ -94,6 +95,7 @@ export const buildApi = (scope: Scope.Scope, targets: TargetPolicy) =>
     }
     const services = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(MessageContents.layerMemory),
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited, SendRate.layer)),
         Layer.provideMerge(layerEngine),

@@ -16,6 +16,7 @@ import { NatsConnection } from "../../../src/nats/connection.ts"
 import { ensureDemo } from "../../../src/platform/demo.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
+import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../../src/send/emails/SendRate.ts"
 import { parseSecretsKeys } from "../../../src/webhooks/secret/secretsKeys.ts"
 import { demoKey } from "../runner/platform.ts"
@@ -50,6 +51,7 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
     )
     const platform = yield* Layer.build(
       layerServices(options).pipe(
+        Layer.provideMerge(MessageContents.layerMemory),
         Layer.provideMerge(layerDelivery(options)),
         Layer.provideMerge(decisions),
         Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),

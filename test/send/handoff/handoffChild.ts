@@ -60,7 +60,7 @@ const program = (settings: ChildSettings) =>
               Effect.forEach(message.ids, (id) => running.stateOf(organization, id)),
               (states) => tell({ _tag: "States", states: states.map(({ state }) => state) })
             )
-      Effect.runForkWith(told)(Effect.orDie(answer))
+      Effect.runForkWith(told)(Effect.orDie<boolean, unknown, never>(answer))
     })
     tell({ _tag: "Ready" })
     return yield* Effect.never

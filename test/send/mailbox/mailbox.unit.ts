@@ -148,7 +148,7 @@ describe("over HTTP", () => {
         assert.notInclude(await page.text(), "<script")
       }
       const list = (await (await get("/dev/mailbox", "application/json")).json()) as {
-        readonly data: ReadonlyArray<{ readonly capturedAt: string }>
+        readonly data: ReadonlyArray<{ readonly capturedAt: string; readonly [field: string]: unknown }>
       }
       assert.deepStrictEqual(list.data, [
         {
