@@ -3,8 +3,7 @@ import { addressesOf, addressOf } from "./addresses.ts"
 import { instantOf } from "./dates.ts"
 import { type Fields, fieldGroups, first, messageIdOf, oneLine, untyped } from "./fields.ts"
 import { maximumIdentifierLength, maximumReasonLength, maximumRecipients } from "./limits.ts"
-import type { MailParts } from "./mailParts.ts"
-import { returnedHeaders } from "./mailParts.ts"
+import { type MailParts, returnedHeaders } from "./mailParts.ts"
 import type { DeliveryReport, OriginalEmail, RecipientStatus } from "./model.ts"
 import { isReputationRefusal } from "./reputation.ts"
 import {
@@ -30,6 +29,13 @@ const recipientOf = (group: Fields): string | null => {
   return named.map((name) => addressOf(first(group, name))).find((address) => address !== null) ?? ""
 }
 
+/** What stands between the first and the last parenthesis, found without a pattern that tries every one. */
+const commentIn = (field: string): string | null => {
+  const open = field.indexOf("(")
+  const close = field.lastIndexOf(")")
+  return open < 0 || close < open ? null : field.slice(open + 1, close)
+}
+
 const noDiagnosis: Diagnosis = { status: null, replyCode: null }
 
 const statusOfRecipient = (recipient: string, group: Fields): RecipientStatus | null => {
@@ -38,7 +44,7 @@ const statusOfRecipient = (recipient: string, group: Fields): RecipientStatus | 
   const diagnostic = first(group, "diagnostic-code")
   const text = oneLine(diagnostic === null ? null : untyped(diagnostic), maximumReasonLength)
   // Some mail systems explain the status in a comment, and some write the whole reply there.
-  const comment = oneLine(/\((.*)\)/.exec(statusField ?? "")?.[1] ?? null, maximumReasonLength)
+  const comment = oneLine(commentIn(statusField ?? ""), maximumReasonLength)
   const said = statusIn(statusField) ?? statusOfAction(actionField)
   // What a program said when it ended (`x-unix`) is no reply of an SMTP server.
   const inText = /^x-unix/i.test(diagnostic ?? "") ? noDiagnosis : diagnosisIn(text)

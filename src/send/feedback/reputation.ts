@@ -10,7 +10,7 @@ interface Rule {
 }
 
 /** Codes of refusals for reasons of policy. */
-export const reputationRules: ReadonlyArray<Rule> = [
+const reputationRules: ReadonlyArray<Rule> = [
   { source: "RFC 3463, Enhanced Mail System Status Codes, 3.8: Security or Policy Status", codes: ["7.*"] },
   {
     source: "RFC 3463, Enhanced Mail System Status Codes, 3.2: the sender's mailbox address, syntax and system",
@@ -25,9 +25,9 @@ export const reputationRules: ReadonlyArray<Rule> = [
 ]
 
 /** Codes among these that are about the mailbox all the same. */
-export const mailboxRules: ReadonlyArray<Rule> = [
+const mailboxRules: ReadonlyArray<Rule> = [
   {
-    source: "RFC 7293, Require-Recipient-Valid-Since, 12: the mailbox or its domain has a new owner",
+    source: "RFC 7293, The Require-Recipient-Valid-Since Header Field: the mailbox or its domain has a new owner",
     codes: ["7.17", "7.18"]
   },
   { source: "IANA, SMTP Enhanced Status Codes Registry: user account disabled", codes: ["7.13"] }
@@ -43,9 +43,9 @@ const covers = (rules: ReadonlyArray<Rule>, status: string): boolean => {
 
 /**
  * Words of refusals for reasons of policy, by whose answers they are: "SMTP error reference" of Gmail, "SMTP Error Codes" of Yahoo Sender Hub, "NDR error codes" of
- * Exchange Online, "Postmaster information" of iCloud Mail, the answers of DNS block lists (RFC 5782, 2.1), and the corpus of the tests.
+ * Exchange Online, "Postmaster information" of iCloud Mail, the answers of DNS block lists (RFC 5782), and the corpus of the tests.
  */
-export const reputationWords: ReadonlyArray<string> = [
+const reputationWords: ReadonlyArray<string> = [
   "spam",
   "unsolicited",
   "blacklist",
@@ -86,7 +86,7 @@ export const reputationWords: ReadonlyArray<string> = [
 const abbreviations = /\b(?:spf|dkim|dmarc|rbl|dnsbl|ptr|drbl)\b/
 
 /** Words by which an answer with 7.0 or 7.1 says that there is no such mailbox: many servers have one code for every refusal of a recipient. */
-export const unknownMailboxWords: ReadonlyArray<string> = [
+const unknownMailboxWords: ReadonlyArray<string> = [
   "user unknown",
   "unknown user",
   "no such user",

@@ -1,6 +1,5 @@
 /** Codes in what mail systems say: enhanced status codes (RFC 3463), replies of SMTP (RFC 5321, 4.2) and actions (RFC 3464, 2.3.3). */
-import type { DeliveryAction, DeliveryKind } from "./model.ts"
-import { deliveryActions } from "./model.ts"
+import { type DeliveryAction, type DeliveryKind, deliveryActions } from "./model.ts"
 
 // A code within a longer run of digits and dots is an IP address or a version.
 const enhanced = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?!\.?\d)/

@@ -138,7 +138,12 @@ describe("what is too much", () => {
     ["plus signs", "+40".repeat(40_000)],
     ["words before a reply", "said error smtp ".repeat(7_500)]
   ])("leaves a report a report: %s", async (_name, text) => {
-    const mail = reportOn(...failed, "Status: 5.1.1", `Diagnostic-Code: smtp; 550 ${text}`, `Remote-MTA: ${text}`)
+    const mail = reportOn(
+      ...failed,
+      `Status: 5.1.1 ${text}`,
+      `Diagnostic-Code: smtp; 550 ${text}`,
+      `Remote-MTA: ${text}`
+    )
     expect((await parsed(mail))?.recipients).toMatchObject([{ recipient: "ann@example.org", status: "5.1.1" }])
   })
 })

@@ -205,6 +205,12 @@ describe("a recipient", () => {
     expect(remoteMta).toBe("mx.example.net")
   })
 
+  it("has the comment of its status for a reason where there is no other", async () => {
+    const found = await recipientOf(...failed, "Status: 4.4.0 (no host (yet))")
+    expect([found.reason, found.status]).toEqual(["no host (yet)", "4.4.0"])
+    expect((await recipientOf(...failed, "Status: 4.4.0 )(")).reason).toBeNull()
+  })
+
   it.each([
     ["5.7.1", "550 5.7.1 rejected", true],
     ["5.7.26", "550 5.7.26 unauthenticated", true],
