@@ -58,6 +58,20 @@ export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
 export type { EngineOptions } from "./engineDecider.ts"
 export { DecisionUnavailable, MemoryFull, SendRejected, type Unanswered } from "./errors.ts"
+export {
+  type AbuseReport,
+  type DeliveryAction,
+  type DeliveryKind,
+  type DeliveryReport,
+  deliveryActions,
+  type Feedback,
+  type OriginalEmail,
+  parseFeedback,
+  type RecipientStatus,
+  readVerp,
+  type VerpTarget,
+  verpOf
+} from "./feedback/index.ts"
 export { Holds } from "./Holds.ts"
 export {
   type CancelledPage,

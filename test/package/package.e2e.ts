@@ -177,7 +177,9 @@ describe("the packed package", () => {
     ["admission.ts", "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified"],
     ["onEngine.ts", "200"],
     ["risk.ts", "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]"],
-    ["content.ts", "[ 'foreign_link', 'shortened_link', 'verification_subject' ]"]
+    ["content.ts", "[ 'foreign_link', 'shortened_link', 'verification_subject' ]"],
+    ["feedback.ts", "5.7.1 permanent true"],
+    ["returnPath.ts", "bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test\n{ emailId: 'em_1', recipientIndex: 0 } null"]
   ])("runs %s of docs/send.md without a server", async (file, printed) => {
     expect(await runProgram(file)).toBe(printed)
   })

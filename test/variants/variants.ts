@@ -9,6 +9,7 @@ import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
 import { sendContent } from "./sendContent.ts"
+import { sendFeedback } from "./sendFeedback.ts"
 import { sendHandoff } from "./sendHandoff.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
@@ -27,6 +28,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...send,
   ...sendActors,
   ...sendContent,
+  ...sendFeedback,
   ...sendHandoff
 ]
 

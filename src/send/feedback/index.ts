@@ -1,0 +1,13 @@
+/** What other mail systems tell about an email (docs/send.md, 2.9), and the return path by which they tell it. */
+export {
+  type AbuseReport,
+  type DeliveryAction,
+  type DeliveryKind,
+  type DeliveryReport,
+  deliveryActions,
+  type Feedback,
+  type OriginalEmail,
+  type RecipientStatus
+} from "./model.ts"
+export { parseFeedback } from "./parseFeedback.ts"
+export { readVerp, type VerpTarget, verpOf } from "./verp.ts"

@@ -1,0 +1,67 @@
+/** What other mail systems tell about an email: delivery status notifications and abuse reports (docs/send.md, 2.9). */
+
+export const deliveryActions = ["failed", "delayed", "delivered", "relayed", "expanded"] as const
+export type DeliveryAction = (typeof deliveryActions)[number]
+
+/** `permanent` and `temporary` say what the failure is like; whether the mail system has given up is said by the action. */
+export type DeliveryKind = "permanent" | "temporary" | "delivered"
+
+/** What became of an email for one recipient. */
+export interface RecipientStatus {
+  /** The address that the mail system delivered to: the final recipient, or the original one where that is not an address. */
+  readonly recipient: string
+  /** The address as the sender wrote it, where the report has it: not `recipient` where mail was redirected. */
+  readonly originalRecipient: string | null
+  readonly action: DeliveryAction
+  /** Enhanced status code (RFC 3463), such as `5.1.1`. */
+  readonly status: string
+  readonly kind: DeliveryKind
+  /** The reply of the SMTP server, such as 550. */
+  readonly replyCode: number | null
+  /** What the mail system said, on one line of at most 500 characters. */
+  readonly reason: string | null
+  /** The host that said it. */
+  readonly remoteMta: string | null
+  /** The sender or the content was refused: that says nothing about the recipient's address. */
+  readonly isReputation: boolean
+}
+
+/** What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a return path (`readVerp`). */
+export interface OriginalEmail {
+  /** Of the returned mail's own headers, without angle brackets. */
+  readonly messageId: string | null
+  /** The `ENVID` that the email was handed over with. */
+  readonly envelopeId: string | null
+  /** Addresses that the report was sent to: the email's return path is among them. */
+  readonly reportedTo: ReadonlyArray<string>
+}
+
+/** A delivery status notification (RFC 3464). */
+export interface DeliveryReport {
+  readonly _tag: "DeliveryReport"
+  readonly original: OriginalEmail
+  readonly recipients: ReadonlyArray<RecipientStatus>
+  /** The host that made the report. */
+  readonly reportingMta: string | null
+  /** When the mail system took the email, in Unix milliseconds. */
+  readonly arrivedAt: number | null
+}
+
+/** An abuse report (RFC 5965). */
+export interface AbuseReport {
+  readonly _tag: "AbuseReport"
+  readonly original: OriginalEmail
+  /** In lower case: `abuse`, `fraud`, `virus`, `not-spam`, `auth-failure`, `other`, or what else the report says. */
+  readonly type: string
+  /** Whether somebody complains about the email: `abuse`, `fraud` and `virus` alone. */
+  readonly isComplaint: boolean
+  /** Whom the email went to, as the report or else the returned mail says; empty where neither does. */
+  readonly recipients: ReadonlyArray<string>
+  readonly userAgent: string | null
+  /** The IP address that the email came from. */
+  readonly sourceIp: string | null
+  /** When the email arrived, in Unix milliseconds. */
+  readonly arrivedAt: number | null
+}
+
+export type Feedback = DeliveryReport | AbuseReport

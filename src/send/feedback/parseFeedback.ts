@@ -1,0 +1,50 @@
+/**
+ * What a mail tells about an email that was sent: a delivery status notification, an abuse report, or nothing (docs/send.md, 2.9). Pure but for the parser of MIME,
+ * which is asynchronous. It reads the first 256 KiB and 10,000 lines of the mail, its work is linear in those, and nothing in a mail makes it fail.
+ */
+import { Effect } from "effect"
+import { abuseReport } from "./abuseReport.ts"
+import { deliveryReport } from "./deliveryReport.ts"
+import { first } from "./fields.ts"
+import { type MailParts, mailParts } from "./mailParts.ts"
+import type { Feedback } from "./model.ts"
+
+/** A list's mail is somebody's post to the list, whatever is in it. */
+const isFromList = ({ headers }: MailParts): boolean =>
+  first(headers, "list-id", "list-post") !== null || first(headers, "precedence")?.toLowerCase() === "list"
+
+/** Whether the mail comes from a mail system and not from a person: no return path, or one of the names that mail systems have. */
+const isFromMailSystem = ({ headers }: MailParts): boolean =>
+  first(headers, "return-path") === "<>" ||
+  first(headers, "from") === "<>" ||
+  /(?:^|[<"\s])(?:mailer-daemon|postmaster|mail-daemon)(?:[@>"\s]|$)/i.test(first(headers, "from") ?? "")
+
+/** What kind of report the mail says it is. Older mail systems send theirs as `multipart/mixed`, as people do with reports that they pass on. */
+const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | "any" | null => {
+  const type = (first(mail.headers, "content-type") ?? "").toLowerCase()
+  if (!type.startsWith("multipart/report")) {
+    return type.startsWith("multipart/mixed") && isFromMailSystem(mail) ? "delivery-status" : null
+  }
+  const said = /;\s*report-type\s*=\s*"?([a-z-]{1,32})/.exec(type)?.[1]
+  if (said === undefined) return "any"
+  return said === "delivery-status" || said === "feedback-report" ? said : null
+}
+
+/**
+ * The report in a mail, as it came over the wire. Null: the mail is no report, such as an automatic reply (RFC 3834), a post of a mailing list or a mail that a report
+ * was forwarded in, or it is beyond the bounds.
+ */
+export const parseFeedback: (raw: Uint8Array | string) => Effect.Effect<Feedback | null> = Effect.fn("parseFeedback")(
+  function* (raw) {
+    const mail = yield* mailParts(raw)
+    if (mail === null) return null
+    const type = reportTypeOf(mail)
+    if (type === null) return null
+    const partOf = (...types: ReadonlyArray<string>) => mail.parts.find((part) => types.includes(part.type))
+    const status = partOf("message/delivery-status", "message/global-delivery-status")
+    if (status !== undefined && type !== "feedback-report")
+      return isFromList(mail) ? null : deliveryReport(mail, status.text)
+    const abuse = partOf("message/feedback-report")
+    return abuse === undefined || type === "delivery-status" ? null : abuseReport(mail, abuse.text)
+  }
+)
