@@ -233,7 +233,9 @@ const directoryOf = ({ run }: Pick<Shared, "run">, company: string) =>
 const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { taken: number }) => {
   const built = await run(
     Layer.build(
-      Layer.mergeAll(layerDirectoryAccess, layerSendEmailsAccess, layerWebhooksAccess).pipe(Layer.provide(Layer.succeedContext(services)))
+      Layer.mergeAll(layerDirectoryAccess, layerSendEmailsAccess, layerWebhooksAccess).pipe(
+        Layer.provide(Layer.succeedContext(services))
+      )
     )
   )
   const webhooksAccess = Context.get(built, WebhooksAccess)

@@ -8,6 +8,7 @@ import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
+import { sendApi } from "./sendApi.ts"
 import { sendContent } from "./sendContent.ts"
 import { sendHandoff } from "./sendHandoff.ts"
 import { webhooks } from "./webhooks.ts"
@@ -26,6 +27,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooksRates,
   ...send,
   ...sendActors,
+...sendApi,
   ...sendContent,
   ...sendHandoff
 ]
