@@ -46,16 +46,16 @@ export const sendApi: ReadonlyArray<Variant> = [
   {
     name: "emails: both modes share their idempotency keys",
     file: "src/send/emails/Sending.ts",
-    find: '`${mode === "live" ? "l" : "t"}${repeated.key}`',
-    replace: "repeated.key",
+    find: 'mode === "live" ? "l" : "t"',
+    replace: '"l"',
     sentence: "a test request is answered as a repeat of a live one, or as a conflict with it",
     finders: [sending]
   },
   {
     name: "emails: all keys of an organization share a rate",
     file: "src/send/emails/SendRate.ts",
-    find: "key: `${mode}/${keyId}`",
-    replace: "key: mode",
+    find: "({ keyId, mode,",
+    replace: "({ plan: keyId, mode,",
     sentence: "one key uses up the requests of the others",
     finders: [sending]
   },

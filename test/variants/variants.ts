@@ -27,7 +27,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooksRates,
   ...send,
   ...sendActors,
-...sendApi,
+  ...sendApi,
   ...sendContent,
   ...sendHandoff
 ]
