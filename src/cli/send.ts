@@ -145,7 +145,8 @@ const limits = Command.make(
           onSome: chosen
         })
         const probation = Option.match(flags.probation, { onNone: () => custom.probation, onSome: probationOf })
-        const payload = { mode: flags.mode, emailsPerMonth: month, probation, requestsPerMinute }
+        const ofKeys = requestsPerMinute === null ? {} : { requestsPerMinute }
+        const payload = { mode: flags.mode, emailsPerMonth: month, probation, ...ofKeys }
         yield* print(flags.json, yield* client.send.setLimits({ params, payload }))
       })
     )

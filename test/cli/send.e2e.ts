@@ -83,8 +83,25 @@ it("a paused account is shown with the facts that paused it, and its pause is li
   // The two accounts of an organization share nothing.
   expect(await okJson(["send", "show", "--org", bouncing], at)).toMatchObject({ trustStage: "probation", facts: [] })
 
+  const { key } = await okJson(["keys", "create", "--org", risky, "--services", "send"], at)
+  const emails = `${platform.url}/v1/send/emails`
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+  const mail = JSON.stringify({ from: "ann@one.test", to: "bob@two.test", subject: "Hello", text: "Hi" })
+  const send = () => fetch(emails, { method: "POST", headers, body: mail })
+  const paused = await send()
+  expect([paused.status, await paused.json()]).toMatchObject([403, { error: { code: "sending_paused" } }])
+
   const lifted = await okJson(["send", "lift", "--org", risky], at)
   expect(lifted).toMatchObject({ trustStage: "probation", pausedAt: null, probationEndsAt: expect.any(Number) })
+  const accepted = await send()
+  expect(accepted.status).toBe(202)
+  const { id, state } = (await accepted.json()) as { readonly id: string; readonly state: string }
+  expect(state).toBe("queued")
+  const kept = await fetch(`${emails}/${id}`, { headers })
+  expect(await kept.json()).toMatchObject({ id, subject: "Hello", text: "Hi", state: "queued" })
+  const metrics = await (await fetch(`${platform.url}/metrics`)).text()
+  expect(metrics).toMatch(/^sluice_send_emails_accepted_total\{.*mode="live".*\} 1$/m)
+  expect(metrics).toMatch(/^sluice_send_requests_refused_total\{.*code="sending_paused".*\} 1$/m)
   expect(refusal(await sluice(["send", "lift", "--org", risky], at))).toContain("not paused: its stage is probation")
   expect(refusal(await sluice(["send", "lift", "--org", bouncing], at))).toContain("not paused")
   expect(await ok(["send", "lift", "--org", bouncing, "--mode", "test"], at)).toMatch(/stage +probation/)
@@ -117,11 +134,24 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
   expect(await okJson(["send", "limits", "--org", id, "--per-month", "plan", "--probation", "risk"], at)).toMatchObject(
     { custom: { emailsPerMonth: null, probation: null } }
   )
+  expect(await okJson(["send", "limits", "--org", id, "--per-minute", "7"], at)).toMatchObject({
+    custom: { requestsPerMinute: 7 },
+    inForce: { requestsPerMinute: 7 }
+  })
+  expect(await okJson(["send", "limits", "--org", id, "--per-minute", "plan"], at)).toMatchObject({
+    custom: { requestsPerMinute: null },
+    inForce: { requestsPerMinute: 10 }
+  })
   expect(await okJson(["send", "show", "--org", id, "--mode", "test"], at)).toMatchObject({ risk: "higher" })
   expect((await actsOf(id)).slice(1)).toEqual([
     { act: "send.risk_set", detail: { mode: "live", risk: "standard" } },
     { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: own } },
     { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: "unlimited", probation: own } },
+    { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: null } },
+    {
+      act: "send.limits_set",
+      detail: { mode: "live", emailsPerMonth: null, probation: null, requestsPerMinute: 7 }
+    },
     { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: null } }
   ])
 })

@@ -38,10 +38,12 @@ import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
+import { SendAccount, SendSender, senderKey } from "../../src/send/actors/index.ts"
 import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
+import { SendEmailsAccess } from "../../src/send/http/emailsApi.ts"
 import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
@@ -231,7 +233,9 @@ const directoryOf = ({ run }: Pick<Shared, "run">, company: string) =>
 const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { taken: number }) => {
   const built = await run(
     Layer.build(
-      Layer.mergeAll(layerDirectoryAccess, layerWebhooksAccess).pipe(Layer.provide(Layer.succeedContext(services)))
+      Layer.mergeAll(layerDirectoryAccess, layerSendEmailsAccess, layerWebhooksAccess).pipe(
+        Layer.provide(Layer.succeedContext(services))
+      )
     )
   )
   const webhooksAccess = Context.get(built, WebhooksAccess)
@@ -244,7 +248,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerTelcoAccess,
     layerWebhookUrlRequired,
     layerSendAccess,
-    layerSendEmailsAccess,
+    Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
   )
@@ -290,15 +294,25 @@ const makeOrganization = async ({ run, services }: Shared, requestsPerMinute: nu
 }
 
 /** What stands for `{name}` in the requests of a way. */
+/** Gives an organization a verified sender, and limits that are not used up at once. */
+const letSend = async ({ run, services }: Shared, organization: string): Promise<void> => {
+  const engine = Context.get(services, Engine.Engine)
+  const probation = { emailsPerHour: 40, emailsPerDay: 5_000, domainsPerHour: 500 }
+  const custom = { emailsPerMonth: null, probation, requestsPerMinute: 100 }
+  await run(engine.ask(SendSender, { organization, key: senderKey("live", "one.test") }, { _tag: "Verify" }))
+  await run(engine.ask(SendAccount, { organization, key: "live" }, { _tag: "SetLimits", custom }))
+}
+
 const makeValues = async (shared: Shared, url: string): Promise<Record<string, string>> => {
   const { run, services } = shared
   const wide = await makeOrganization(shared, 1_000_000)
   const narrow = await makeOrganization(shared, narrowLimit)
+  await letSend(shared, wide)
   const key = async (organization: string, mayAll: boolean) => {
     const made = {
       name: null,
       mode: "live" as const,
-      services: mayAll ? ["directory" as const] : [],
+      services: mayAll ? ["directory" as const, "send" as const] : [],
       scopes: mayAll ? ["platform:webhooks:manage" as const, "platform:webhooks:read" as const] : [],
       expiresAtMillis: null
     }

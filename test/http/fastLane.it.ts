@@ -71,7 +71,8 @@ describe("the fast lane beside the general path", { timeout: longMillis }, () =>
     ...plainReads.map((target) => [target, read(target)] as const),
     ...["rotate-secret", "unpause"].map((act) => [act, post(`/v1/webhooks/we_none/${act}`, "{}")] as const),
     ["test", one("POST /v1/webhooks/we_none/test HTTP/1.1\r\nX-API-Key: {key}\r\nConnection: close\r\n\r\n")] as const,
-    ["create", created] as const
+    ["create", created] as const,
+    ["an email", post("/v1/send/emails", '{"from":"ann@one.test","to":"b@two.test","subject":"","text":""}')] as const
   ])("takes what it is for: %s", async (_, raw) => {
     await untilTaken(ways.fast, ways.ordinary, read("/v1/npa/212"))
     const before = ways.fast.taken()

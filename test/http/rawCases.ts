@@ -92,6 +92,10 @@ const posts = [
   "/v1/webhooks/we_none/rotate-secret",
   "/v1/webhooks/we_none/replay",
   "/v1/webhooks/we_none/deliveries/dlv_none/retry",
+  "/v1/send/emails",
+  "/v1/send/emails/send",
+  "/v1/send/emails/batch",
+  "/v1/send/emails/em_none/cancel",
   "/v1/webhooks/we-none/test",
   "/v1/webhooks?x=1",
   "/v1/npa/212"
@@ -106,6 +110,12 @@ const bodies: ReadonlyArray<string | Buffer> = [
   '{"url":"https://hooks.example.com/in","enabled_events":["nothing.*"]}',
   '{"url":"https://hooks.example.com/in","enabled_events":"*"}',
   '{"url":5,"enabled_events":["*"]}',
+  '{"from":"Ann <ann@one.test>","to":"bob@two.test","subject":"caf\u00e9","text":"Hi"}',
+  '{"from":"ann@one.test","to":["bob@two.test"],"subject":"Hi","html":"<p>","scheduled_at":"2000-01-01T00:00:00Z"}',
+  '[{"from":"ann@one.test","to":"bob@two.test","subject":"Hi","text":"Hi"}]',
+  '{"from":"ann@three.test","to":"bob@two.test","subject":"Hi","text":"Hi"}',
+  '{"from":"ann","to":"bob@two.test","subject":"Hi","text":"Hi"}',
+  '{"form":"ann@one.test","to":"bob@two.test","subject":"Hi","text":"Hi"}',
   '{"replay":true}',
   '{"overlapSeconds":60}',
   '{"overlapSeconds":-1}',
@@ -169,6 +179,8 @@ const furtherHeaders = [
   "Idempotency-Key: k1",
   "Idempotency-Key: k2",
   "Idempotency-Key: \u00e9",
+  "X-Batch-Validation: permissive",
+  "User-Agent: resend-node:6.38.0",
   "Content-Encoding: gzip"
 ]
 
@@ -316,7 +328,7 @@ export const withoutMoment = (text: string, values: Way["values"]): string => {
     .replace(/req_[0-9a-f-]{36}/g, "req_*")
     .replace(/^Date: .*$/gm, "Date: *")
     .replace(/\bwhsec_[A-Za-z0-9+/=]{20,}/g, "whsec_*")
-    .replace(/\b(we|wsk|rpl|tst|evt|dlv)_[A-Za-z0-9_-]{20,}/g, "$1_*")
+    .replace(/\b(we|wsk|rpl|tst|evt|dlv|em)_[A-Za-z0-9_-]{20,}/g, "$1_*")
     .replace(/\b\d{13}\b/g, "*")
   for (const [name, value] of Object.entries(values)) plain = plain.replaceAll(value, `{${name}}`)
   return plain

@@ -8,6 +8,7 @@ import { postgres } from "./postgres.ts"
 import type { Variant } from "./runner/variant.ts"
 import { send } from "./send.ts"
 import { sendActors } from "./sendActors.ts"
+import { sendApi } from "./sendApi.ts"
 import { sendContent } from "./sendContent.ts"
 import { sendFeedback } from "./sendFeedback.ts"
 import { sendHandoff } from "./sendHandoff.ts"
@@ -27,6 +28,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...webhooksRates,
   ...send,
   ...sendActors,
+  ...sendApi,
   ...sendContent,
   ...sendFeedback,
   ...sendHandoff

@@ -5,7 +5,7 @@
 import * as Actor from "../../engine/Actor.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { domainOf } from "../addresses.ts"
-import { type AccountAnswer, type AdmissionAnswer, admission } from "../admissionRules.ts"
+import { type AdmissionAnswer, admission } from "../admissionRules.ts"
 import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
 import type {
   AdmitEmail,
@@ -24,8 +24,7 @@ import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
 import { isVerified, SenderDraft } from "./senderRules.ts"
 
 export type AccountDecision = Actor.Decision<SendAccountFact, SendAccountReply, SendAccountRejection>
-type Admit = Extract<SendAccountCommand, { readonly _tag: "Admit" }>
-type Preview = Extract<SendAccountCommand, { readonly _tag: "Preview" }>
+type Admit = Extract<SendAccountCommand, { readonly _tag: "Admit" | "Preview" }>
 
 /** Where recipients stand in the suppression list. */
 export type Places = ReadonlyMap<string, SuppressionPlace>
@@ -57,7 +56,7 @@ const placesByCommand = new WeakMap<
   { readonly organization: string; readonly mode: Mode; readonly places: Places }
 >()
 
-const placesOfCommand = (command: Admit | Preview, organization: string, mode: Mode): Places => {
+const placesOfCommand = (command: Admit, organization: string, mode: Mode): Places => {
   const known = placesByCommand.get(command)
   if (known?.organization === organization && known.mode === mode) return known.places
   const places = placesOf(command.emails, organization, mode)
@@ -65,27 +64,18 @@ const placesOfCommand = (command: Admit | Preview, organization: string, mode: M
   return places
 }
 
-export const admitTouches = (
-  command: Admit | Preview,
-  organization: string,
-  mode: Mode
-): ReadonlyArray<Actor.Touched> => {
+export const admitTouches = (command: Admit, organization: string, mode: Mode): ReadonlyArray<Actor.Touched> => {
   const senders = new Set<string>()
   for (const { from } of command.emails) for (const name of namesOf(from)) senders.add(senderKey(mode, name))
   return [
     OrganizationActor.at(),
     ...[...senders].map((key) => SendSender.at(key)),
     ...bucketsOf(placesOfCommand(command, organization, mode)),
-    // A preview makes no emails.
-    ...(command._tag === "Admit" ? command.emails.map(({ id }) => SendEmail.at(id, { fresh: true })) : [])
+    ...command.emails.map(({ id }) => SendEmail.at(id, { fresh: true }))
   ]
 }
 
-const problemOf = (
-  { _tag, emails }: Admit | Preview,
-  now: number,
-  read: Actor.DecideContext["read"]
-): string | undefined => {
+const problemOf = ({ emails }: Admit, now: number, read: Actor.DecideContext["read"]): string | undefined => {
   if (emails.length === 0 || emails.length > maximumEmails) return `a request has 1 to ${maximumEmails} emails`
   const ids = new Set<string>()
   for (const { id, recipients, scheduledAt } of emails) {
@@ -94,7 +84,7 @@ const problemOf = (
     if (scheduledAt !== undefined && !(Number.isSafeInteger(scheduledAt) && scheduledAt <= now + maximumScheduleMillis))
       return `an email is scheduled at most ${maximumScheduleMillis} ms ahead`
     // Only what memory shows: ids are made anew for each request, and an idempotency key stands before a repeat.
-    if (ids.has(id) || (_tag === "Admit" && read(SendEmail, id).state !== "none")) return `the id ${id} was used before`
+    if (ids.has(id) || read(SendEmail, id).state !== "none") return `the id ${id} was used before`
     ids.add(id)
   }
   return undefined
@@ -188,32 +178,17 @@ class Placing {
   }
 }
 
-interface Decided {
-  readonly facts: ReadonlyArray<SendAccountFact>
-  readonly reply: AccountAnswer | undefined
-  readonly rejection: SendAccountRejection | undefined
-}
-
-/** The name of the verified sender of a `from`, if there is one. */
-const nameOf =
-  (mode: Mode, read: Actor.DecideContext["read"]) =>
-  (from: string): string | undefined =>
-    namesOf(from).find((name) => isVerified(read(SendSender, senderKey(mode, name))))
-
-/** What the account's rule says of a request, or why it is none. */
-const weigh = (
-  state: SendAccountState,
-  command: Admit | Preview,
-  { now, read, self }: Actor.DecideContext
-): Partial<Decided> => {
+export const admit = (state: SendAccountState, command: Admit, context: Actor.DecideContext): AccountDecision => {
+  const { now, read, self } = context
   // An account's key is its mode.
   const mode = self.key as Mode
   const message = problemOf(command, now, read)
-  if (message !== undefined) return { rejection: { _tag: "RequestInvalid", message } }
+  if (message !== undefined) return Actor.rejected({ _tag: "RequestInvalid", message })
   const places = placesOfCommand(command, self.organization, mode)
-  const senderOf = nameOf(mode, read)
+  const nameOf = (from: string): string | undefined =>
+    namesOf(from).find((name) => isVerified(read(SendSender, senderKey(mode, name))))
   const plan = read(OrganizationActor).sendPlan ?? state.plan
-  return admission.decide(
+  const { facts, rejection, reply } = admission.decide(
     plan === state.plan ? state : { ...state, plan },
     {
       _tag: "Send",
@@ -223,7 +198,7 @@ const weigh = (
         recipients,
         signals
       })),
-      isVerified: (from) => senderOf(from) !== undefined,
+      isVerified: (from) => nameOf(from) !== undefined,
       isSuppressed: (recipient) => {
         const place = places.get(recipient)
         return place !== undefined && isSuppressed(read(SendSuppressions, place.key), place.entry)
@@ -232,24 +207,19 @@ const weigh = (
     },
     now
   )
-}
-
-export const preview = (state: SendAccountState, command: Preview, context: Actor.DecideContext): AccountDecision =>
-  Actor.rejected(weigh(state, command, context).rejection ?? { _tag: "Acceptable" })
-
-export const admit = (state: SendAccountState, command: Admit, context: Actor.DecideContext): AccountDecision => {
-  const weighed = weigh(state, command, context)
-  if (weighed.rejection !== undefined) return Actor.rejected(weighed.rejection)
-  const { facts = [], reply } = weighed
-  // An account's key is its mode.
-  const mode = context.self.key as Mode
-  const senderOf = nameOf(mode, context.read)
+  if (rejection !== undefined) return Actor.rejected(rejection)
   const placing = new Placing(context, mode)
   const answers = reply?.emails ?? []
-  placing.takeIn(command.emails, answers, (from) => senderOf(from) ?? "", state.waiting)
+  placing.takeIn(command.emails, answers, (from) => nameOf(from) ?? "", state.waiting)
   return Actor.decided({
     facts: [...facts, ...placing.facts],
     others: placing.others,
     reply: { emails: placing.answers, account: reply?.account ?? { trustStage: state.trust.stage } }
   })
+}
+
+/** The same decision, of which nothing is kept. */
+export const preview = (state: SendAccountState, command: Admit, context: Actor.DecideContext): AccountDecision => {
+  const decision = admit(state, command, context)
+  return decision.accepted ? Actor.rejected({ _tag: "Acceptable" }) : decision
 }

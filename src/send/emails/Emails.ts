@@ -2,7 +2,7 @@
  * Emails after they were accepted (docs/platform.md, 9.11 and 9.12): what became of them, taking back, another time. What an email is now is its actor's to say, so that
  * a caller sees what they have just done; what happened before and lists come from the rows. Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
  */
-import { Context, Data, Effect, Layer, Option } from "effect"
+import { Context, Data, Effect, Layer, Option, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
@@ -135,9 +135,15 @@ const actorOf = ({ engine }: Means, { mode, organizationId }: EmailOwner, id: st
 const makeGet = (means: Means): Emails["Service"]["get"] =>
   Effect.fn("Emails.get")(function* (owner, id) {
     const { contents, sql } = means
-    const [email, row] = yield* Effect.all([actorOf(means, owner, id), findRow(sql, owner, id)], { concurrency: 2 })
-    if (email === undefined) return yield* new EmailNotFound({ id })
+    const [actor, row] = yield* Effect.all([Effect.result(actorOf(means, owner, id)), findRow(sql, owner, id)], {
+      concurrency: 2
+    })
+    if (Result.isFailure(actor) && row === undefined) return yield* Effect.fail(actor.failure)
     const before = row === undefined ? [] : historyOf(row.history)
+    // Where the engine cannot say, what the row has is good: it is a moment old at most.
+    const ofRow = row && { ...row, changedAt: before.at(-1)?.at ?? row.acceptedAt }
+    const email = Result.getOrElse(actor, () => ofRow)
+    if (email === undefined) return yield* new EmailNotFound({ id })
     const last = before.at(-1)
     // The row follows a moment later.
     const isBehind = last === undefined || last.state !== email.state

@@ -9,6 +9,7 @@ import { randomText } from "../../common/identifiers.ts"
 import { Engine } from "../../engine/Engine.ts"
 import type { OnceError } from "../../engine/errors.ts"
 import type { OnceReply } from "../../engine/once.ts"
+import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { type OrganizationNotFound, Organizations } from "../../platform/Organizations.ts"
 import {
   type AdmitEmail,
@@ -91,18 +92,22 @@ interface Means {
 /** Accounts that are known to have begun; one that is not remembered is looked at again. */
 const rememberedAccounts = 100_000
 
-/** Makes sure that an account's probation has begun, with its organization's risk: any other first command would begin it with the standard one. */
+/**
+ * Makes sure that an account's probation has begun, with its organization's risk: any other first command would begin it with the standard one. An organization
+ * from a version without an engine has a plan in its row alone, which the account is told.
+ */
 const makeBegin = ({ engine, organizations }: Means) => {
   const begun = new BoundedMap<string, true>(rememberedAccounts)
-  return Effect.fnUntraced(function* ({ mode, organizationId }: EmailOwner) {
-    const name = `${mode}/${organizationId}`
+  return Effect.fnUntraced(function* ({ mode, organizationId: organization }: EmailOwner) {
+    const name = `${mode}/${organization}`
     if (begun.get(name) === true) return
-    const target = { organization: organizationId, key: mode }
-    const { trust } = yield* engine.state(SendAccount, target)
-    if (trust.since === null) {
-      const { risk } = yield* organizations.get(organizationId)
-      yield* engine.ask(SendAccount, target, { _tag: "Begin", risk }).pipe(Effect.catch(unlessRejected))
-    }
+    const { risk, sendPlan: plan } = yield* organizations.get(organization)
+    const tell = (command: SendAccountCommand) =>
+      Effect.catch(engine.ask(SendAccount, { organization, key: mode }, command), unlessRejected)
+    yield* tell({ _tag: "Begin", risk })
+    // Sets nothing, and answers what is set.
+    const { sendPlan } = yield* engine.ask(OrganizationActor, { organization }, { _tag: "SetPlans" })
+    if (sendPlan === null) yield* tell({ _tag: "SetPlan", plan })
     begun.set(name, true)
   })
 }

@@ -95,6 +95,15 @@ export const clientSection = (platform: () => TestPlatform): void => {
       expect(tagOf(result)).toBe("Forbidden")
     })
 
+    it("sends email, and fails with what admission rejects", async () => {
+      const { key } = await platform().createKey({ services: ["send"] })
+      const payload = { from: "ann@nobody.test", to: "bob@two.test", subject: "Hello", text: "Hi" }
+      const sent = await use((client) => client.emails.send({ headers: {}, payload }), { apiKey: key })
+      expect(tagOf(sent)).toBe("SenderNotVerified")
+      const page = Result.getOrThrow(await use((client) => client.emails.list({ query: {} }), { apiKey: key }))
+      expect(page.data).toEqual([])
+    })
+
     it("an error can be caught by its tag", async () => {
       const caught = await use((client) =>
         client.directory

@@ -1,8 +1,10 @@
 /** Emails after they were accepted, over HTTP (docs/platform.md, 9.11 and 9.12): whose they are, what became of them, taking back, another time. */
+import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { SendAccount } from "../../../src/send/actors/index.ts"
 import { until } from "../../cli/support.ts"
 import { askAt } from "../../webhooks/platform.ts"
-import { mail, useSendPlatform } from "./platform.ts"
+import { mail, useSendPlatform } from "./emailsPlatform.ts"
 
 const platform = useSendPlatform()
 
@@ -126,4 +128,11 @@ it("an account begins with its organization's risk", async () => {
     Array.from({ length: 21 }, () => mail)
   )
   expect([answer.status, answer.body]).toMatchObject([429, { error: { limit: 20 } }])
+})
+
+it("an account of an older organization begins with the plan of its row", async () => {
+  const { organization, sent } = await platform().account({ isOld: true, plan: "pro" })
+  await sent()
+  const account = await Effect.runPromise(platform().engine.state(SendAccount, { organization, key: "live" }))
+  expect(account.plan).toBe("pro")
 })

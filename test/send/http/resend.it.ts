@@ -2,7 +2,7 @@
 import { Resend } from "resend"
 import { describe, expect, it } from "vitest"
 import { until } from "../../cli/support.ts"
-import { type AccountOptions, mail, useSendPlatform } from "./platform.ts"
+import { type AccountOptions, mail, useSendPlatform } from "./emailsPlatform.ts"
 
 const platform = useSendPlatform()
 

@@ -3,7 +3,7 @@ import { Pool } from "undici"
 import { describe, expect, it } from "vitest"
 import { until } from "../../cli/support.ts"
 import { askAt } from "../../webhooks/platform.ts"
-import { mail, useSendPlatform } from "./platform.ts"
+import { mail, useSendPlatform } from "./emailsPlatform.ts"
 
 const platform = useSendPlatform()
 
@@ -310,20 +310,19 @@ describe("a repeat under an Idempotency-Key", () => {
   })
 })
 
-describe("2,000 requests at once", () => {
+describe("2,000 requests at once", { timeout: 120_000 }, () => {
   it("against a cap of 50 are accepted 50 times", async () => {
-    const { ask, key, limits, organization } = await platform().account()
+    const { ask, key, limits } = await platform().account()
     await limits({ requestsPerMinute: "unlimited" })
-    // Fewer connections than a listener lets wait, and five requests on each.
-    const pool = new Pool(platform().url, { connections: 400, pipelining: 5 })
+    // All are under way at the same time, on fewer connections than a listener refuses.
+    const pool = new Pool(platform().url, { connections: 100, pipelining: 20 })
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
-    const answers = await Promise.all(
-      Array.from({ length: 2_000 }, async (_, number) => {
-        const body = JSON.stringify({ ...mail, subject: `Number ${number}` })
-        const answer = await pool.request({ path: send, method: "POST", headers, body, idempotent: true })
-        return { status: answer.statusCode, body: await answer.body.json() }
-      })
-    )
+    const sendNumber = async (number: number) => {
+      const body = JSON.stringify({ ...mail, subject: `Number ${number}` })
+      const answer = await pool.request({ method: "POST", path: send, headers, body, idempotent: true })
+      return { status: answer.statusCode, body: (await answer.body.json()) as object }
+    }
+    const answers = await Promise.all(Array.from({ length: 2_000 }, (_, number) => sendNumber(number)))
     await pool.close()
     const statuses = Map.groupBy(answers, ({ status }) => status)
     expect([...statuses].map(([status, all]) => [status, all.length]).toSorted()).toEqual([
@@ -337,6 +336,5 @@ describe("2,000 requests at once", () => {
       const page = await ask("GET", "/v1/send/emails?limit=100")
       return (page.body as { readonly data: ReadonlyArray<object> }).data.length === 50
     })
-    expect(organization).toMatch(/^org_/)
   })
 })

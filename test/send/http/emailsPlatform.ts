@@ -2,12 +2,12 @@
  * The send endpoints over HTTP in this process, on PostgreSQL and with the engine's log in memory: a test can verify senders, set limits and pause accounts by
  * asking the actors itself.
  */
+import { randomUUID } from "node:crypto"
 import { Context, Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect } from "vitest"
 import * as Engine from "../../../src/engine/Engine.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
-import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
 import type { CustomLimits } from "../../../src/send/accountRules.ts"
 import {
@@ -21,6 +21,7 @@ import {
   suppressionPlace
 } from "../../../src/send/actors/index.ts"
 import type { Risk, SendPlan } from "../../../src/send/limits.ts"
+import { query } from "../../cli/support.ts"
 import { type Ask, askAt, buildApi } from "../../webhooks/platform.ts"
 
 /** The verified sender of every organization made here. */
@@ -49,6 +50,8 @@ export interface AccountOptions {
   readonly mode?: Mode
   readonly plan?: SendPlan
   readonly risk?: Risk
+  /** Whether it is of a version without an engine: then its plan is in its row alone. */
+  readonly isOld?: boolean
   /** Whether the sender is; it is by default. */
   readonly verified?: boolean
 }
@@ -60,6 +63,16 @@ export interface SendPlatform {
   readonly account: (options?: AccountOptions) => Promise<Account>
 }
 
+const insertOld = async (databaseUrl: string, plan: SendPlan): Promise<string> => {
+  const id = `org_${randomUUID()}`
+  await query(
+    databaseUrl,
+    "insert into organizations (id, name, plan, send_plan, risk, created_at) values ($1, 'Old', 'team', $2, 'standard', now())",
+    [id, plan]
+  )
+  return id
+}
+
 const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): SendPlatform => {
   const engine = Context.get(services, Engine.Engine)
   const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
@@ -67,11 +80,11 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
     url,
     databaseUrl,
     engine,
-    account: async ({ mode = "live", plan = "enterprise", risk = "standard", verified = true } = {}) => {
+    account: async ({ isOld = false, mode = "live", plan = "enterprise", risk = "standard", verified = true } = {}) => {
       const made = { name: "Acme", email: null, plan: "team", sendPlan: plan, risk } as const
-      const { organization } = await run(Context.get(services, Organizations).create(made))
-      const { id } = organization
-      await run(Context.get(services, OrganizationPlans).setPlans(id, { sendPlan: plan }))
+      const id = isOld
+        ? await insertOld(databaseUrl, plan)
+        : (await run(Context.get(services, Organizations).create(made))).organization.id
       const newKey: Account["newKey"] = async ({ mode: of = mode, services: granted = ["send"] as const } = {}) => {
         const key = { name: null, mode: of, services: granted, scopes: [], expiresAtMillis: null } as const
         return (await run(Context.get(services, ApiKeys).create(id, key))).key!
