@@ -7,6 +7,7 @@ import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { domainOf } from "../addresses.ts"
 import { type AccountAnswer, type AdmissionAnswer, admission } from "../admissionRules.ts"
 import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
+import { accountEvents } from "./events.ts"
 import type {
   AdmitEmail,
   EmailAnswer,
@@ -105,6 +106,7 @@ class Placing {
   readonly others: Array<Actor.OtherFacts> = []
   readonly answers: Array<EmailAnswer> = []
   readonly facts: Array<SendAccountFact> = []
+  readonly events: Array<Actor.PublicEvent> = []
   private readonly drafts = new Map<string, SenderDraft>()
   private readonly context: Actor.DecideContext
   private readonly mode: Mode
@@ -135,7 +137,8 @@ class Placing {
     }
     const places = new Map<string, ReturnType<SenderDraft["accept"]>>()
     for (const [name, { scheduled, soon }] of counts) {
-      const draft = new SenderDraft(this.context.read(SendSender, senderKey(this.mode, name)), now)
+      const key = senderKey(this.mode, name)
+      const draft = new SenderDraft(key, this.context.read(SendSender, key), now)
       this.drafts.set(name, draft)
       draft.tier({ _tag: "Check" })
       if (scheduled > 0) draft.add([{ _tag: "Scheduled", at: now, emails: scheduled }])
@@ -159,7 +162,10 @@ class Placing {
         this.place(email, name, before < released ? "queued" : "held", mask, held[before - released])
       }
     }
-    for (const [name, { facts }] of this.drafts) this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+    for (const [name, { events, facts }] of this.drafts) {
+      this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+      this.events.push(...events)
+    }
   }
 
   private place(
@@ -250,6 +256,7 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
   return Actor.decided({
     facts: [...facts, ...placing.facts],
     others: placing.others,
+    events: [...accountEvents(mode, facts), ...placing.events],
     reply: { emails: placing.answers, account: reply?.account ?? { trustStage: state.trust.stage } }
   })
 }

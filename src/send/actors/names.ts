@@ -1,5 +1,5 @@
 /**
- * How the actors of an account are called. An organization has two accounts, live and test, whose actors share nothing, so every key begins with
+ * How the actors of an account are called. An organization has two accounts, live and test, whose actors share no counter, so every key begins with
  * the mode or belongs to an email, whose id is used once. Pure.
  */
 import { hash } from "node:crypto"
@@ -9,6 +9,9 @@ import { suppressionBuckets } from "../limits.ts"
 /** The account of live keys, and that of test keys. An account actor's key. */
 export const modes = ["live", "test"] as const
 export type Mode = (typeof modes)[number]
+
+/** The organization's other account. */
+export const otherMode = (mode: Mode): Mode => (mode === "live" ? "test" : "live")
 
 /** An address without a name around it, in lower case, its domain in punycode. */
 export const bareAddress = (address: string): string => {
