@@ -47,23 +47,31 @@ export const bucketsOf = (places: Places): ReadonlyArray<Actor.Touched> =>
   [...new Set([...places.values()].map(({ key }) => key))].map((key) => SendSuppressions.at(key))
 
 /** The names that the sender of a `from` may have: its domain, then its address. */
-const namesOf = (from: string): readonly [domain: string, address: string] => [
-  senderName(domainOf(from)),
-  senderName(bareAddress(from))
-]
+const namesOf = (from: string): readonly [domain: string, address: string] => {
+  const domain = domainOf(from)
+  return [senderName(domain), senderName(bareAddress(from, domain))]
+}
+
+/** What a command names: where its recipients stand, and the names that its senders may have, by `from`. */
+interface Named {
+  readonly organization: string
+  readonly mode: Mode
+  readonly places: Places
+  readonly names: ReadonlyMap<string, readonly [domain: string, address: string]>
+}
 
 /** What `touches` finds out of a command, kept for its decision, which comes at once: hashing costs as much as the rule. */
-const placesByCommand = new WeakMap<
-  object,
-  { readonly organization: string; readonly mode: Mode; readonly places: Places }
->()
+const namedByCommand = new WeakMap<object, Named>()
 
-const placesOfCommand = (command: Admit | Preview, organization: string, mode: Mode): Places => {
-  const known = placesByCommand.get(command)
-  if (known?.organization === organization && known.mode === mode) return known.places
+const namedBy = (command: Admit | Preview, organization: string, mode: Mode): Named => {
+  const known = namedByCommand.get(command)
+  if (known?.organization === organization && known.mode === mode) return known
   const places = placesOf(command.emails, organization, mode)
-  placesByCommand.set(command, { organization, mode, places })
-  return places
+  const names = new Map<string, readonly [domain: string, address: string]>()
+  for (const { from } of command.emails) if (!names.has(from)) names.set(from, namesOf(from))
+  const named: Named = { organization, mode, places, names }
+  namedByCommand.set(command, named)
+  return named
 }
 
 export const admitTouches = (
@@ -71,12 +79,12 @@ export const admitTouches = (
   organization: string,
   mode: Mode
 ): ReadonlyArray<Actor.Touched> => {
-  const senders = new Set<string>()
-  for (const { from } of command.emails) for (const name of namesOf(from)) senders.add(senderKey(mode, name))
+  const { names, places } = namedBy(command, organization, mode)
+  const senders = new Set([...names.values()].flat())
   return [
     OrganizationActor.at(),
-    ...[...senders].map((key) => SendSender.at(key)),
-    ...bucketsOf(placesOfCommand(command, organization, mode)),
+    ...[...senders].map((name) => SendSender.at(senderKey(mode, name))),
+    ...bucketsOf(places),
     // A preview makes no emails.
     ...(command._tag === "Admit" ? command.emails.map(({ id }) => SendEmail.at(id, { fresh: true })) : [])
   ]
@@ -200,11 +208,18 @@ interface Decided {
   readonly rejection: SendAccountRejection | undefined
 }
 
-/** The name of the verified sender of a `from`, if there is one. */
-const nameOf =
-  (mode: Mode, read: Actor.DecideContext["read"]) =>
-  (from: string): string | undefined =>
-    namesOf(from).find((name) => isVerified(read(SendSender, senderKey(mode, name))))
+/** The name of the verified sender of a `from`, if there is one. It is asked several times of each email, most of which have the same sender. */
+const nameOf = ({ mode, names }: Named, read: Actor.DecideContext["read"]) => {
+  const found = new Map<string, string | undefined>()
+  return (from: string): string | undefined => {
+    if (!found.has(from))
+      found.set(
+        from,
+        names.get(from)?.find((name) => isVerified(read(SendSender, senderKey(mode, name))))
+      )
+    return found.get(from)
+  }
+}
 
 /** What the account's rule says of a request, or why it is none. */
 const weigh = (
@@ -216,8 +231,9 @@ const weigh = (
   const mode = self.key as Mode
   const message = problemOf(command, now, read)
   if (message !== undefined) return { rejection: { _tag: "RequestInvalid", message } }
-  const places = placesOfCommand(command, self.organization, mode)
-  const senderOf = nameOf(mode, read)
+  const named = namedBy(command, self.organization, mode)
+  const { places } = named
+  const senderOf = nameOf(named, read)
   const plan = read(OrganizationActor).sendPlan ?? state.plan
   return admission.decide(
     plan === state.plan ? state : { ...state, plan },
@@ -249,7 +265,7 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
   const { facts = [], reply } = weighed
   // An account's key is its mode.
   const mode = context.self.key as Mode
-  const senderOf = nameOf(mode, context.read)
+  const senderOf = nameOf(namedBy(command, context.self.organization, mode), context.read)
   const placing = new Placing(context, mode)
   const answers = reply?.emails ?? []
   placing.takeIn(command.emails, answers, (from) => senderOf(from) ?? "", state.waiting)

@@ -14,9 +14,9 @@ export type Mode = (typeof modes)[number]
 export const otherMode = (mode: Mode): Mode => (mode === "live" ? "test" : "live")
 
 /** An address without a name around it, in lower case, its domain in punycode. */
-export const bareAddress = (address: string): string => {
+export const bareAddress = (address: string, domain?: string): string => {
   const bare = address.slice(address.lastIndexOf("<") + 1)
-  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domainOf(bare)}`
+  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domain ?? domainOf(bare)}`
 }
 
 /** The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a digest. */
