@@ -13,6 +13,9 @@ const mode = Schema.optional(Schema.Literals(modes)).annotate({
   description: "Whose account: that of live keys, which is the default, or that of test keys"
 })
 
+/** The longest address that SMTP takes. */
+const maximumAddressLength = 320
+
 const count = (maximum: number) =>
   Schema.Int.check(
     Schema.isBetween({ minimum: 1, maximum }, { message: `Expected a whole number from 1 to ${maximum}` })
@@ -59,6 +62,16 @@ export const SendAccountShown = Schema.Struct({
   }).annotate({ description: "What holds now; the caps on probation alone" })
 }).annotate({ identifier: "SendAccount" })
 export type SendAccountShown = typeof SendAccountShown.Type
+
+export const SenderShown = Schema.Struct({
+  mode: Schema.Literals(modes),
+  sender: Schema.String,
+  isVerified: Schema.Boolean,
+  tier: Schema.Literals(SendLimits.tiers),
+  dailyCap: Schema.Int.annotate({ description: "Emails a day that are in force" }),
+  waiting: Schema.Int.annotate({ description: "Held emails" })
+}).annotate({ identifier: "SendSender" })
+export type SenderShown = typeof SenderShown.Type
 
 const SendFact = Schema.Struct({
   decidedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
@@ -107,8 +120,25 @@ export const sendGroup = HttpApiGroup.make("send")
       error: errors
     }).annotateMerge(
       OpenApi.annotations({
-        summary: "Set an account's limits",
-        description: "In place of the plan's and the risk's; in force at the next decision."
+        summary: "Set an organization's limits",
+        description: "In place of the plan's and the risk's; in force at the next decision of both of its accounts."
+      })
+    ),
+    HttpApiEndpoint.put("setCap", "/admin/v1/organizations/:id/send/cap", {
+      params: { id: organizationId },
+      payload: Schema.Struct({
+        mode,
+        sender: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(maximumAddressLength)).annotate({
+          description: "A verified domain or address"
+        }),
+        dailyCap: Schema.NullOr(count(1_000_000_000)).annotate({ description: "Emails a day; null for the tier's own" })
+      }),
+      success: SenderShown,
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Set a sender's daily cap",
+        description: "In place of the tier's. A raised cap releases held mail at once."
       })
     )
   )

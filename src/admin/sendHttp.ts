@@ -65,7 +65,9 @@ export const layerSend = HttpApiBuilder.group(
             probation,
             ...(requestsPerMinute === null ? {} : { requestsPerMinute })
           })
-        })
+        }),
+      setCap: ({ params, payload }) =>
+        acted(params.id, "send.cap_set", payload, (of) => operator.setDailyCap(of, payload.sender, payload.dailyCap))
     })
   })
 )

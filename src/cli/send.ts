@@ -1,4 +1,4 @@
-/** `sluice send show | lift | risk | limits --org ID`: what operators do to an organization's accounts that send (docs/platform.md, 9.9). */
+/** `sluice send show | lift | risk | limits | cap --org ID`: what operators do to an organization's accounts that send (docs/platform.md, 9.9). */
 import { Console, Data, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
@@ -150,9 +150,44 @@ const limits = Command.make(
         yield* print(flags.json, yield* client.send.setLimits({ params, payload }))
       })
     )
-).pipe(Command.withDescription("Set an account's limits in place of the plan's and the risk's"))
+).pipe(
+  Command.withDescription(
+    "Set an organization's limits, for both of its accounts, in place of the plan's and the risk's"
+  )
+)
+
+const dailyCap = Schema.String.check(
+  Schema.isPattern(/^([1-9]\d{0,9}|tier)$/, { message: "Expected a number of at least 1, or tier" })
+)
+
+const cap = Command.make(
+  "cap",
+  {
+    sender: Argument.String("sender").pipe(Argument.withDescription("A verified domain or address")),
+    cap: Argument.String("cap").pipe(
+      Argument.withSchema(dailyCap),
+      Argument.withDescription("Emails a day; tier for the tier's own")
+    ),
+    ...account
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const own = flags.cap === "tier" ? null : Number(flags.cap)
+        const payload = { mode: flags.mode, sender: flags.sender, dailyCap: own }
+        const shown = yield* client.send.setCap({ params: { id: flags.org }, payload })
+        if (flags.json) return yield* printJson(shown)
+        const waiting = shown.waiting === 0 ? "" : `, ${shown.waiting} held`
+        yield* Console.log(
+          `${shown.sender} (${shown.mode}): ${shown.dailyCap} emails a day, tier ${shown.tier}${waiting}`
+        )
+      })
+    )
+).pipe(Command.withDescription("Set a sender's daily cap in place of its tier's"))
 
 export const send = Command.make("send").pipe(
-  Command.withDescription("Look at accounts that send, lift pauses, set risk and limits"),
-  Command.withSubcommands([show, lift, risk, limits])
+  Command.withDescription("Look at accounts that send, lift pauses, set risk, limits and caps"),
+  Command.withSubcommands([show, lift, risk, limits, cap])
 )

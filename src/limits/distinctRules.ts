@@ -71,6 +71,16 @@ const firstLiving = (uses: ReadonlyArray<number>, windowMillis: number, time: nu
   return first === -1 ? uses.length : first
 }
 
+/** Values of a request that are searched for one by one; for more of them an index is made. */
+const fewValues = 8
+
+/** Those of a request that do not live. */
+const freshOf = (values: ReadonlyArray<string>, first: number, asked: ReadonlySet<string>): ReadonlyArray<string> => {
+  if (asked.size <= fewValues) return [...asked].filter((value) => !values.includes(value, first))
+  const living = new Set(values.slice(first))
+  return [...asked].filter((value) => !living.has(value))
+}
+
 /**
  * Whether all of `values` together pass under `cap` at `now`, and when they would; counts nothing. `cost` is how many are not in the
  * window yet, `used` how many are in it.
@@ -86,15 +96,15 @@ export const peek = (
   assertCap(cap)
   assertValues(values)
   const { limit, windowMillis } = cap
-  const time = timeOf(state, now)
   const uses = latestUses(state)
+  const time = Math.max(now, uses[uses.length - 1] ?? now)
   const first = firstLiving(uses, windowMillis, time)
-  const living = new Set(state.values.slice(first))
+  const livingCount = uses.length - first
   const asked = new Set(values)
-  const fresh = [...asked].filter((value) => !living.has(value))
-  const over = fresh.slice(Math.max(0, limit - living.size))
-  if (living.size + fresh.length <= limit || fresh.length === 0)
-    return { ...windowDecision("allowed", fresh.length, limit, living.size, now, now), fresh, over: [] }
+  const fresh = freshOf(state.values, first, asked)
+  const over = fresh.slice(Math.max(0, limit - livingCount))
+  if (livingCount + fresh.length <= limit || fresh.length === 0)
+    return { ...windowDecision("allowed", fresh.length, limit, livingCount, now, now), fresh, over: [] }
   const outcome: Outcome = asked.size > limit ? "cost_above_limit" : "limited"
   let resetsAt = time + windowMillis
   if (outcome === "limited") {
@@ -102,7 +112,7 @@ export const peek = (
     const others = uses.slice(first).filter((_, index) => !asked.has(state.values[first + index] as string))
     resetsAt = (others[others.length + asked.size - limit - 1] as number) + windowMillis
   }
-  return { ...windowDecision(outcome, fresh.length, limit, living.size, resetsAt, now), fresh, over }
+  return { ...windowDecision(outcome, fresh.length, limit, livingCount, resetsAt, now), fresh, over }
 }
 
 /** Notes a use of `values` at `now` without asking, and drops the values that no longer live. */
@@ -112,8 +122,8 @@ export const record = (
   values: ReadonlyArray<string>,
   now: number
 ): DistinctState => {
-  const time = timeOf(state, now)
   const uses = latestUses(state)
+  const time = Math.max(now, uses[uses.length - 1] ?? now)
   const asked = new Set(values)
   const kept: Array<string> = []
   const deltas: Array<number> = []

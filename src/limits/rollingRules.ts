@@ -1,37 +1,47 @@
 /**
  * The rolling window, exactly: every accepted entry is kept until it has left the window, so no instant ever sees more than the limit
- * (docs/send.md, 1.1). Pure: the time is an argument. The state is plain JSON, one flat array, because a decision copies and an
- * engine stores it whole; one state can be judged under several windows. Time set back grants nothing: an entry is never older than
- * the one before it.
+ * (docs/send.md, 1.1). Pure: the time is an argument. The state is plain JSON in flat arrays, because an engine checks and stores it whole: a long one,
+ * which few changes copy, and the newest entries in a short one, which each of them does. One state can be judged under several windows. Time set
+ * back grants nothing: an entry is never older than the one before it.
  */
 import { assertCost, assertNow, type Outcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
 
-/** What was accepted. Plain data, at most one pair for each unit that was let through. */
-export interface RollingState {
+/** Entries one after the other. */
+interface Entries {
   /** Unix milliseconds of the oldest entry. */
   readonly startMillis: number
   /** Pairs of milliseconds since the entry before (0 for the oldest) and units; entries of one millisecond are one pair. */
   readonly entries: ReadonlyArray<number>
 }
 
+/** What was accepted. Plain data, at most one pair for each unit that was let through, and some that have left the window. */
+export interface RollingState extends Entries {
+  /** What follows them, where they are many. */
+  readonly recent?: Entries
+}
+
+/** Numbers of the short array, and those from which on a long one has a short one behind it. */
+const recentNumbers = 32
+const manyNumbers = 64
+
 /** Nothing was accepted yet. */
 export const initial: RollingState = { startMillis: 0, entries: [] }
 
 /** Unix milliseconds of the newest entry, undefined without one. */
 export const latest = (state: RollingState): number | undefined => {
-  if (state.entries.length === 0) return undefined
-  let at = state.startMillis
-  for (let index = 0; index < state.entries.length; index += 2) at += state.entries[index] as number
+  const { entries, startMillis } = state.recent ?? state
+  if (entries.length === 0) return undefined
+  let at = startMillis
+  for (let index = 0; index < entries.length; index += 2) at += entries[index] as number
   return at
 }
 
 /** The time that counts: the clock's, but never before the newest entry. */
 export const timeOf = (state: RollingState, now: number): number => Math.max(now, latest(state) ?? now)
 
-const usedAt = (state: RollingState, windowMillis: number, time: number): number => {
-  const { entries } = state
-  let at = state.startMillis
+const usedOf = ({ entries, startMillis }: Entries, windowMillis: number, time: number): number => {
+  let at = startMillis
   let sum = 0
   for (let index = 0; index < entries.length; index += 2) {
     at += entries[index] as number
@@ -40,17 +50,30 @@ const usedAt = (state: RollingState, windowMillis: number, time: number): number
   return sum
 }
 
+const usedAt = (state: RollingState, windowMillis: number, time: number): number =>
+  usedOf(state, windowMillis, time) + (state.recent === undefined ? 0 : usedOf(state.recent, windowMillis, time))
+
+/** All of it in the long array. */
+const inOne = (state: RollingState): Entries => {
+  const { recent } = state
+  if (recent === undefined) return state
+  const { entries, startMillis } = state
+  const until = latest({ entries, startMillis }) ?? startMillis
+  return { startMillis, entries: [...entries, recent.startMillis - until, ...recent.entries.slice(1)] }
+}
+
 /** Units of the entries that count at `now`. */
 export const used = (state: RollingState, windowMillis: number, now: number): number =>
   usedAt(state, windowMillis, timeOf(state, now))
 
 /** The earliest instant at which `units` of what counts at `time` have left the window. */
 const freedAt = (state: RollingState, windowMillis: number, units: number, time: number): number => {
-  let at = state.startMillis
+  const { entries, startMillis } = inOne(state)
+  let at = startMillis
   let freed = 0
-  for (let index = 0; index < state.entries.length && freed < units; index += 2) {
-    at += state.entries[index] as number
-    if (at + windowMillis > time) freed += state.entries[index + 1] as number
+  for (let index = 0; index < entries.length && freed < units; index += 2) {
+    at += entries[index] as number
+    if (at + windowMillis > time) freed += entries[index + 1] as number
   }
   return at + windowMillis
 }
@@ -88,13 +111,33 @@ export const peek = (state: RollingState, cap: RollingCap, cost: number, now: nu
   return windowDecision(outcome, cost, limit, before, resetsAt, now)
 }
 
-/** Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees. */
+/** Adds an entry to the short array; undefined where it is full, or there is no need of one. */
+const recordRecent = (state: RollingState, cost: number, newest: number, time: number): RollingState | undefined => {
+  const { entries: long, recent, startMillis } = state
+  if (recent === undefined) {
+    if (long.length < manyNumbers || newest === time) return undefined
+    return { startMillis, entries: long, recent: { startMillis: time, entries: [0, cost] } }
+  }
+  if (recent.entries.length >= recentNumbers) return undefined
+  const entries = recent.entries.slice()
+  if (newest === time) entries[entries.length - 1] = (entries[entries.length - 1] as number) + cost
+  else entries.push(time - newest, cost)
+  return { startMillis, entries: long, recent: { startMillis: recent.startMillis, entries } }
+}
+
+/**
+ * Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees, those of a long history some
+ * entries later.
+ */
 export const record = (state: RollingState, keepMillis: number, cost: number, now: number): RollingState => {
-  const before = state.entries
   const newest = latest(state)
   const time = Math.max(now, newest ?? now)
+  const recorded = newest === undefined ? undefined : recordRecent(state, cost, newest, time)
+  if (recorded !== undefined) return recorded
+  const whole = inOne(state)
+  const before = whole.entries
   let first = 0
-  let startMillis = state.startMillis
+  let startMillis = whole.startMillis
   while (first < before.length) {
     const at = first === 0 ? startMillis : startMillis + (before[first] as number)
     startMillis = at
@@ -102,7 +145,7 @@ export const record = (state: RollingState, keepMillis: number, cost: number, no
     first += 2
   }
   if (first >= before.length || newest === undefined) return { startMillis: time, entries: [0, cost] }
-  // Copied at once and changed at both ends: a history of a day has hundreds of entries, and each decision makes a new one.
+  // Copied at once and changed at both ends.
   const entries = before.slice(first)
   entries[0] = 0
   if (newest === time) entries[entries.length - 1] = (entries[entries.length - 1] as number) + cost

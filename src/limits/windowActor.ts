@@ -125,7 +125,12 @@ export const decisionFields = {
   retryAfterSeconds: Schema.Number
 }
 
-export const RollingStateSchema = Schema.Struct({ startMillis: Schema.Number, entries: Numbers })
+const entries = { startMillis: Schema.Number, entries: Numbers }
+export const RollingStateSchema = Schema.Struct({
+  ...entries,
+  /** Not in states of older versions. */
+  recent: Schema.optionalKey(Schema.Struct(entries))
+})
 export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Number, used: Schema.Number })
 export const DistinctStateSchema = Schema.Struct({
   startMillis: Schema.Number,

@@ -89,6 +89,10 @@ const withoutSuppressed = ({ emails, isSuppressed }: Send) =>
     return { email, suppressed, recipients: email.recipients.filter((recipient) => !gone.has(recipient)) }
   })
 
+/** Each kind once; most emails have none. */
+const countOf = (signals: ReadonlyArray<RiskySignal> = []): number =>
+  signals.length > 1 ? new Set(signals).size : signals.length
+
 /** The decision over a request, on a state in which nothing is due. */
 const admit = (
   state: AccountState,
@@ -126,7 +130,7 @@ const admit = (
     if (rejection !== undefined) return probationLimitReached(rejection, at)
   }
   const ids = going.map(({ email }) => email.id)
-  const signals = going.reduce((sum, { email }) => sum + new Set(email.signals).size, 0)
+  const signals = going.reduce((sum, { email }) => sum + countOf(email.signals), 0)
   // What only a probation reads is not written down without one.
   const fact: AccountFact = onProbation
     ? { _tag: "Accepted", at, emails: ids.length, first: amongFirst(state.triggers, ids), domains, signals }

@@ -110,6 +110,12 @@ export const maximumScheduleMillis = 30 * dayMillis
 /** How long an email is kept after it changed last, once it is in a final state. */
 export const keptEmailMillis = 30 * dayMillis
 
+/** Longest words of the remote side that an event of an email has, in UTF-16 code units. */
+export const maximumReasonLength = 1_000
+
+/** Recipients that an email remembers to have heard of; beyond them a report makes no event. */
+export const maximumHeard = 3 * 50
+
 /** Buckets of an account's suppressed addresses: a million addresses are some 45 kB each, within an actor's bound. */
 export const suppressionBuckets = 256
 

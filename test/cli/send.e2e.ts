@@ -80,7 +80,7 @@ it("a paused account is shown with the facts that paused it, and its pause is li
     ...bounces.map(({ id }) => `Email ${id} bounced for good`),
     "Sending was paused: three of its first 25 emails have bounced for good"
   ])
-  // The two accounts of an organization share nothing.
+  // The two accounts of an organization share no fact of what they send.
   expect(await okJson(["send", "show", "--org", bouncing], at)).toMatchObject({ trustStage: "probation", facts: [] })
 
   const { key } = await okJson(["keys", "create", "--org", risky, "--services", "send"], at)
@@ -90,6 +90,18 @@ it("a paused account is shown with the facts that paused it, and its pause is li
   const send = () => fetch(emails, { method: "POST", headers, body: mail })
   const paused = await send()
   expect([paused.status, await paused.json()]).toMatchObject([403, { error: { code: "sending_paused" } }])
+  const cap = ["send", "cap", "One.test"]
+  expect(await okJson([...cap, "5", "--org", risky], at)).toEqual({
+    mode: "live",
+    sender: "one.test",
+    isVerified: true,
+    tier: "new",
+    dailyCap: 5,
+    waiting: expect.any(Number)
+  })
+  expect(await ok([...cap, "tier", "--org", bouncing, "--mode", "test"], at)).toContain("200 emails a day, tier new")
+  // Of this mode it has no sender.
+  expect(refusal(await sluice([...cap, "5", "--org", bouncing], at))).toContain("no verified sender")
 
   const lifted = await okJson(["send", "lift", "--org", risky], at)
   expect(lifted).toMatchObject({ trustStage: "probation", pausedAt: null, probationEndsAt: expect.any(Number) })
@@ -105,8 +117,14 @@ it("a paused account is shown with the facts that paused it, and its pause is li
   expect(refusal(await sluice(["send", "lift", "--org", risky], at))).toContain("not paused: its stage is probation")
   expect(refusal(await sluice(["send", "lift", "--org", bouncing], at))).toContain("not paused")
   expect(await ok(["send", "lift", "--org", bouncing, "--mode", "test"], at)).toMatch(/stage +probation/)
-  expect((await actsOf(risky)).slice(1)).toEqual([{ act: "send.lifted", detail: { mode: "live" } }])
-  expect((await actsOf(bouncing)).slice(1)).toEqual([{ act: "send.lifted", detail: { mode: "test" } }])
+  expect((await actsOf(risky)).slice(1)).toEqual([
+    { act: "send.cap_set", detail: { mode: "live", sender: "One.test", dailyCap: 5 } },
+    { act: "send.lifted", detail: { mode: "live" } }
+  ])
+  expect((await actsOf(bouncing)).slice(1)).toEqual([
+    { act: "send.cap_set", detail: { mode: "test", sender: "One.test", dailyCap: null } },
+    { act: "send.lifted", detail: { mode: "test" } }
+  ])
 })
 
 it("risk and limits are set, shown and recorded, and a limit that is not named stays", async () => {
@@ -127,6 +145,12 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
   expect(await okJson(["send", "limits", "--org", id, "--probation", "100,5000,50"], at)).toMatchObject({
     custom: { emailsPerMonth: null, probation: own },
     inForce: { emailsPerMonth: 3_000, probation: own }
+  })
+  // Limits are the organization's, and its risk is that of each account.
+  expect(await okJson(["send", "show", "--org", id, "--mode", "test"], at)).toMatchObject({
+    risk: "higher",
+    custom: { emailsPerMonth: null, probation: own },
+    inForce: { probation: own }
   })
   expect(await ok(["send", "limits", "--org", id, "--per-month", "unlimited"], at)).toMatch(
     /emails +unlimited, set by an operator\ncaps +100 an hour, 5000 a day, 50 recipient domains an hour, set by an operator/
@@ -164,6 +188,8 @@ it("what cannot be is refused in one sentence, and nothing is done", async () =>
   expect(await refused("limits", "--org", id)).toContain("--per-month")
   expect(await refused("limits", "--org", id, "--probation", "100,5001,50")).toContain("from 1 to 5000")
   expect(await refused("limits", "--org", id, "--probation", "0,10,10")).toContain("from 1 to 5000")
+  expect(await refused("cap", "one.test", "0", "--org", id)).toContain("at least 1")
+  expect(await refused("cap", "one.test", "5", "--org", id)).toContain('no verified sender "one.test"')
   const { adminUrl } = JSON.parse(await readFile(join(platform.dataDir, "run.json"), "utf8"))
   const ask = async (method: string, path: string, body?: unknown) => {
     const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" }
@@ -174,6 +200,8 @@ it("what cannot be is refused in one sentence, and nothing is done", async () =>
   expect(await ask("PUT", "/risk", { risk: "higher", mode: "both" })).toBe(400)
   expect(await ask("PUT", "/limits", { emailsPerMonth: null })).toBe(400)
   expect(await ask("PUT", "/limits", { emailsPerMonth: 0, probation: null })).toBe(400)
+  expect(await ask("PUT", "/cap", { sender: "one.test", dailyCap: 0 })).toBe(400)
+  expect(await ask("PUT", "/cap", { dailyCap: null })).toBe(400)
   expect(await ask("POST", "/lift", { reason: "please" })).toBe(400)
   expect(await ask("GET", "?mode=none")).toBe(400)
   expect(await ask("GET", "?mode=test")).toBe(200)

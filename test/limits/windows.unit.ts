@@ -91,6 +91,56 @@ describe("the rolling window against a list of all entries", () => {
     runs
   )
 
+  it.prop(
+    "answers alike with a long history, whose newest entries stand apart",
+    [RollingHistory],
+    ([history]) => {
+      const naive = new NaiveRolling()
+      let state = RollingWindowRule.initial
+      let now = start
+      const record = (units: number) => {
+        state = RollingWindowRule.record(stored(state), windowMillis, units, now)
+        naive.accepted.push({ at: naive.time(now), units })
+      }
+      for (let index = 0; index < 90; index++) {
+        now += index % 4
+        record(1)
+      }
+      expect(state.recent?.entries.length).toBeGreaterThan(0)
+      for (const { limit, move, units } of [...history, ...history]) {
+        now = moved(
+          move,
+          now,
+          naive.accepted.slice(-60).map(({ at }) => at + windowMillis)
+        )
+        const long = limit + 60
+        const passes = naive.passes(windowMillis, long, units, now)
+        const resetsAt = passes ? now : naive.resetsAt(windowMillis, long, units, now)
+        const cap = { windowMillis, limit: long }
+        const used = naive.used(windowMillis, now)
+        expect(RollingWindowRule.peek(state, cap, units, now)).toMatchObject({ allowed: passes, resetsAt, used })
+        expect(RollingWindowRule.passesAt(state, cap, units, now)).toBe(resetsAt)
+        record(units)
+        for (const length of [1, 50, windowMillis])
+          expect(RollingWindowRule.used(state, length, now)).toBe(naive.used(length, now))
+        expect(state.recent?.entries.length ?? 0).toBeLessThanOrEqual(34)
+      }
+    },
+    runs
+  )
+
+  it("reads a history that an earlier version has stored in one list", () => {
+    const entries = Array.from({ length: 200 }, (_, index) => [index === 0 ? 0 : 60_000, 1]).flat()
+    let state: typeof RollingWindowRule.initial = { startMillis: start, entries }
+    const cap = { windowMillis: 24 * hourMillis, limit: 1_000 }
+    for (let minute = 200; minute < 2_000; minute++) {
+      const now = start + minute * 60_000
+      expect(RollingWindowRule.peek(state, cap, 1, now).used).toBe(Math.min(minute, 1_439))
+      state = RollingWindowRule.record(state, cap.windowMillis, 1, now)
+    }
+    expect(state.entries.length).toBeLessThanOrEqual(2 * (1_440 + 17))
+  })
+
   it("counts an entry in [t, t + window), to the millisecond", () => {
     const cap = { windowMillis: hourMillis, limit: 1 }
     const { state } = RollingWindowRule.take(RollingWindowRule.initial, cap, 1, start)

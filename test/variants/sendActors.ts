@@ -9,6 +9,7 @@ const unit = (...names: ReadonlyArray<string>): Finder => ({
 })
 
 const admitting = unit("actors/admitting", "actors/lives")
+const events = unit("actors/events")
 const layers = unit("layers")
 
 const src = (name: string): string => `src/send/actors/${name}.ts`
@@ -73,16 +74,16 @@ export const sendActors: ReadonlyArray<Variant> = [
   {
     name: "sending: a repeated hand-over counts again",
     file: src("reporting"),
-    find: 'if (isHandedOver || state !== "sending") return undefined',
-    replace: 'if (state === "none") return undefined',
+    find: 'if ((had & marks.handedOver) !== 0 || !(isEarly || state === "sending")) return false',
+    replace: 'if (state === "none") return false',
     sentence: "a mailer that reports twice leads a domain into a higher tier",
     finders: [sending, admitting]
   },
   {
     name: "sending: each bounce of an email counts",
     file: src("reporting"),
-    find: "if ((had & marks.bounced) !== 0) return undefined",
-    replace: "",
+    find: "(had & marks[what]) === 0",
+    replace: "had >= 0",
     sentence: "an email with three recipients that bounce pauses an account, or prolongs its probation",
     finders: [sending, admitting]
   },
@@ -105,10 +106,82 @@ export const sendActors: ReadonlyArray<Variant> = [
   {
     name: "sending: a bounce does not suppress",
     file: src("reporting"),
-    find: 'this.suppress(report, "bounced")',
-    replace: "",
+    find: 'if (what !== "delivered") this.suppress(report, what)',
+    replace: 'if (what === "complained") this.suppress(report, what)',
     sentence: "mail goes again to addresses that bounced for good",
     finders: [admitting, layers]
+  },
+  {
+    name: "sending: a refusal for reputation suppresses",
+    file: src("reporting"),
+    find: "recipient === undefined || !suppresses ||",
+    replace: "recipient === undefined ||",
+    sentence: "an address gets no mail any more because a server did not like the sender",
+    finders: [admitting]
+  },
+  {
+    name: "sending: what is told again is an event again",
+    file: src("SendEmail"),
+    find: "if (heard.startsWith(entry, at)) return true",
+    replace: "if (heard.startsWith(entry, at)) break",
+    sentence: "each repeat of a report calls an organization's webhooks again",
+    finders: [sending, events]
+  },
+  {
+    name: "sending: a delay is an event each time",
+    file: src("reporting"),
+    find: "isSending && (email.marks & marks.delayed) === 0",
+    replace: "isSending && (email.marks & marks.bounced) === 0",
+    sentence: "each failed try of an email has an event of its own",
+    finders: [sending, events]
+  },
+  {
+    name: "sending: a pause by reports has no event",
+    file: src("reporting"),
+    find: "this.events.push(...accountEvents(this.mode, facts))",
+    replace: "",
+    sentence: "an organization is not told that a complaint has paused its account",
+    finders: [sending, events]
+  },
+  {
+    name: "sending: a promotion by time has no event",
+    file: src("SendAccount"),
+    find: "if (!hasPastPause(state)) return Actor.decided({ facts, events,",
+    replace: "if (!hasPastPause(state)) return Actor.decided({ facts, events: [],",
+    sentence: "an organization is not told that its account was promoted",
+    finders: [sending, events]
+  },
+  {
+    name: "sending: a sender's promotion by time has no event",
+    file: src("SendSender"),
+    find: "others, events: draft.events,",
+    replace: "others, events: [],",
+    sentence: "an organization is not told that its domain may send more",
+    finders: [events]
+  },
+  {
+    name: "sending: a report that overtakes the hand-over is lost",
+    file: src("reporting"),
+    find: 'if (!hasGone && state !== "sending") return false',
+    replace: "if (!hasGone) return false",
+    sentence: "a bounce that comes before the mailer has said that it handed over counts nowhere",
+    finders: [sending, events]
+  },
+  {
+    name: "sending: events of the test account are live",
+    file: src("events"),
+    find: 'mode === "live"',
+    replace: "mode.length > 0",
+    sentence: "live endpoints get the events of tests",
+    finders: [events]
+  },
+  {
+    name: "sending: limits are those of one account",
+    file: src("SendAccount"),
+    find: "return Actor.decided({ facts, events, others, reply })",
+    replace: "return Actor.decided({ facts, events, reply })",
+    sentence: "an operator's limits hold for live keys and not for test keys",
+    finders: [admitting]
   },
   {
     name: "sending: a bucket loses an entry to its neighbour",

@@ -9,8 +9,9 @@ import { assertLimit } from "../../limits/rules.ts"
 import { type CustomLimits, evolve as evolveRules } from "../accountRules.ts"
 import { type AccountCommand, admission } from "../admissionRules.ts"
 import { assertProbationCaps } from "../probationRules.ts"
-import { nextTransition } from "../trustRules.ts"
+import { nextTransition, viewOf } from "../trustRules.ts"
 import { type AccountDecision, admit, admitTouches, preview } from "./admitting.ts"
+import { accountEvents } from "./events.ts"
 import {
   initialSendAccount,
   SendAccountCommand,
@@ -19,7 +20,7 @@ import {
   SendAccountReply,
   SendAccountState
 } from "./model.ts"
-import { type Mode, senderKey } from "./names.ts"
+import { type Mode, otherMode, senderKey } from "./names.ts"
 import { dispatch, dispatchTouches, report, reportTouches } from "./reporting.ts"
 import { SendSender } from "./SendSender.ts"
 
@@ -49,11 +50,41 @@ export const assertCustomLimits = ({ emailsPerMonth, probation, requestsPerMinut
 }
 
 /** Commands that concern the account alone. */
-const alone = (state: SendAccountState, command: AccountCommand, now: number): AccountDecision => {
+const alone = (
+  state: SendAccountState,
+  command: AccountCommand,
+  { now, self }: Actor.DecideContext
+): AccountDecision => {
   const { facts, rejection, reply } = admission.decide(state, command, now)
   if (rejection !== undefined) return Actor.rejected(rejection)
-  return Actor.decided({ facts, reply: { emails: [], account: reply?.account ?? { trustStage: state.trust.stage } } })
+  const account = reply?.account ?? { trustStage: state.trust.stage }
+  return Actor.decided({ facts, events: accountEvents(self.key as Mode, facts), reply: { emails: [], account } })
 }
+
+/** Limits are the organization's, so that both of its accounts get them in one decision. */
+const setLimits = (
+  state: SendAccountState,
+  command: Extract<SendAccountCommand, { readonly _tag: "SetLimits" }>,
+  context: Actor.DecideContext
+): AccountDecision => {
+  try {
+    assertCustomLimits(command.custom)
+  } catch (error) {
+    if (error instanceof InvalidArgument) return Actor.rejected({ _tag: "RequestInvalid", message: error.message })
+    throw error
+  }
+  const decision = alone(state, command, context)
+  if (!decision.accepted || decision.reply === undefined) return decision
+  const { events, facts, reply } = decision
+  const set: SendAccountFact = { _tag: "LimitsSet", at: context.now, custom: command.custom }
+  const others = [SendAccount.facts(otherMode(context.self.key as Mode), [set])]
+  return Actor.decided({ facts, events, others, reply })
+}
+
+const look = ({ custom, trust }: SendAccountState): AccountDecision =>
+  Actor.decided({
+    reply: { emails: [], account: viewOf(trust), look: { custom, risk: trust.risk, hasBegun: trust.since !== null } }
+  })
 
 const decide = (
   state: SendAccountState,
@@ -70,15 +101,11 @@ const decide = (
     case "Report":
       return report(state, command, context)
     case "SetLimits":
-      try {
-        assertCustomLimits(command.custom)
-      } catch (error) {
-        if (error instanceof InvalidArgument) return Actor.rejected({ _tag: "RequestInvalid", message: error.message })
-        throw error
-      }
-      return alone(state, command, context.now)
+      return setLimits(state, command, context)
+    case "Look":
+      return look(state)
     default:
-      return alone(state, command, context.now)
+      return alone(state, command, context)
   }
 }
 
@@ -93,11 +120,13 @@ const wakeAt = (state: SendAccountState): number | undefined =>
 const wake = (state: SendAccountState, { now: at, self }: Actor.DecideContext): AccountDecision => {
   const { facts, reply } = admission.decide(state, { _tag: "Check" }, at)
   const account = reply?.account ?? { trustStage: state.trust.stage }
-  if (!hasPastPause(state)) return Actor.decided({ facts, reply: { emails: [], account } })
+  const events = accountEvents(self.key as Mode, facts)
+  if (!hasPastPause(state)) return Actor.decided({ facts, events, reply: { emails: [], account } })
   const senders = state.waiting.slice(0, sendersPerWake)
   return Actor.decided({
     facts: [...facts, { _tag: "SendersGoOn", at, senders: senders.length }],
     others: senders.map((name) => SendSender.facts(senderKey(self.key as Mode, name), [{ _tag: "Lifted", at }])),
+    events,
     reply: { emails: [], account }
   })
 }
@@ -129,6 +158,8 @@ export const SendAccount: Actor.Actor<
         return dispatchTouches(command, organization, mode)
       case "Report":
         return reportTouches(command, organization, mode)
+      case "SetLimits":
+        return [SendAccount.at(otherMode(mode))]
       default:
         return []
     }

@@ -2,20 +2,47 @@
  * An email as an actor: where it is on its way, and what was reported of it. It is small, made fresh by the decision that accepts it, and out of
  * memory as soon as a checkpoint has it. Its time comes when it is scheduled for, and when it was kept long enough.
  */
+import { hash } from "node:crypto"
 import * as Actor from "../../engine/Actor.ts"
 import { pageOf } from "../holdRules.ts"
-import { keptEmailMillis, maximumScheduleMillis } from "../limits.ts"
+import { keptEmailMillis, maximumHeard, maximumScheduleMillis } from "../limits.ts"
 import { pageOfState, SendCancelledPlaces } from "./CancelledPlaces.ts"
 import { EmailCommand, EmailFact, EmailRejection, EmailState } from "./model.ts"
-import { pageKey, senderKey } from "./names.ts"
+import { bareAddress, pageKey, senderKey } from "./names.ts"
 import { SendAccount } from "./SendAccount.ts"
 import { SendSender } from "./SendSender.ts"
 import { SenderDraft } from "./senderRules.ts"
 
 type Decision = Actor.Decision<EmailFact, EmailState, EmailRejection>
 
-/** What happened to an email, as bits of `marks`. */
-export const marks = { handedOver: 1, bounced: 2, complained: 4 } as const
+/**
+ * What happened to an email, as bits of `marks`: handed over, bounced for good, complained about, delayed. `early`: a recipient's report came while the email
+ * was `sending`, which overtook that of the hand-over, or the relay refused it.
+ */
+export const marks = { handedOver: 1, bounced: 2, complained: 4, delayed: 8, early: 16 } as const
+
+/** What is reported of one recipient. */
+export type Feedback = "delivered" | "bounced" | "complained"
+
+/** Characters of an entry of `heard`: 48 bits of a hash tell an email's few recipients apart. */
+const heardLength = 8
+
+const heardEntry = (what: Feedback, recipient: string): string =>
+  hash("sha256", `${what}\n${bareAddress(recipient)}`, "base64url").slice(0, heardLength)
+
+/** Whether a report of a recipient was heard before, or there is no room to remember another one. */
+export const isHeard = ({ heard = "" }: EmailState, what: Feedback, recipient: string): boolean => {
+  const entry = heardEntry(what, recipient)
+  for (let at = 0; at < heard.length; at += heardLength) if (heard.startsWith(entry, at)) return true
+  return heard.length >= maximumHeard * heardLength
+}
+
+/** A state that has heard of a recipient. */
+const hearing = (state: EmailState, what: Feedback, recipient: string, bits: number): EmailState => {
+  const early = (state.marks & marks.handedOver) === 0 ? marks.early : 0
+  const heard = (state.heard ?? "") + heardEntry(what, recipient)
+  return { ...state, marks: state.marks | early | bits, heard }
+}
 
 const initial: EmailState = {
   state: "none",
@@ -48,14 +75,21 @@ export const evolveEmail = (state: EmailState, fact: EmailFact): EmailState => {
       return { ...state, state: "suppressed", changedAt }
     case "Dispatched":
       return { ...state, state: "sending", changedAt }
-    case "HandedOver":
-      return { ...state, state: "sent", marks: state.marks | marks.handedOver, changedAt }
-    case "Delivered":
-      return { ...state, state: "delivered", changedAt }
+    case "Delayed":
+      return { ...state, marks: state.marks | marks.delayed, changedAt }
+    case "HandedOver": {
+      // A recipient's report may have come before, and says more.
+      const after = state.state === "sending" ? "sent" : state.state
+      return { ...state, state: after, marks: state.marks | marks.handedOver, changedAt }
+    }
+    case "Delivered": {
+      const after = state.state === "sending" || state.state === "sent" ? "delivered" : state.state
+      return { ...hearing(state, "delivered", fact.recipient, 0), state: after, changedAt }
+    }
     case "Bounced":
-      return { ...state, state: "bounced", marks: state.marks | marks.bounced, changedAt }
+      return { ...hearing(state, "bounced", fact.recipient, marks.bounced), state: "bounced", changedAt }
     case "Complained":
-      return { ...state, state: "complained", marks: state.marks | marks.complained, changedAt }
+      return { ...hearing(state, "complained", fact.recipient, marks.complained), state: "complained", changedAt }
     case "Failed":
       return { ...state, state: "failed", changedAt }
     case "Forgotten":
@@ -88,7 +122,7 @@ const cancel = (
   if (place === null || !isHeld(state, queue.holds.head)) return Actor.decided({ facts: [fact], reply })
   const page = pageKey(key, pageOf(place))
   const pages = () => pageOfState(read(SendCancelledPlaces, page))
-  const draft = new SenderDraft(queue, now)
+  const draft = new SenderDraft(key, queue, now)
   draft.holds({ _tag: "Cancel", place, pages })
   const others = [SendSender.facts(key, draft.facts), SendCancelledPlaces.facts(page, [{ _tag: "Cancelled", place }])]
   return Actor.decided({ facts: [fact], others, reply })
@@ -111,7 +145,7 @@ const reschedule = (
 const due = (state: EmailState, { now, read }: Actor.DecideContext): Decision => {
   const { mode, sender } = state
   const key = senderKey(mode, sender)
-  const draft = new SenderDraft(read(SendSender, key), now)
+  const draft = new SenderDraft(key, read(SendSender, key), now)
   const account = read(SendAccount, mode)
   draft.tier({ _tag: "Check" })
   draft.add([{ _tag: "Unscheduled", at: now }])
@@ -127,6 +161,7 @@ const due = (state: EmailState, { now, read }: Actor.DecideContext): Decision =>
   return Actor.decided({
     facts: [fact],
     others: [SendSender.facts(key, draft.facts), ...others],
+    events: draft.events,
     reply: evolveEmail(state, fact)
   })
 }

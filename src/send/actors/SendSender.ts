@@ -56,15 +56,15 @@ const decide = (state: SenderState, command: SenderCommand, context: Actor.Decid
     case "SetDailyCap": {
       const { cap } = command
       if (cap !== null && !(Number.isSafeInteger(cap) && cap >= 1)) return Actor.rejected({ _tag: "CapInvalid" })
-      const draft = new SenderDraft(state, now)
+      const draft = new SenderDraft(self.key, state, now)
       draft.tier({ _tag: "Check" })
       if (cap !== state.customCap) draft.add([{ _tag: "CapSet", at: now, cap }])
-      return Actor.decided({ facts: draft.facts, reply: viewOfSender(draft.state) })
+      return Actor.decided({ facts: draft.facts, events: draft.events, reply: viewOfSender(draft.state) })
     }
     case "Check": {
-      const draft = new SenderDraft(state, now)
+      const draft = new SenderDraft(self.key, state, now)
       draft.tier({ _tag: "Check" })
-      return Actor.decided({ facts: draft.facts, reply: viewOfSender(draft.state) })
+      return Actor.decided({ facts: draft.facts, events: draft.events, reply: viewOfSender(draft.state) })
     }
   }
 }
@@ -72,11 +72,11 @@ const decide = (state: SenderState, command: SenderCommand, context: Actor.Decid
 /** Promotions that are due, and a step of the release, or the news that the account is paused. */
 const wake = (state: SenderState, { now, read, self }: Actor.DecideContext): Decision => {
   const [mode, sender] = partsOfSender(self.key)
-  const draft = new SenderDraft(state, now)
+  const draft = new SenderDraft(self.key, state, now)
   draft.tier({ _tag: "Check" })
   const due = nextRelease(draft.state.holds, capOf(draft.state))
   const answer = (others: ReadonlyArray<Actor.OtherFacts>) =>
-    Actor.decided({ facts: draft.facts, others, reply: viewOfSender(draft.state) })
+    Actor.decided({ facts: draft.facts, others, events: draft.events, reply: viewOfSender(draft.state) })
   if (due === undefined || due > now) return answer([])
   if (read(SendAccount, mode).trust.stage === "sending_paused") {
     draft.holds({ _tag: "Pause" })

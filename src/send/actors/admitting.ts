@@ -7,6 +7,7 @@ import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { domainOf } from "../addresses.ts"
 import { type AdmissionAnswer, admission } from "../admissionRules.ts"
 import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
+import { accountEvents } from "./events.ts"
 import type {
   AdmitEmail,
   EmailAnswer,
@@ -45,32 +46,40 @@ export const bucketsOf = (places: Places): ReadonlyArray<Actor.Touched> =>
   [...new Set([...places.values()].map(({ key }) => key))].map((key) => SendSuppressions.at(key))
 
 /** The names that the sender of a `from` may have: its domain, then its address. */
-const namesOf = (from: string): readonly [domain: string, address: string] => [
-  senderName(domainOf(from)),
-  senderName(bareAddress(from))
-]
+const namesOf = (from: string): readonly [domain: string, address: string] => {
+  const domain = domainOf(from)
+  return [senderName(domain), senderName(bareAddress(from, domain))]
+}
+
+/** What a command names: where its recipients stand, and the names that its senders may have, by `from`. */
+interface Named {
+  readonly organization: string
+  readonly mode: Mode
+  readonly places: Places
+  readonly names: ReadonlyMap<string, readonly [domain: string, address: string]>
+}
 
 /** What `touches` finds out of a command, kept for its decision, which comes at once: hashing costs as much as the rule. */
-const placesByCommand = new WeakMap<
-  object,
-  { readonly organization: string; readonly mode: Mode; readonly places: Places }
->()
+const namedByCommand = new WeakMap<object, Named>()
 
-const placesOfCommand = (command: Admit, organization: string, mode: Mode): Places => {
-  const known = placesByCommand.get(command)
-  if (known?.organization === organization && known.mode === mode) return known.places
+const namedBy = (command: Admit, organization: string, mode: Mode): Named => {
+  const known = namedByCommand.get(command)
+  if (known?.organization === organization && known.mode === mode) return known
   const places = placesOf(command.emails, organization, mode)
-  placesByCommand.set(command, { organization, mode, places })
-  return places
+  const names = new Map<string, readonly [domain: string, address: string]>()
+  for (const { from } of command.emails) if (!names.has(from)) names.set(from, namesOf(from))
+  const named: Named = { organization, mode, places, names }
+  namedByCommand.set(command, named)
+  return named
 }
 
 export const admitTouches = (command: Admit, organization: string, mode: Mode): ReadonlyArray<Actor.Touched> => {
-  const senders = new Set<string>()
-  for (const { from } of command.emails) for (const name of namesOf(from)) senders.add(senderKey(mode, name))
+  const { names, places } = namedBy(command, organization, mode)
+  const senders = new Set([...names.values()].flat())
   return [
     OrganizationActor.at(),
-    ...[...senders].map((key) => SendSender.at(key)),
-    ...bucketsOf(placesOfCommand(command, organization, mode)),
+    ...[...senders].map((name) => SendSender.at(senderKey(mode, name))),
+    ...bucketsOf(places),
     ...command.emails.map(({ id }) => SendEmail.at(id, { fresh: true }))
   ]
 }
@@ -95,6 +104,7 @@ class Placing {
   readonly others: Array<Actor.OtherFacts> = []
   readonly answers: Array<EmailAnswer> = []
   readonly facts: Array<SendAccountFact> = []
+  readonly events: Array<Actor.PublicEvent> = []
   private readonly drafts = new Map<string, SenderDraft>()
   private readonly context: Actor.DecideContext
   private readonly mode: Mode
@@ -125,7 +135,8 @@ class Placing {
     }
     const places = new Map<string, ReturnType<SenderDraft["accept"]>>()
     for (const [name, { scheduled, soon }] of counts) {
-      const draft = new SenderDraft(this.context.read(SendSender, senderKey(this.mode, name)), now)
+      const key = senderKey(this.mode, name)
+      const draft = new SenderDraft(key, this.context.read(SendSender, key), now)
       this.drafts.set(name, draft)
       draft.tier({ _tag: "Check" })
       if (scheduled > 0) draft.add([{ _tag: "Scheduled", at: now, emails: scheduled }])
@@ -149,7 +160,10 @@ class Placing {
         this.place(email, name, before < released ? "queued" : "held", mask, held[before - released])
       }
     }
-    for (const [name, { facts }] of this.drafts) this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+    for (const [name, { events, facts }] of this.drafts) {
+      this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+      this.events.push(...events)
+    }
   }
 
   private place(
@@ -178,15 +192,28 @@ class Placing {
   }
 }
 
+/** The name of the verified sender of a `from`, if there is one. It is asked several times of each email, most of which have the same sender. */
+const nameOf = ({ mode, names }: Named, read: Actor.DecideContext["read"]) => {
+  const found = new Map<string, string | undefined>()
+  return (from: string): string | undefined => {
+    if (!found.has(from))
+      found.set(
+        from,
+        names.get(from)?.find((name) => isVerified(read(SendSender, senderKey(mode, name))))
+      )
+    return found.get(from)
+  }
+}
+
 export const admit = (state: SendAccountState, command: Admit, context: Actor.DecideContext): AccountDecision => {
   const { now, read, self } = context
   // An account's key is its mode.
   const mode = self.key as Mode
   const message = problemOf(command, now, read)
   if (message !== undefined) return Actor.rejected({ _tag: "RequestInvalid", message })
-  const places = placesOfCommand(command, self.organization, mode)
-  const nameOf = (from: string): string | undefined =>
-    namesOf(from).find((name) => isVerified(read(SendSender, senderKey(mode, name))))
+  const named = namedBy(command, self.organization, mode)
+  const { places } = named
+  const senderOf = nameOf(named, read)
   const plan = read(OrganizationActor).sendPlan ?? state.plan
   const { facts, rejection, reply } = admission.decide(
     plan === state.plan ? state : { ...state, plan },
@@ -198,7 +225,7 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
         recipients,
         signals
       })),
-      isVerified: (from) => nameOf(from) !== undefined,
+      isVerified: (from) => senderOf(from) !== undefined,
       isSuppressed: (recipient) => {
         const place = places.get(recipient)
         return place !== undefined && isSuppressed(read(SendSuppressions, place.key), place.entry)
@@ -210,10 +237,11 @@ export const admit = (state: SendAccountState, command: Admit, context: Actor.De
   if (rejection !== undefined) return Actor.rejected(rejection)
   const placing = new Placing(context, mode)
   const answers = reply?.emails ?? []
-  placing.takeIn(command.emails, answers, (from) => nameOf(from) ?? "", state.waiting)
+  placing.takeIn(command.emails, answers, (from) => senderOf(from) ?? "", state.waiting)
   return Actor.decided({
     facts: [...facts, ...placing.facts],
     others: placing.others,
+    events: [...accountEvents(mode, facts), ...placing.events],
     reply: { emails: placing.answers, account: reply?.account ?? { trustStage: state.trust.stage } }
   })
 }

@@ -61,8 +61,10 @@ export const EmailState = Schema.Struct({
   acceptedAt: Schema.Number,
   /** When it changed last. */
   changedAt: Schema.Number,
-  /** What happened to it: 1 handed over, 2 bounced for good, 4 complained about. Each counts once. */
-  marks: Schema.Number
+  /** What happened to it, as bits (`marks` of SendEmail.ts). Each counts once. */
+  marks: Schema.Number,
+  /** Which reports of which recipients were heard, as one text of entries (`heardEntry`). Left out before the first one. */
+  heard: Schema.optionalKey(Schema.String)
 })
 export type EmailState = typeof EmailState.Type
 
@@ -88,7 +90,10 @@ export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Suppressed", at),
   /** The mailer may hand it over. */
   Schema.TaggedStruct("Dispatched", at),
+  /** It could not be handed over for now, for the first time. */
+  Schema.TaggedStruct("Delayed", at),
   Schema.TaggedStruct("HandedOver", at),
+  /** One for each recipient, like the next two. */
   Schema.TaggedStruct("Delivered", { ...at, recipient: Schema.String }),
   /** Permanently. */
   Schema.TaggedStruct("Bounced", { ...at, recipient: Schema.String }),
@@ -282,7 +287,10 @@ export const SendAccountCommand = Schema.Union([
   Schema.TaggedStruct("SetRisk", { risk: RiskSchema }),
   /** The plan where the organization's own is not known to the engine. */
   Schema.TaggedStruct("SetPlan", { plan: PlanSchema }),
+  /** They are the organization's: its other account has them as well. */
   Schema.TaggedStruct("SetLimits", { custom: CustomLimitsSchema }),
+  /** Says what operators are shown, and changes nothing. */
+  Schema.TaggedStruct("Look", {}),
   /** Takes the transitions that are due, and says the stage. */
   Schema.TaggedStruct("Check", {})
 ])
@@ -309,7 +317,15 @@ export const AccountView = Schema.Struct({
 export const SendAccountReply = Schema.Struct({
   /** One for each email or report of the command, in order. */
   emails: Schema.Array(EmailAnswer),
-  account: AccountView
+  account: AccountView,
+  /** The answer to `Look`. */
+  look: Schema.optionalKey(
+    Schema.Struct({
+      custom: CustomLimitsSchema,
+      risk: RiskSchema,
+      /** Whether it has begun. */ hasBegun: Schema.Boolean
+    })
+  )
 })
 export type SendAccountReply = typeof SendAccountReply.Type
 

@@ -1,5 +1,5 @@
 /**
- * How the actors of an account are called. An organization has two accounts, live and test, whose actors share nothing, so every key begins with
+ * How the actors of an account are called. An organization has two accounts, live and test, whose actors share no counter, so every key begins with
  * the mode or belongs to an email, whose id is used once. Pure.
  */
 import { hash } from "node:crypto"
@@ -10,10 +10,13 @@ import { suppressionBuckets } from "../limits.ts"
 export const modes = ["live", "test"] as const
 export type Mode = (typeof modes)[number]
 
+/** The organization's other account. */
+export const otherMode = (mode: Mode): Mode => (mode === "live" ? "test" : "live")
+
 /** An address without a name around it, in lower case, its domain in punycode. */
-export const bareAddress = (address: string): string => {
+export const bareAddress = (address: string, domain?: string): string => {
   const bare = address.slice(address.lastIndexOf("<") + 1)
-  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domainOf(bare)}`
+  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domain ?? domainOf(bare)}`
 }
 
 /** The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a digest. */

@@ -1,12 +1,13 @@
 /**
  * What the account decides after it has accepted: whether an email may be handed over now, and what a report of it counts for account, sender and
- * suppression list. Each counts once for an email, however often it is reported.
+ * suppression list. Each counts once for an email and has one event, however often it is reported.
  */
 import * as Actor from "../../engine/Actor.ts"
 import { type AccountCommand, admission } from "../admissionRules.ts"
 import { maximumEmails } from "../limits.ts"
 import { viewOf } from "../trustRules.ts"
 import { type AccountDecision, bucketsOf, placesOf } from "./admitting.ts"
+import { accountEvents, emailEvent } from "./events.ts"
 import type {
   EmailAnswer,
   EmailFact,
@@ -18,7 +19,7 @@ import type {
 } from "./model.ts"
 import { suppressedMask } from "./model.ts"
 import { type Mode, senderKey, suppressionPlace } from "./names.ts"
-import { evolveEmail, isHeld, marks, SendEmail } from "./SendEmail.ts"
+import { evolveEmail, type Feedback, isHeard, isHeld, marks, SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
 import { SenderDraft } from "./senderRules.ts"
@@ -98,6 +99,7 @@ class Reporting {
   account: SendAccountState
   readonly facts: Array<SendAccountFact> = []
   readonly others: Array<Actor.OtherFacts> = []
+  readonly events: Array<Actor.PublicEvent> = []
   private readonly context: Actor.DecideContext
   private readonly mode: Mode
   private readonly emails = new Map<string, EmailState>()
@@ -118,45 +120,65 @@ class Reporting {
     this.others.push(SendEmail.facts(id, [fact]))
     const after = evolveEmail(email, fact)
     this.emails.set(id, after)
+    const event = emailEvent(this.mode, report)
+    if (event !== undefined) this.events.push(event)
     return { id, state: after.state, suppressed: 0 }
   }
 
   /** Counts a report. Undefined where it says nothing new, or nothing of such an email. */
-  private factOf({ marks: had, state }: EmailState, report: EmailReport): EmailFact | undefined {
+  private factOf(email: EmailState, report: EmailReport): EmailFact | undefined {
     const { now: at } = this.context
-    const { id, recipient = "", what } = report
-    const isHandedOver = (had & marks.handedOver) !== 0
+    const { recipient = "", what } = report
+    const isSending = email.state === "sending"
     switch (what) {
       case "handedOver":
-        if (isHandedOver || state !== "sending") return undefined
-        this.tell({ _tag: "HandOver", emails: 1 })
-        this.sender(report).tier({ _tag: "HandOver", emails: 1 })
-        return { _tag: "HandedOver", at }
+        return this.handedOver(email, report) ? { _tag: "HandedOver", at } : undefined
       case "delayed":
-        return undefined
-      case "delivered":
-        return isHandedOver && state === "sent" ? { _tag: "Delivered", at, recipient } : undefined
+        return isSending && (email.marks & marks.delayed) === 0 ? { _tag: "Delayed", at } : undefined
       case "failed":
-        return state === "sending" ? { _tag: "Failed", at } : undefined
+        return isSending ? { _tag: "Failed", at } : undefined
+      case "delivered":
+        return this.hear(email, report, what) ? { _tag: "Delivered", at, recipient } : undefined
       case "bounced":
-        if (!isHandedOver) return undefined
-        this.suppress(report, "bounced")
-        if ((had & marks.bounced) !== 0) return undefined
-        this.tell({ _tag: "Bounce", email: id })
-        this.sender(report).tier({ _tag: "Bounce" })
-        return { _tag: "Bounced", at, recipient }
+        return this.hear(email, report, what) ? { _tag: "Bounced", at, recipient } : undefined
       case "complained":
-        if (!isHandedOver) return undefined
-        this.suppress(report, "complained")
-        if ((had & marks.complained) !== 0) return undefined
-        this.tell({ _tag: "Complain", email: id })
-        this.sender(report).tier({ _tag: "Complain" })
-        return { _tag: "Complained", at, recipient }
+        return this.hear(email, report, what) ? { _tag: "Complained", at, recipient } : undefined
     }
+  }
+
+  private handedOver({ marks: had, state }: EmailState, report: EmailReport): boolean {
+    const isEarly = (had & marks.early) !== 0
+    if ((had & marks.handedOver) !== 0 || !(isEarly || state === "sending")) return false
+    if (!isEarly) this.countHandOver(report)
+    return true
+  }
+
+  private countHandOver(report: EmailReport): void {
+    this.tell({ _tag: "HandOver", emails: 1 })
+    this.sender(report).tier({ _tag: "HandOver", emails: 1 })
+  }
+
+  /** Takes in what is reported of a recipient; whether it is new. */
+  private hear(email: EmailState, report: EmailReport, what: Feedback): boolean {
+    const { marks: had, state } = email
+    const hasGone = (had & (marks.handedOver | marks.early)) !== 0
+    if (!hasGone && state !== "sending") return false
+    const isFirst = what !== "delivered" && (had & marks[what]) === 0
+    if (isHeard(email, what, report.recipient ?? "") && !isFirst) return false
+    // Only what is new: an address that was taken off the list stays off it when an old report comes again.
+    if (what !== "delivered") this.suppress(report, what)
+    // Whom it has reached, or who refused it, is rightly counted among what was handed over, although nobody has said so yet.
+    if (!hasGone) this.countHandOver(report)
+    if (isFirst) {
+      this.tell(what === "bounced" ? { _tag: "Bounce", email: report.id } : { _tag: "Complain", email: report.id })
+      this.sender(report).tier({ _tag: what === "bounced" ? "Bounce" : "Complain" })
+    }
+    return true
   }
 
   private tell(command: AccountCommand): void {
     const { facts } = admission.decide(this.account, command, this.context.now)
+    this.events.push(...accountEvents(this.mode, facts))
     this.facts.push(...facts)
     this.account = facts.reduce(admission.evolve, this.account) as SendAccountState
   }
@@ -164,7 +186,8 @@ class Reporting {
   private sender({ sender }: EmailReport): SenderDraft {
     let draft = this.senders.get(sender)
     if (draft === undefined) {
-      draft = new SenderDraft(this.context.read(SendSender, senderKey(this.mode, sender)), this.context.now)
+      const key = senderKey(this.mode, sender)
+      draft = new SenderDraft(key, this.context.read(SendSender, key), this.context.now)
       this.senders.set(sender, draft)
     }
     return draft
@@ -179,10 +202,12 @@ class Reporting {
     this.others.push(SendSuppressions.facts(key, [{ _tag: "Suppressed", at, entry, address: recipient, reason }]))
   }
 
-  /** Facts of the senders, behind those of the emails. */
+  /** Facts and events of the senders, behind those of the emails. */
   finish(): void {
-    for (const [name, { facts }] of this.senders)
+    for (const [name, { events, facts }] of this.senders) {
       if (facts.length > 0) this.others.push(SendSender.facts(senderKey(this.mode, name), facts))
+      this.events.push(...events)
+    }
   }
 }
 
@@ -195,6 +220,7 @@ export const report = (state: SendAccountState, command: Report, context: Actor.
   return Actor.decided({
     facts: reporting.facts,
     others: reporting.others,
+    events: reporting.events,
     reply: { emails, account: viewOf(reporting.account.trust) }
   })
 }

@@ -1,7 +1,9 @@
 /** A sender's state and what its parts make of it: tier, queue, custom cap (docs/platform.md, 9.5 and 9.6). Pure. */
+import type { PublicEvent } from "../../engine/Actor.ts"
 import { type HoldsCommand, type HoldsFact, holds, nextRelease, unspread, waiting } from "../holdRules.ts"
 import { removedSenderMillis } from "../limits.ts"
 import { dailyCap, domainTier, nextPromotion, type TierCommand } from "../tierRules.ts"
+import { promotionEvent } from "./events.ts"
 import { initialSender, type SenderFact, type SenderReply, type SenderState } from "./model.ts"
 
 export const capOf = ({ customCap, tier }: SenderState): number => dailyCap(tier, customCap)
@@ -59,13 +61,16 @@ export const wakeOfSender = (state: SenderState): number | undefined => {
   return promotion === undefined || release === undefined ? (promotion ?? release) : Math.min(promotion, release)
 }
 
-/** A sender under decision: its facts so far and its state after them. */
+/** A sender under decision: its facts so far with the events of its promotions, and its state after them. */
 export class SenderDraft {
   state: SenderState
   readonly facts: Array<SenderFact> = []
+  readonly events: Array<PublicEvent> = []
   readonly now: number
+  private readonly key: string
 
-  constructor(state: SenderState, now: number) {
+  constructor(key: string, state: SenderState, now: number) {
+    this.key = key
     this.state = state
     this.now = now
   }
@@ -74,6 +79,7 @@ export class SenderDraft {
     for (const fact of facts) {
       this.facts.push(fact)
       this.state = evolveSender(this.state, fact)
+      if (fact._tag === "Promoted") this.events.push(...promotionEvent(this.key, fact, capOf(this.state)))
     }
   }
 

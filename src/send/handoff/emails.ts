@@ -91,7 +91,7 @@ const attempt = Effect.fnUntraced(function* (
   if (recipients.length === 0) return failed("all of its recipients are suppressed")
   const transport = parts.transport[state.mode]
   const mail = { id: email.email, organization, mode: state.mode, message, acceptedAt: email.acceptedAt }
-  const envelope = { from: bareAddress(message.from), to: [...new Set(recipients.map(bareAddress))] }
+  const envelope = { from: bareAddress(message.from), to: [...new Set(recipients.map((one) => bareAddress(one)))] }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   yield* count(parts, one, transport.kind, answer)
   return { job, reports: reportsOf(handed, answer, job.attempt), outcome: yield* settledAs(job, answer) }

@@ -2,10 +2,10 @@
  * What operators do to an organization's accounts (docs/platform.md, 9.9): look at one and at why it was paused, lift the pause, set its risk and limits. Acts are
  * decisions of the account's actor. Needs `SqlClient` and the engine, which for commands may have to be started first.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Engine } from "../../engine/Engine.ts"
-import { type AskError, isRetryable } from "../../engine/errors.ts"
+import { AskError, isRetryable } from "../../engine/errors.ts"
 import { EngineWhenNeeded } from "../../platform/lazyEngine.ts"
 import type { Organization, Risk } from "../../platform/model.ts"
 import { type CustomLimits, capsOf, emailsPerMonth, sendRequestsPerMinute } from "../accountRules.ts"
@@ -14,11 +14,19 @@ import {
   SendAccount,
   type SendAccountCommand,
   type SendAccountRejection,
-  type SendAccountState
+  type SendAccountReply,
+  type SenderCommand,
+  type SenderRejection,
+  type SenderReply,
+  SendSender,
+  senderKey,
+  senderName
 } from "../actors/index.ts"
+import { bareAddress } from "../actors/names.ts"
+import { domainOf } from "../addresses.ts"
 import type { ProbationCaps } from "../limits.ts"
 import type { PauseReason } from "../pauseRules.ts"
-import { type Stage, viewOf } from "../trustRules.ts"
+import type { Stage } from "../trustRules.ts"
 import { decidingTags, evidenceOf, maximumShownFacts, type ShownFact, sentenceOf } from "./accountFacts.ts"
 
 /** An account, of an organization that exists. */
@@ -43,6 +51,12 @@ export interface AccountShown {
     readonly probation: ProbationCaps | null
     readonly requestsPerMinute: number | "unlimited"
   }
+}
+
+/** A sender as operators see it. */
+export interface SenderShown extends SenderReply {
+  readonly mode: Mode
+  readonly sender: string
 }
 
 /** A fact with where it stands in the organization's log. */
@@ -72,7 +86,14 @@ export class SendOperator extends Context.Service<
     readonly facts: (account: AccountOf) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
     readonly lift: (account: AccountOf) => Act
     readonly setRisk: (account: AccountOf, risk: Risk) => Act
+    /** For both of the organization's accounts. */
     readonly setLimits: (account: AccountOf, custom: CustomLimits) => Act
+    /** A daily cap of a verified domain or address in place of its tier's, at least 1; null for the tier's. */
+    readonly setDailyCap: (
+      account: AccountOf,
+      sender: string,
+      cap: number | null
+    ) => Effect.Effect<SenderShown, ActRefused | AccountUnavailable>
   }
 >()("sluice/send/SendOperator") {
   static readonly layer: Layer.Layer<SendOperator, never, EngineWhenNeeded | SqlClient.SqlClient> = Layer.effect(
@@ -88,17 +109,23 @@ export class SendOperator extends Context.Service<
   )
 }
 
-const shown = (mode: Mode, organization: Organization, state: SendAccountState): AccountShown => {
-  const { custom, trust } = state
-  const { pausedAt = null, pauseReason = null, probationEndsAt = null, trustStage } = viewOf(trust)
+const isAskError = Schema.is(AskError)
+
+const shown = (
+  mode: Mode,
+  organization: Organization,
+  account: SendAccountReply["account"],
+  { custom, hasBegun, risk: own }: NonNullable<SendAccountReply["look"]>
+): AccountShown => {
+  const { trustStage } = account
   // An account that nothing has happened to begins with the organization's risk.
-  const risk = trust.since === null ? organization.risk : trust.risk
+  const risk = hasBegun ? own : organization.risk
   return {
     mode,
     trustStage,
-    probationEndsAt,
-    pausedAt,
-    pauseReason,
+    probationEndsAt: account.probationEndsAt ?? null,
+    pausedAt: account.pausedAt ?? null,
+    pauseReason: account.pauseReason ?? null,
     risk,
     custom: { ...custom, requestsPerMinute: custom.requestsPerMinute ?? null },
     inForce: {
@@ -106,6 +133,17 @@ const shown = (mode: Mode, organization: Organization, state: SendAccountState):
       probation: trustStage === "probation" ? capsOf(custom, risk) : null,
       requestsPerMinute: sendRequestsPerMinute(custom, organization.sendPlan)
     }
+  }
+}
+
+const senderRefusal = (rejection: SenderRejection, sender: string): string => {
+  switch (rejection._tag) {
+    case "NotVerified":
+      return `The account has no verified sender ${JSON.stringify(sender)}`
+    case "CapInvalid":
+      return "A daily cap is a whole number of at least 1"
+    default:
+      return `The sender ${JSON.stringify(sender)} cannot be changed: ${rejection._tag}`
   }
 }
 
@@ -173,8 +211,11 @@ const make = (
   const target = ({ mode, organization }: AccountOf) => ({ organization: organization.id, key: mode })
   const show = Effect.fn("SendOperator.show")(function* (account: AccountOf) {
     const engine = yield* started
-    const state = yield* Effect.catch(engine.state(SendAccount, target(account)), failing)
-    return shown(account.mode, account.organization, state)
+    // Asked, because an actor's state can be read by the process that has it alone.
+    const asked = engine.ask(SendAccount, target(account), { _tag: "Look" })
+    const reply = yield* Effect.catch(asked, (error) => (isRejection(error) ? Effect.die(error) : failing(error)))
+    if (reply.look === undefined) return yield* Effect.die(new Error("the account has not said what it is"))
+    return shown(account.mode, account.organization, reply.account, reply.look)
   })
   const refused = (error: SendAccountRejection | AskError): Effect.Effect<never, ActRefused | AccountUnavailable> =>
     isRejection(error) ? Effect.fail(new ActRefused({ message: refusal(error) })) : failing(error)
@@ -187,11 +228,30 @@ const make = (
       yield* ask(command)
       return yield* show(account)
     })
+  const setDailyCap = Effect.fn("SendOperator.setDailyCap")(function* (
+    { mode, organization }: AccountOf,
+    sender: string,
+    cap: number | null
+  ) {
+    const engine = yield* started
+    const name = sender.includes("@") ? bareAddress(sender) : domainOf(sender)
+    const ask = (command: SenderCommand) =>
+      Effect.catch(
+        engine.ask(SendSender, { organization: organization.id, key: senderKey(mode, senderName(name)) }, command),
+        (error): Effect.Effect<never, ActRefused | AccountUnavailable> =>
+          isAskError(error) ? failing(error) : Effect.fail(new ActRefused({ message: senderRefusal(error, sender) }))
+      )
+    // A name that is written wrong must not become a sender with a cap.
+    const { isVerified } = yield* ask({ _tag: "Check" })
+    if (!isVerified) return yield* new ActRefused({ message: senderRefusal({ _tag: "NotVerified" }, sender) })
+    return { mode, sender: name, ...(yield* ask({ _tag: "SetDailyCap", cap })) }
+  })
   return SendOperator.of({
     show,
     facts: Effect.fn("SendOperator.facts")((account) => readFacts(sql, account)),
     lift: Effect.fn("SendOperator.lift")((account) => act(account, { _tag: "Lift" })),
     setRisk: Effect.fn("SendOperator.setRisk")((account, risk) => act(account, { _tag: "SetRisk", risk })),
-    setLimits: Effect.fn("SendOperator.setLimits")((account, custom) => act(account, { _tag: "SetLimits", custom }))
+    setLimits: Effect.fn("SendOperator.setLimits")((account, custom) => act(account, { _tag: "SetLimits", custom })),
+    setDailyCap
   })
 }

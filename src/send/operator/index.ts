@@ -1,4 +1,11 @@
 /** The operator's side of sending (docs/platform.md, 9.9). */
 export { accountFactsMillis, accountFactsTable, type ShownFact, sentenceOf, shownFact } from "./accountFacts.ts"
 export { accountFactsProjection } from "./accountFactsProjection.ts"
-export { type AccountOf, AccountUnavailable, ActRefused, type FactShown, SendOperator } from "./SendOperator.ts"
+export {
+  type AccountOf,
+  AccountUnavailable,
+  ActRefused,
+  type FactShown,
+  type SenderShown,
+  SendOperator
+} from "./SendOperator.ts"

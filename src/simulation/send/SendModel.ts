@@ -18,6 +18,14 @@ const capsByRisk: Readonly<Record<string, Caps>> = {
 }
 const capByTier: Readonly<Record<string, number>> = { new: 200, warming: 2_000, trusted: 50_000 }
 
+const promotions: Readonly<Record<string, string>> = { new: "warming", warming: "trusted" }
+
+/** What an email is after it was handed over, so that there may be reports of its recipients. */
+export const goneStates: ReadonlyArray<string> = ["sending", "sent", "delivered", "bounced", "complained"]
+
+/** A report of a recipient, as the model remembers it. */
+export const heardOf = (what: string, recipient: string): string => `${what} ${recipient.toLowerCase()}`
+
 interface Accepted {
   readonly at: number
   readonly emails: number
@@ -29,8 +37,9 @@ export interface ModelEmail {
   readonly sender: string
   place: number | null
   handedOver: number
-  bounced: number
-  complained: number
+  delayed: number
+  /** What was reported of which recipient. */
+  heard: Array<string>
 }
 
 export interface ModelSender {
@@ -84,6 +93,8 @@ export class SendModel {
   handedOver = 0
   senders: Record<string, ModelSender> = {}
   emails: Record<string, ModelEmail> = {}
+  /** Emails that the account counts as bounced. */
+  bounced: Array<string> = []
   suppressed: Array<string> = []
 
   /** As it is now. */
@@ -198,20 +209,22 @@ export class SendModel {
         this.risk = fact.risk
         return undefined
       case "Paused":
-        this.stage = "sending_paused"
-        return undefined
+        return this.takeStage("probation", "sending_paused")
       case "Lifted":
         if (this.stage !== "sending_paused") return "a pause was lifted that was none"
         this.stage = "probation"
         this.windows = []
         return undefined
       case "Established":
-        this.stage = "established"
         this.windows = []
-        return undefined
+        return this.takeStage("probation", "established")
       case "Trusted":
-        this.stage = "trusted"
-        return undefined
+        return this.takeStage("established", "trusted")
+      case "Bounced":
+        this.bounced.push(fact.email)
+        return this.bounced.indexOf(fact.email) < this.bounced.length - 1
+          ? `the account counts ${fact.email} as bounced twice`
+          : undefined
       case "RiskSet":
         this.risk = fact.risk
         return undefined
@@ -226,6 +239,12 @@ export class SendModel {
       default:
         return undefined
     }
+  }
+
+  private takeStage(from: string, to: string): string | undefined {
+    const was = this.stage
+    this.stage = to
+    return was === from ? undefined : `an account that is ${was} becomes ${to}`
   }
 
   private takeRequest({ at, domains, emails }: ModelFact): string | undefined {
@@ -253,9 +272,11 @@ export class SendModel {
       case "Forgotten":
         Object.assign(sender, { tier: "new", customCap: null, letGo: [], handedOver: 0 })
         return undefined
-      case "Promoted":
+      case "Promoted": {
+        const was = sender.tier
         sender.tier = fact.tier
-        return undefined
+        return promotions[was] === fact.tier ? undefined : `a sender whose tier is ${was} is promoted to ${fact.tier}`
+      }
       case "CapSet":
         sender.customCap = fact.cap
         return undefined
@@ -321,7 +342,7 @@ export class SendModel {
     if (fact._tag === "Accepted") {
       if (this.emails[id] !== undefined) return `the email ${id} was accepted twice`
       const { place, sender, state } = fact
-      this.emails[id] = { state, sender, place, handedOver: 0, bounced: 0, complained: 0 }
+      this.emails[id] = { state, sender, place, handedOver: 0, delayed: 0, heard: [] }
       return undefined
     }
     const email = this.emails[id]
@@ -346,17 +367,20 @@ export class SendModel {
         return from(["queued", "held"], fact._tag === "Dispatched" ? "sending" : "suppressed")
       case "HandedOver":
         email.handedOver++
-        return email.handedOver > 1 ? `${id} was handed over twice` : from(["sending"], "sent")
+        if (email.handedOver > 1) return `${id} was handed over twice`
+        return email.heard.length > 0 ? undefined : from(["sending"], "sent")
+      case "Delayed":
+        email.delayed++
+        return email.delayed > 1 ? `${id} was delayed twice` : from(["sending"], was)
       case "Bounced":
-        email.bounced++
-        return email.bounced > 1 ? `${id} bounced twice` : from(["sent", "delivered", "complained"], "bounced")
       case "Complained":
-        email.complained++
-        return email.complained > 1
-          ? `${id} was complained about twice`
-          : from(["sent", "delivered", "bounced"], "complained")
-      case "Delivered":
-        return from(["sent"], "delivered")
+      case "Delivered": {
+        const to = fact._tag.toLowerCase()
+        const heard = heardOf(to, fact.recipient)
+        if (email.heard.includes(heard)) return `${id} was ${heard} twice`
+        email.heard.push(heard)
+        return from(goneStates, to === "delivered" && was !== "sending" && was !== "sent" ? was : to)
+      }
       case "Failed":
         return from(["sending"], "failed")
       case "Forgotten":

@@ -1,12 +1,14 @@
 /**
  * What the rules of sending promise, whatever happens to the engine: no window ever sees more than its cap, nothing is refused that would have
- * passed, a refusal names the very instant from which on it passes, nothing accepted is lost, counted twice, or held for ever, and mail goes in its order.
+ * passed, a refusal names the very instant from which on it passes, nothing accepted is lost, counted twice, or held for ever, mail goes in its order,
+ * and each change is told by one event.
  */
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"
 import type { Simulation } from "../Simulation.ts"
 import { leap } from "../steps.ts"
-import { type ModelFact, SendModel } from "./SendModel.ts"
+import { eventsProblem, type StoredRecord } from "./eventsOracle.ts"
+import { SendModel } from "./SendModel.ts"
 
 /** The organization and account that the workload plays. */
 export const organization = "org_1"
@@ -84,16 +86,20 @@ const stateOf = <State>(simulation: Simulation, kind: string, key: string): Stat
 class Followed {
   readonly model = new SendModel()
   readonly versions: Array<SendModel> = [new SendModel()]
+  /** Types of the events of the last decision. */
+  told: ReadonlyArray<string> = []
 
-  /** Takes a decision's facts in. Answers what is wrong with them. */
+  /** Takes a decision's facts in. Answers what is wrong with them, or with the events beside them. */
   take(decided: Decided): string | undefined {
-    for (const text of decided.records) {
-      const [, kind, key, fact] = JSON.parse(text) as [string, string, string, ModelFact]
-      const problem = this.model.take(kind, key, fact)
+    const records = decided.records.map((text) => JSON.parse(text) as StoredRecord)
+    for (const [, kind, key, content] of records) {
+      const problem = "type" in content ? undefined : this.model.take(kind, key, content)
       if (problem !== undefined) return problem
     }
+    this.told = records.flatMap(([, , , content]) => ("type" in content ? [content.type] : []))
+    const before = this.versions[this.versions.length - 1]!
     this.versions.push(this.model.copy())
-    return undefined
+    return eventsProblem(before, this.model, decided, records)
   }
 }
 
@@ -176,6 +182,7 @@ export const sendKept: Checker = {
           const before = followed.versions[followed.versions.length - 1]!
           const where = `frame ${sequence}, ${JSON.stringify(decided.command ?? "a wake")} at ${new Date(decided.now).toISOString()}`
           complain(followed.take(decided), where)
+          for (const type of followed.told) simulation.marks.reach(`send, told ${type}`)
           if (isAdmit(decided)) complain(answerProblem(before, model, decided), where)
         }
         if (!isBroken && decisions.length > 0)

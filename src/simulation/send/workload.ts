@@ -65,16 +65,30 @@ const recent = (number: number): ReadonlyArray<{ readonly id: string; readonly s
   ).flatMap((id) => senders.map((sender) => ({ id, sender })))
 
 const ReportDraw = Schema.Struct({
-  what: Schema.Literals(["handedOver", "handedOver", "handedOver", "delivered", "bounced", "complained", "failed"]),
+  what: Schema.Literals([
+    "handedOver",
+    "handedOver",
+    "handedOver",
+    "delayed",
+    "delivered",
+    "bounced",
+    "complained",
+    "failed"
+  ]),
   from: int(0, lookedBack * maximumBatch - 1),
-  count: int(1, 6)
+  count: int(1, 6),
+  /** Whom it is about, and whether the reporter has the email's content at hand. */
+  recipient: int(0, recipients.length - 1),
+  isBare: Schema.Literals([false, false, false, true])
 })
 
-const report = ({ count, from, what }: typeof ReportDraw.Type, number: number) => ({
+const content = { from: "ann@one.test", to: ["yes@a.test"], subject: "Hello", code: "5.1.1", kind: "expired" }
+
+const report = ({ count, from, isBare, recipient, what }: typeof ReportDraw.Type, number: number) => ({
   _tag: "Report" as const,
   reports: recent(number)
-    .slice(2 * from, 2 * (from + (what === "handedOver" ? lookedBack * maximumBatch : count)))
-    .map((one) => ({ ...one, what, recipient: recipients[from % recipients.length]! }))
+    .slice(2 * from, 2 * (from + (what === "handedOver" || what === "delayed" ? lookedBack * maximumBatch : count)))
+    .map((one) => ({ ...one, what, recipient: recipients[recipient]!, ...(isBare ? {} : content) }))
 })
 
 const CapsDraw = Schema.Struct({
@@ -164,5 +178,13 @@ export const requiredSendMarks: ReadonlyArray<string> = [
   "send, monthly_limit_reached",
   "send, probation_limit_reached",
   "send, mail waited for the days after",
-  "send, a pause was lifted at the end"
+  "send, a pause was lifted at the end",
+  "send, told send.email.sent",
+  "send, told send.email.delayed",
+  "send, told send.email.failed",
+  "send, told send.email.delivered",
+  "send, told send.email.bounced",
+  "send, told send.email.complained",
+  "send, told send.account.paused",
+  "send, told send.account.promoted"
 ]

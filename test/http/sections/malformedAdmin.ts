@@ -74,6 +74,35 @@ export const malformedAdminSection = (platform: () => TestPlatform): void => {
       await inBatches(bodies, (body) => admin("POST", keys(), body))
     })
 
+    it("in every field of what operators do to an account that sends", async () => {
+      const account = `${organizations}/${platform().organization}/send`
+      const whole: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+        lift: {},
+        risk: { risk: "standard" },
+        limits: { emailsPerMonth: null, probation: null },
+        cap: { sender: "one.test", dailyCap: 5 }
+      }
+      const inputs = Object.entries(whole).flatMap(([act, fields]) =>
+        ["mode", ...Object.keys(fields), "unknown"].flatMap((field) =>
+          values.map((value) => ({ act, body: { ...fields, [field]: value } }))
+        )
+      )
+      const caps = ["emailsPerHour", "emailsPerDay", "domainsPerHour"].flatMap((field) =>
+        values.map((value) => ({
+          act: "limits",
+          body: {
+            emailsPerMonth: null,
+            probation: { emailsPerHour: 1, emailsPerDay: 1, domainsPerHour: 1, [field]: value }
+          }
+        }))
+      )
+      await inBatches([...inputs, ...caps], ({ act, body }) =>
+        admin(act === "lift" ? "POST" : "PUT", `${account}/${act}`, body)
+      )
+      const texts = [...devils.map(encodeURIComponent), ...badEscapes]
+      await inBatches(texts, (text) => admin("GET", `${account}?mode=${text}`))
+    })
+
     it("in fields of lists", async () => {
       const bodies = ["services", "scopes"].flatMap((field) =>
         values.map((value) => ({ services: [], scopes: [], [field]: [value] }))

@@ -161,7 +161,54 @@ describe("an account", () => {
   )
 })
 
+describe("the two accounts of an organization", () => {
+  it.effect("share what an operator sets as limits, from the next decision, and neither risk nor counts", () =>
+    Effect.gen(function* () {
+      const [live, test] = [yield* begun("live"), yield* begun("test")]
+      const custom = { emailsPerMonth: 2, probation: { emailsPerHour: 7, emailsPerDay: 8, domainsPerHour: 9 } }
+      yield* test.account({ _tag: "SetLimits", custom })
+      yield* test.account({ _tag: "SetRisk", risk: "higher" })
+      expect((yield* live.account({ _tag: "Look" })).look).toEqual({ custom, risk: "standard", hasBegun: false })
+      expect((yield* test.account({ _tag: "Look" })).look).toEqual({ custom, risk: "higher", hasBegun: true })
+      for (const [prefix, { admit }] of Object.entries({ live, test })) {
+        yield* admit(...emails(2, prefix))
+        expect(yield* Effect.flip(admit(email("over")))).toMatchObject({ code: "monthly_limit_reached", limit: 2 })
+      }
+      yield* live.account({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: null } })
+      expect(yield* test.admit(email("b"))).toHaveLength(1)
+    }).pipe(onEngine)
+  )
+})
+
 describe("a suppression list", () => {
+  it.effect("takes in whose mail bounced for good and who complained, once, and not who refused for reputation", () =>
+    Effect.gen(function* () {
+      const { admit, dispatch, report, suppression } = yield* begun()
+      const recipients = ["bounce@two.test", "complain@two.test", "refuse@two.test"]
+      const listed = Effect.forEach(recipients, (address) => suppression({ _tag: "Look", address }))
+      const reported = Effect.fnUntraced(function* (id: string) {
+        yield* report([id], "bounced", { recipient: recipients[0]! })
+        yield* report([id], "complained", { recipient: recipients[1]! })
+        yield* report([id], "bounced", { recipient: recipients[2]!, suppresses: false, code: "5.7.1" })
+      })
+      // Behind the first hundred, whose complaints would pause the account.
+      const caps = { emailsPerHour: 500, emailsPerDay: 500, domainsPerHour: 5 }
+      const { account } = yield* sending()
+      yield* account({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: caps } })
+      yield* admit(...emails(100, "first"))
+      yield* admit(...emails(2, "a", { recipients }))
+      yield* dispatch(["a0", "a1"], recipients)
+      yield* report(["a0", "a1"], "handedOver")
+      yield* reported("a0")
+      expect(yield* listed).toEqual([true, true, false])
+      for (const address of recipients) yield* suppression({ _tag: "Unsuppress", address })
+      yield* reported("a0")
+      expect(yield* listed).toEqual([false, false, false])
+      yield* reported("a1")
+      expect(yield* listed).toEqual([true, true, false])
+    }).pipe(onEngine)
+  )
+
   it.effect("keeps every address, and gives back what is taken off it", () =>
     Effect.gen(function* () {
       const { suppression } = yield* begun()
