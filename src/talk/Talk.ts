@@ -147,7 +147,10 @@ const make = Effect.gen(function* () {
     // As long as nothing was sent, a failure can still be told.
     const [first, rest] = yield* Stream.peel(bytes, Sink.take<Uint8Array>(1))
     if (first.length === 0) return yield* silent
-    const stored = Effect.suspend(() => store(owner, order, read()))
+    const stored = Effect.suspend((): Effect.Effect<void, SpeechUnavailable | EventNotStored> => {
+      const audio = read()
+      return audio.durationMillis === 0 ? Effect.fail(silent) : store(owner, order, audio)
+    })
     return {
       contentType: contentTypes[format],
       byteLength: undefined,

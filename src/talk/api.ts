@@ -23,16 +23,19 @@ const Text = Schema.String.annotate({ message: expectedText })
   .annotate({ description: `What is spoken: 1 to ${maximumTextCharacters} characters`, examples: ["Hello, world."] })
 
 const Speed = Schema.Number.annotate({ message: expectedSpeed })
-  .check(Schema.isBetween({ minimum: minimumSpeed, maximum: maximumSpeed }, { message: expectedSpeed }))
+  .check(
+    Schema.isFinite({ message: expectedSpeed }),
+    Schema.isBetween({ minimum: minimumSpeed, maximum: maximumSpeed }, { message: expectedSpeed })
+  )
   .annotate({ description: `Speed, ${minimumSpeed} to ${maximumSpeed}; 1 is the voice's own and the default` })
 
 export const SpeechRequest = Schema.Struct({
   text: Text,
   voice: Schema.String.annotate({ description: "Id of a voice", examples: ["en-us"] }),
-  format: Schema.optional(
+  format: Schema.optionalKey(
     Schema.Literals(formatIds).annotate({ message: `Expected ${formatIds.join(", ").replace(/, (\w+)$/, " or $1")}` })
   ).annotate({ description: "Id of a format; `wav` without it" }),
-  speed: Schema.optional(Speed)
+  speed: Schema.optionalKey(Speed)
 }).annotate({ identifier: "SpeechRequest" })
 
 export const VoiceList = Schema.Struct({

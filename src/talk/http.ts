@@ -46,14 +46,18 @@ const failures = {
     )
 }
 
-/** Cuts the connection of a caller who takes the audio too slowly: it would keep its place. */
-const cutLate = Effect.gen(function* () {
-  const incoming = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
-  yield* Effect.forkScoped(
-    Effect.andThen(
-      Effect.sleep(speechTimeoutMillis),
-      Effect.sync(() => incoming.destroy())
-    )
+/**
+ * Cuts the connection of a caller who takes the audio too slowly, because it would keep its place, and of one who has
+ * closed its side, because nobody may be reading while the audio is made. The request then ends.
+ */
+const whileCalled = Effect.gen(function* () {
+  const { socket } = NodeHttpServerRequest.toIncomingMessage(yield* HttpServerRequest.HttpServerRequest)
+  const cut = () => void socket.destroy()
+  yield* Effect.forkScoped(Effect.andThen(Effect.sleep(speechTimeoutMillis), Effect.sync(cut)))
+  yield* Effect.acquireRelease(
+    Effect.sync(() => (socket.readableEnded ? cut() : socket.once("end", cut))),
+    // The connection goes on to the next request.
+    () => Effect.sync(() => socket.off("end", cut))
   )
 })
 
@@ -66,7 +70,7 @@ export const layerTalk = HttpApiBuilder.group(
       speech: ({ payload }) =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal
-          yield* cutLate
+          yield* whileCalled
           const { format = "wav", speed = 1, text, voice } = payload
           const { byteLength, bytes, contentType } = yield* talk.speak(ownerOf(principal), {
             text: text.toWellFormed(),

@@ -33,9 +33,10 @@ const responseFormats: Readonly<Record<FormatId, string>> = { wav: "wav", mp3: "
 /** Statuses that a repeat may clear. */
 const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
-/** A service's answer that is none, or none yet, without a word of what it said. */
+/** When a request that a repeat may help is worth one. */
 const retryMillis = 5_000
 
+/** For the caller, without a word of what the service said. */
 const unavailable = (cause: unknown, isPassing: boolean) =>
   new SpeechUnavailable({
     message: isPassing
@@ -46,8 +47,9 @@ const unavailable = (cause: unknown, isPassing: boolean) =>
   })
 
 const failed = (error: HttpClientError.HttpClientError) => {
-  const status = error.response?.status
-  return unavailable(error, status === undefined || passing.has(status))
+  // An answer may also have begun well and broken off.
+  const status = error.response?.status ?? 0
+  return unavailable(error, status < 300 || passing.has(status))
 }
 
 /** An error that came with status 200, or a page of a gateway. */
