@@ -9,6 +9,7 @@ import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
+import { TalkApi } from "../talk/api.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { WebhooksApi } from "../webhooks/http/api.ts"
 import { webhooksDocument } from "../webhooks/http/document.ts"
@@ -18,7 +19,7 @@ import { SystemApi } from "./systemApi.ts"
 
 /** What the documentation begins with. */
 const introduction = `Look up carriers, area codes and exchanges of the United States and Canada, look up and search telephone
-numbers, read every event that happened, and have events delivered to a server of yours, signed and retried.
+numbers, have texts spoken, read every event that happened, and have events delivered to a server of yours, signed and retried.
 
 ## First call
 
@@ -33,6 +34,7 @@ curl -H "Authorization: Bearer $KEY" 'http://127.0.0.1:8080/v1/npa/212?limit=3'
 | Who serves an exchange | \`GET /v1/npa/212/nxx/555\` |
 | Who a carrier is | \`GET /v1/carrier/9104\` |
 | What is known of a number | \`GET /v1/telco/lookup/+1-212-556-0123\`, which is recorded as an event |
+| A text as audio | \`POST /v1/talk/speech\` with \`{"text": "Hello, world.", "voice": "en-us"}\` |
 | What happened | \`GET /v1/events\`, or \`GET /v1/events/stream\` to follow it |
 | To be told | \`POST /v1/webhooks\` with \`{"url": "https://example.com/hook", "enabled_events": ["telco.*"]}\` |
 | How the platform is | \`GET /v1/health\`, without a key |
@@ -43,6 +45,7 @@ export class SluiceApi extends baseApi
   .add(DirectoryApi)
   .add(EventsApi)
   .add(TelcoApi)
+  .add(TalkApi)
   .add(WebhooksApi)
   .add(EventDeliveriesApi)
   .add(EmailsApi)

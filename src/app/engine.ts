@@ -31,6 +31,7 @@ import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
+import { TalkActor } from "../talk/TalkActor.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
 import type { SigningSecrets } from "../webhooks/delivery/ports.ts"
@@ -69,7 +70,15 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
   pace: immediate
 }
 
-export const actors = [OrganizationActor, TelcoActor, TestEventsActor, WebhookEndpoint, WebhookEndpoints, ...sendActors]
+export const actors = [
+  OrganizationActor,
+  TelcoActor,
+  TalkActor,
+  TestEventsActor,
+  WebhookEndpoint,
+  WebhookEndpoints,
+  ...sendActors
+]
 export const lanes = [requestLimiter, sendRequestLimiter]
 
 /**

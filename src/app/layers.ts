@@ -27,6 +27,8 @@ import { Emails } from "../send/emails/Emails.ts"
 import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
 import { accountFactsMillis, accountFactsTable, SendOperator } from "../send/index.ts"
+import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
+import { Talk } from "../talk/Talk.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { Telco } from "../telco/Telco.ts"
 import { Deliveries } from "../webhooks/delivery/Deliveries.ts"
@@ -66,6 +68,8 @@ export interface WebhookOptions extends DispatchOptions {
 export interface ServiceOptions extends StoreOptions, Pick<WebhookOptions, "webhookTargets"> {
   /** Where accounts find a larger plan. */
   readonly upgradeUrl?: string | undefined
+  /** What speaks; without it the programs of this machine. */
+  readonly talk?: TalkOptions | undefined
 }
 
 /** PostgreSQL, brought to this version's schema before anything uses it. */
@@ -144,6 +148,7 @@ export const layerServices = (options: ServiceOptions) =>
     Authentication.layer,
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
+    Talk.layer.pipe(Layer.provide(layerSpeechEngine(options.talk ?? { upstream: undefined }))),
     EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
     layerWebhookServices(options),
     layerSendServices(options),

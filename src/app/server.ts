@@ -22,11 +22,13 @@ import {
   layerDirectoryAccess,
   layerEventsAccess,
   layerSendAccess,
+  layerTalkAccess,
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
 import { layerEmails } from "../send/http/emailsHandlers.ts"
+import { layerTalk } from "../talk/http.ts"
 import { layerTelco } from "../telco/http.ts"
 import { layerEventDeliveries } from "../webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../webhooks/http/handlers.ts"
@@ -84,6 +86,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.mergeAll(
         layerDirectory,
         layerEvents,
+        layerTalk,
         layerTelco,
         layerWebhooks,
         layerEventDeliveries,
@@ -95,6 +98,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.mergeAll(
         layerDirectoryAccess,
         layerEventsAccess,
+        layerTalkAccess,
         layerTelcoAccess,
         layerWebhooksAccess,
         layerSendAccess,

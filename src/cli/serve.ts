@@ -120,6 +120,10 @@ const begin = Effect.fnUntraced(function* (config: Config) {
 /** A start, and what it has opened so far. */
 type Start = Effect.Success<ReturnType<typeof begin>>
 
+/** The configured speech service; undefined without one. */
+const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
+  talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl }: Start) {
   const options = {
@@ -130,7 +134,8 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     webhookRetryDelays: config.webhookRetryDelays,
     webhookTimeoutMillis: config.webhookTimeout,
     upgradeUrl:
-      config.upgradeUrl ?? `${(config.publicUrl ?? `http://${config.host}:${config.port}`).replace(/\/+$/, "")}/docs`
+      config.upgradeUrl ?? `${(config.publicUrl ?? `http://${config.host}:${config.port}`).replace(/\/+$/, "")}/docs`,
+    talk: { upstream: speechServiceOf(config) }
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // This comes first: if another platform runs on this database, this one is refused.

@@ -20,6 +20,7 @@ import {
   url
 } from "./kinds.ts"
 import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { talkSettings } from "./talkSettings.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
 export const settings = {
@@ -224,6 +225,7 @@ export const settings = {
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
+  ...talkSettings,
   metrics: oneOf(["open", "admin"])({
     env: "SLUICE_METRICS",
     description:
@@ -272,6 +274,8 @@ type Defaulted =
   | "fastLane"
   | "maxBodyBytes"
   | "webhookTargets"
+  | "talkModel"
+  | "talkVoices"
   | "metrics"
 
 /** The validated configuration. A setting without default and value is undefined. */

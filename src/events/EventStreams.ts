@@ -3,6 +3,7 @@
  * otherwise wait for readers that never leave. Needs no service.
  */
 import { Context, Data, Deferred, Effect, Layer, type Scope } from "effect"
+import { makePlacesAtOnce } from "../common/places.ts"
 
 /** Streams of one organization on one node at once. */
 export const maximumStreamsPerOrganization = 20
@@ -35,27 +36,12 @@ export class EventStreams extends Context.Service<
 
 const make = Effect.gen(function* () {
   const stopped = yield* Deferred.make<void>()
-  const open = new Map<string, number>()
-  let total = 0
-  const add = (organization: string, change: 1 | -1) => {
-    total += change
-    const count = (open.get(organization) ?? 0) + change
-    if (count === 0) open.delete(organization)
-    else open.set(organization, count)
-  }
+  const take = makePlacesAtOnce({ total: maximumStreams, ofOrganization: maximumStreamsPerOrganization })
   return EventStreams.of({
     open: Effect.fn("EventStreams.open")((organization) =>
-      Effect.asVoid(
-        Effect.acquireRelease(
-          Effect.suspend(() => {
-            if ((open.get(organization) ?? 0) >= maximumStreamsPerOrganization)
-              return Effect.fail(new TooManyStreams({ of: "organization" }))
-            if (total >= maximumStreams) return Effect.fail(new TooManyStreams({ of: "node" }))
-            add(organization, 1)
-            return Effect.void
-          }),
-          () => Effect.sync(() => add(organization, -1))
-        )
+      Effect.mapError(
+        take(organization),
+        ({ of }) => new TooManyStreams({ of: of === "organization" ? "organization" : "node" })
       )
     ),
     stopping: Deferred.await(stopped),

@@ -23,6 +23,8 @@ const digits = (count: number) => Schema.String.check(Schema.isPattern(new RegEx
 
 const described = (description: string) => Schema.String.annotate({ description })
 
+const count = (description: string) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description })
+
 const endpointFields = {
   endpoint_id: described("The endpoint"),
   url: described("Its address"),
@@ -185,6 +187,18 @@ export const catalogue = {
       }).annotate({ description: "Unused filters are null" })
     }),
     example: { source: "npanxx", filters: { state: "NY", npa: "212", rateCenter: null, ocn: null } }
+  }),
+  "talk.speech.completed": entry({
+    service: "talk",
+    description: "A POST /v1/talk/speech whose audio was made",
+    data: Schema.Struct({
+      characters: count("Characters of the text: code points"),
+      voice: described("Id of the voice"),
+      format: Schema.Literals(["wav", "mp3", "ogg"]),
+      duration: count("How long the audio lasts, in milliseconds"),
+      bytes: count("How long the audio's file is")
+    }),
+    example: { characters: 44, voice: "en-us", format: "wav", duration: 2_795, bytes: 123_304 }
   }),
   "platform.test": entry({
     service: "platform",

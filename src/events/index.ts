@@ -35,4 +35,5 @@ export {
   parsePatterns,
   unmatchedPatterns
 } from "./patterns.ts"
+export { EventNotStored, storing } from "./storing.ts"
 export { eventsTable } from "./table.ts"

@@ -8,7 +8,7 @@ import { type Cause, Clock, Context, Effect, type Layer, SchemaIssue, type Types
 import { HttpBody, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ClientAbort, HttpServerError } from "effect/http/HttpServerError"
 import { type HttpApi, HttpApiError } from "effect/http-api"
-import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened } from "./errors.ts"
+import { type ErrorCode, errorBody, errorShapeOf, errorStatus, flattened, serviceWithoutEndpoints } from "./errors.ts"
 import { quote } from "./parameters.ts"
 import { RequestMeter } from "./RequestMeter.ts"
 import { makeRequestState, RequestState, type RequestStateShape, takeOver } from "./RequestState.ts"
@@ -126,7 +126,11 @@ const internal = (state: RequestStateShape): Failure => ({
 const unknownRoute = (request: HttpServerRequest.HttpServerRequest, allowedMethods: AllowedMethods): Failure => {
   const path = pathOf(request.url)
   const methods = allowedMethods(path)
-  if (methods.length === 0) return { code: "not_found", message: `No such path: ${quote(path)}.` }
+  if (methods.length === 0) {
+    const service = serviceWithoutEndpoints(path)
+    const why = service === undefined ? "" : ` The service ${service} has no endpoints yet.`
+    return { code: "not_found", message: `No such path: ${quote(path)}.${why}` }
+  }
   // The router skips a path whose percent-encoding cannot be decoded.
   return methods.includes(request.method)
     ? { code: "invalid_request", message: `The path is not well-formed: ${quote(path)}.` }

@@ -47,10 +47,20 @@ const shapeByPrefix: ReadonlyArray<readonly [prefix: string, shape: ErrorShape]>
   ["/v1/send", "nested"]
 ]
 
+const isUnder = (path: string, prefix: string): boolean =>
+  path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
+
+/** Services that a key may name and that have no endpoint, by what their paths would begin with. */
+const servicesWithoutEndpoints = ["voip", "transcribe"] as const
+
+/** The service without endpoints that a path would belong to. */
+export const serviceWithoutEndpoints = (path: string): string | undefined =>
+  servicesWithoutEndpoints.find((service) => isUnder(path, `/v1/${service}`))
+
 /** The shape of errors under a path; the generic envelope where no product claims it. */
 export const errorShapeOf = (path: string): ErrorShape => {
   for (const [prefix, shape] of shapeByPrefix) {
-    if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) return shape
+    if (isUnder(path, prefix)) return shape
   }
   return "envelope"
 }

@@ -1,7 +1,7 @@
 /**
  * The errors of endpoints as the API's description states them: one class per status and shape. Those below have the
  * shape `{error: code, message}` of the directory, telco and webhooks; `Envelope` holds the generic one,
- * `{success: false, error: {code, message}}`. A client of the typed API catches them by `_tag`, which is not on the wire.
+ * `{success: false, error: {code, message}}`, and `Sentence` that of talk, `{error: sentence}`. A client of the typed API catches them by `_tag`, which is not on the wire.
  */
 import { Schema } from "effect"
 
@@ -145,4 +145,49 @@ export class EnvelopeRateLimited extends Schema.Error<EnvelopeRateLimited>("slui
 export class EnvelopeInternalError extends Schema.Error<EnvelopeInternalError>("sluice/EnvelopeInternalError")(
   { _tag: Schema.tagDefaultOmit("EnvelopeInternalError"), ...envelopeError("internal_error") },
   { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
+) {}
+
+/** 400 as a sentence. */
+export class SentenceInvalidRequest extends Schema.Error<SentenceInvalidRequest>("sluice/SentenceInvalidRequest")(
+  { _tag: Schema.tagDefaultOmit("SentenceInvalidRequest"), error: Schema.String },
+  {
+    httpApiStatus: 400,
+    description: "Something in the request is missing or malformed; the sentence names and quotes it"
+  }
+) {}
+
+/** 401 as a sentence. */
+export class SentenceUnauthorized extends Schema.Error<SentenceUnauthorized>("sluice/SentenceUnauthorized")(
+  { _tag: Schema.tagDefaultOmit("SentenceUnauthorized"), error: Schema.String },
+  { httpApiStatus: 401, description: "No API key, or one that is unknown, revoked or expired" }
+) {}
+
+/** 403 as a sentence. */
+export class SentenceForbidden extends Schema.Error<SentenceForbidden>("sluice/SentenceForbidden")(
+  { _tag: Schema.tagDefaultOmit("SentenceForbidden"), error: Schema.String },
+  { httpApiStatus: 403, description: "The key lacks the service or the scope" }
+) {}
+
+/** 429 as a sentence. */
+export class SentenceRateLimited extends Schema.Error<SentenceRateLimited>("sluice/SentenceRateLimited")(
+  { _tag: Schema.tagDefaultOmit("SentenceRateLimited"), error: Schema.String },
+  {
+    httpApiStatus: 429,
+    description: "The organization's request rate or its share of places is used up; wait `Retry-After` seconds"
+  }
+) {}
+
+/** 500 as a sentence. */
+export class SentenceInternalError extends Schema.Error<SentenceInternalError>("sluice/SentenceInternalError")(
+  { _tag: Schema.tagDefaultOmit("SentenceInternalError"), error: Schema.String },
+  { httpApiStatus: 500, description: "A fault of the platform; quote the request id when reporting it" }
+) {}
+
+/** 503 as a sentence. */
+export class SentenceUnavailable extends Schema.Error<SentenceUnavailable>("sluice/SentenceUnavailable")(
+  { _tag: Schema.tagDefaultOmit("SentenceUnavailable"), error: Schema.String },
+  {
+    httpApiStatus: 503,
+    description: "What the answer needs cannot be reached now, or all places are taken; safe to repeat"
+  }
 ) {}

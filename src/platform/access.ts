@@ -23,6 +23,12 @@ import {
   InternalError,
   InvalidRequest,
   RateLimited,
+  SentenceForbidden,
+  SentenceInternalError,
+  SentenceInvalidRequest,
+  SentenceRateLimited,
+  SentenceUnauthorized,
+  SentenceUnavailable,
   Unauthorized,
   Unavailable
 } from "../http/wireErrors.ts"
@@ -54,6 +60,21 @@ export class DirectoryAccess extends HttpApiMiddleware.Service<DirectoryAccess, 
 export class TelcoAccess extends HttpApiMiddleware.Service<TelcoAccess, { provides: CurrentPrincipal }>()(
   "sluice/platform/TelcoAccess",
   { error: [InvalidRequest, Unauthorized, Forbidden, RateLimited, InternalError, Unavailable] }
+) {}
+
+/** Access to talk: a key with the service `talk` and the required scope, errors as sentences (docs/platform.md, 10.1). */
+export class TalkAccess extends HttpApiMiddleware.Service<TalkAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/TalkAccess",
+  {
+    error: [
+      SentenceInvalidRequest,
+      SentenceUnauthorized,
+      SentenceForbidden,
+      SentenceRateLimited,
+      SentenceInternalError,
+      SentenceUnavailable
+    ]
+  }
 ) {}
 
 /** Access to webhook endpoints: a key with the required scope, whatever its services (docs/platform.md, 2.5). */

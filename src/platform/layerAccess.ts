@@ -26,6 +26,11 @@ import {
   Forbidden,
   InvalidRequest,
   RateLimited,
+  SentenceForbidden,
+  SentenceInvalidRequest,
+  SentenceRateLimited,
+  SentenceUnauthorized,
+  SentenceUnavailable,
   Unauthorized,
   Unavailable
 } from "../http/wireErrors.ts"
@@ -38,6 +43,7 @@ import {
   EventsAccess,
   RequiredScopes,
   SendAccess,
+  TalkAccess,
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
@@ -70,6 +76,7 @@ const unauthorizedMessage = "Invalid or missing API key"
 
 /** The refusals of an access, in its product's shape. */
 interface Refusals<E> {
+  readonly missing: E
   readonly unauthorized: E
   readonly invalid: (message: string) => E
   readonly forbidden: (message: string) => E
@@ -77,8 +84,11 @@ interface Refusals<E> {
   readonly unavailable: (message: string) => E
 }
 
+const codedUnauthorized = new Unauthorized({ error: "unauthorized", message: unauthorizedMessage })
+
 const coded: Refusals<InvalidRequest | Unauthorized | Forbidden | RateLimited | Unavailable> = {
-  unauthorized: new Unauthorized({ error: "unauthorized", message: unauthorizedMessage }),
+  missing: codedUnauthorized,
+  unauthorized: codedUnauthorized,
   invalid: (message) => new InvalidRequest({ error: "invalid_request", message }),
   forbidden: (message) => new Forbidden({ error: "forbidden", message }),
   rateLimited: (message) => new RateLimited({ error: "rate_limited", message }),
@@ -88,6 +98,7 @@ const coded: Refusals<InvalidRequest | Unauthorized | Forbidden | RateLimited | 
 const enveloped: Refusals<
   EnvelopeInvalidRequest | EnvelopeUnauthorized | EnvelopeForbidden | EnvelopeRateLimited | EnvelopeUnavailable
 > = {
+  missing: EnvelopeUnauthorized.of(unauthorizedMessage),
   unauthorized: EnvelopeUnauthorized.of(unauthorizedMessage),
   invalid: EnvelopeInvalidRequest.of,
   forbidden: EnvelopeForbidden.of,
@@ -99,11 +110,25 @@ const enveloped: Refusals<
 export const nestedRefusals: Refusals<
   NestedInvalidRequest | NestedUnauthorized | NestedForbidden | NestedRateLimited | NestedUnavailable
 > = {
+  missing: NestedUnauthorized.of(unauthorizedMessage),
   unauthorized: NestedUnauthorized.of(unauthorizedMessage),
   invalid: NestedInvalidRequest.of,
   forbidden: NestedForbidden.of,
   rateLimited: NestedRateLimited.of,
   unavailable: NestedUnavailable.of
+}
+
+const sentences: Refusals<
+  SentenceInvalidRequest | SentenceUnauthorized | SentenceForbidden | SentenceRateLimited | SentenceUnavailable
+> = {
+  missing: new SentenceUnauthorized({
+    error: "API key required. Give it as 'Authorization: Bearer <API key>' or in the header X-API-Key."
+  }),
+  unauthorized: new SentenceUnauthorized({ error: "Invalid API key" }),
+  invalid: (error) => new SentenceInvalidRequest({ error }),
+  forbidden: (error) => new SentenceForbidden({ error }),
+  rateLimited: (error) => new SentenceRateLimited({ error }),
+  unavailable: (error) => new SentenceUnavailable({ error })
 }
 
 /** The query parameter that every endpoint of the directory takes. */
@@ -234,7 +259,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const query = queryKey ? Context.getUnsafe(fiber.context, HttpServerRequest.ParsedSearchParams) : undefined
       const key = givenKey(request.headers, query)
-      if (key === null) return Effect.fail(refusals.unauthorized)
+      if (key === null) return Effect.fail(refusals.missing)
       if (key === undefined) {
         return Effect.fail(refusals.invalid("The parameter 'apiKey' was given more than once."))
       }
@@ -263,6 +288,12 @@ export const layerDirectoryAccess: Layer.Layer<DirectoryAccess, never, Authentic
 export const layerTelcoAccess: Layer.Layer<TelcoAccess, never, Authentication | RequestRate> = Layer.effect(
   TelcoAccess,
   Effect.map(services, (given) => makeAccess(given, { service: "telco", refusals: coded }))
+)
+
+/** Talk's access. */
+export const layerTalkAccess: Layer.Layer<TalkAccess, never, Authentication | RequestRate> = Layer.effect(
+  TalkAccess,
+  Effect.map(services, (given) => makeAccess(given, { service: "talk", refusals: sentences }))
 )
 
 /** The webhook endpoints' access. */

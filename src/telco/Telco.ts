@@ -15,13 +15,7 @@ import {
   searchCodes
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
-import {
-  type AskError,
-  isRetryable,
-  type OutcomeUnknown,
-  type PartitionStopped,
-  type RetryableError
-} from "../engine/errors.ts"
+import { type EventNotStored, storing } from "../events/index.ts"
 import { Inventory } from "./Inventory.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"
@@ -33,14 +27,6 @@ export class CodeNotFound extends Data.TaggedError("CodeNotFound")<{ readonly tn
     return `No record of the code ${npa}-${nxx} of the number ${this.tn}`
   }
 }
-
-/**
- * The event could not be stored, so the request is not answered. Repeating it is safe; a stopped partition waits for
- * its operator.
- */
-export class EventNotStored extends Data.TaggedError("EventNotStored")<{
-  readonly cause: RetryableError | OutcomeUnknown | PartitionStopped
-}> {}
 
 /** Who asks. */
 export interface Caller {
@@ -110,15 +96,7 @@ const make = Effect.gen(function* () {
   type Command = Parameters<typeof TelcoActor.options.decide>[1]
 
   const emit = (caller: Caller, command: Command): Effect.Effect<void, EventNotStored> =>
-    engine.ask(TelcoActor, { organization: caller.organizationId }, command).pipe(
-      Effect.catch((error: AskError) =>
-        // Any other error is a fault of this program.
-        isRetryable(error, { isIdempotent: true }) || error._tag === "PartitionStopped"
-          ? Effect.fail(new EventNotStored({ cause: error }))
-          : Effect.die(error)
-      ),
-      Effect.asVoid
-    )
+    storing(engine.ask(TelcoActor, { organization: caller.organizationId }, command))
 
   const lookup = Effect.fn("Telco.lookup")(function* (caller: Caller, tn: string) {
     const { index } = yield* directory.snapshot

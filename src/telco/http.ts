@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
+import type { EventNotStored } from "../events/index.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { databaseFailed } from "../http/databaseFailed.ts"
 import { builtWith } from "../http/lean.ts"
@@ -12,7 +13,7 @@ import { NotFound, Unavailable } from "../http/wireErrors.ts"
 import { CurrentPrincipal, TelcoAccess } from "../platform/access.ts"
 import type { Principal } from "../platform/model.ts"
 import { TelcoApi } from "./api.ts"
-import { type Caller, type EventNotStored, Telco } from "./Telco.ts"
+import { type Caller, Telco } from "./Telco.ts"
 
 const unavailable = (message: string) => Effect.fail(new Unavailable({ error: "unavailable", message }))
 
@@ -28,11 +29,10 @@ const notRead = (error: SqlError.SqlError) =>
     unavailableFor(retryAfterMillis, "The inventory cannot be read right now; the request is safe to repeat")
   )
 
-const notStored = ({ cause }: EventNotStored) => {
+const notStored = (error: EventNotStored) => {
   const message = "The event of this request cannot be stored right now; the request is safe to repeat"
-  // Without Retry-After: a stopped partition waits for its operator.
-  if (cause._tag === "PartitionStopped") return unavailable(message)
-  return unavailableFor("retryAfterMillis" in cause ? cause.retryAfterMillis : retryAfterMillis, message)
+  const afterMillis = error.retryAfterMillis(retryAfterMillis)
+  return afterMillis === undefined ? unavailable(message) : unavailableFor(afterMillis, message)
 }
 
 const failures = {

@@ -39,6 +39,7 @@ const documented = {
   "send.domain.promoted": ["sender", "tier", "previousTier", "emailsPerDay", "promotedAt"],
   "telco.lookup.completed": ["tn", "npa", "nxx", "hasCarrier", "hasInventory"],
   "telco.search.completed": ["source", "filters"],
+  "talk.speech.completed": ["characters", "voice", "format", "duration", "bytes"],
   "platform.test": ["message", "endpoint_id"]
 }
 

@@ -31,6 +31,7 @@ import {
   layerDirectoryAccess,
   layerEventsAccess,
   layerSendAccess,
+  layerTalkAccess,
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../../src/platform/layerAccess.ts"
@@ -45,6 +46,7 @@ import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
 import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
 import { SendEmailsAccess } from "../../src/send/http/emailsApi.ts"
 import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
+import { layerTalk } from "../../src/talk/http.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
@@ -245,6 +247,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
   )
   return Layer.mergeAll(
     layerEventsAccess,
+    layerTalkAccess,
     layerTelcoAccess,
     layerWebhookUrlRequired,
     layerSendAccess,
@@ -269,6 +272,7 @@ const listen = async (
       Layer.mergeAll(
         layerDirectory,
         layerEvents,
+        layerTalk,
         layerTelco,
         layerWebhooks,
         layerEventDeliveries,

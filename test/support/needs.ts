@@ -49,7 +49,7 @@ const special = {
 } as const
 
 /** Programs of the system that only few tests use. */
-type Program = "script"
+type Program = "script" | "espeak-ng" | "lame" | "opusenc"
 
 export type Need = keyof typeof special | Program
 

@@ -1,0 +1,122 @@
+/**
+ * Speech by the programs of this machine: `espeak-ng` makes WAV, `lame` and `opusenc` make MP3 and Ogg Opus of it where
+ * they are installed (docs/platform.md, 10.5).
+ */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Layer, type PlatformError, Stream } from "effect"
+import type { ChildProcessSpawner } from "effect/process"
+import type { FormatId } from "../formats.ts"
+import { offerMillis, probeTimeoutMillis } from "../limits.ts"
+import { SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../SpeechEngine.ts"
+import { type EspeakVoice, readable, readListing, wordsPerMinuteOf } from "./listing.ts"
+import { findProgram, runProgram } from "./programs.ts"
+
+interface Encoder {
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+}
+
+/** From the WAV file of espeak-ng, whose false length both programs read past, to speech of good quality. */
+const encoders: Readonly<Record<Exclude<FormatId, "wav">, Encoder>> = {
+  // Without the frame that tells how many there are, which could only be written at the end.
+  mp3: { program: "lame", args: ["--quiet", "-t", "-m", "m", "-b", "48", "-", "-"] },
+  ogg: { program: "opusenc", args: ["--quiet", "--ignorelength", "--bitrate", "32", "--comp", "5", "-", "-"] }
+}
+
+const missing = new SpeechUnavailable({
+  message:
+    "This platform has nothing that speaks yet. Set SLUICE_TALK_URL to a speech service with OpenAI's interface, or install espeak-ng on the platform's machine."
+})
+
+const failed = (cause: PlatformError.PlatformError) =>
+  new SpeechUnavailable({ message: "The speech could not be made; the request is safe to repeat.", cause })
+
+const encode = new TextEncoder()
+
+/** What was found: the program, its voices by their ids, and the encoders that work. */
+interface Found {
+  readonly espeak: string
+  readonly voices: ReadonlyMap<string, EspeakVoice>
+  readonly encoderFiles: ReadonlyMap<FormatId, string>
+}
+
+const speakArgs = (file: string, speed: number): ReadonlyArray<string> => [
+  // Not as an argument, where a text that begins with a hyphen would be an option.
+  "--stdin",
+  "--stdout",
+  // UTF-8.
+  ...["-b", "1"],
+  ...["-v", file],
+  ...["-s", `${wordsPerMinuteOf(speed)}`]
+]
+
+/** The engine on the programs of a path such as `PATH`. */
+export const layer = (path: string): Layer.Layer<SpeechEngine> =>
+  Layer.effect(SpeechEngine, make(path)).pipe(Layer.provide(NodeServices.layer))
+
+const make = Effect.fnUntraced(function* (path: string) {
+  const context = yield* Effect.context<ChildProcessSpawner.ChildProcessSpawner>()
+
+  const run = (program: string, args: ReadonlyArray<string>, input: Parameters<typeof runProgram>[2]) =>
+    Stream.provideContext(runProgram(program, args, input), context)
+
+  const wavOf = (espeak: string, file: string, text: string, speed: number) =>
+    run(espeak, speakArgs(file, speed), Stream.succeed(encode.encode(readable(text))))
+
+  /** What a short program writes. */
+  const outputOf = (bytes: Stream.Stream<Uint8Array, PlatformError.PlatformError>) =>
+    Stream.runCollect(bytes).pipe(
+      Effect.map((pieces) => Buffer.concat(pieces)),
+      Effect.timeout(probeTimeoutMillis)
+    )
+
+  /** The file of an encoder that is there and makes audio. */
+  const workingEncoder = Effect.fnUntraced(function* (espeak: string, voice: EspeakVoice, { args, program }: Encoder) {
+    const file = findProgram(program, path)
+    if (file === undefined) return undefined
+    const audio = yield* outputOf(run(file, args, wavOf(espeak, voice.file, "a", 1))).pipe(
+      Effect.tapError((error) => Effect.logWarning(`${program} is installed and makes no audio: ${error.message}`)),
+      Effect.orElseSucceed(() => Buffer.alloc(0))
+    )
+    return audio.length === 0 ? undefined : file
+  })
+
+  const find: Effect.Effect<Found, SpeechUnavailable> = Effect.gen(function* () {
+    const espeak = findProgram("espeak-ng", path)
+    if (espeak === undefined) return yield* missing
+    const listing = yield* outputOf(run(espeak, ["--voices"], Stream.empty)).pipe(
+      Effect.mapError((cause) => new SpeechUnavailable({ message: "The voices cannot be listed right now.", cause }))
+    )
+    const voices = readListing(listing.toString("utf8"))
+    const encoderFiles = new Map<FormatId, string>()
+    const [first] = voices
+    if (first === undefined) return yield* missing
+    for (const format of ["mp3", "ogg"] as const) {
+      const file = yield* workingEncoder(espeak, first, encoders[format])
+      if (file !== undefined) encoderFiles.set(format, file)
+    }
+    return { espeak, voices: new Map(voices.map((voice) => [voice.id, voice])), encoderFiles }
+  })
+
+  // What is installed later is found without a new start.
+  const found = yield* Effect.cachedWithTTL(find, (exit) => (Exit.isSuccess(exit) ? offerMillis : 0))
+
+  const speak = ({ format, speed, text, voice }: SpeechOrder) =>
+    Stream.unwrap(
+      Effect.gen(function* () {
+        const { encoderFiles, espeak, voices } = yield* found
+        const wav = wavOf(espeak, voices.get(voice)?.file ?? voice, text, speed)
+        const encoder = encoderFiles.get(format)
+        const audio = format === "wav" || encoder === undefined ? wav : run(encoder, encoders[format].args, wav)
+        return Stream.mapError(audio, failed)
+      })
+    )
+
+  return SpeechEngine.of({
+    offer: Effect.map(found, ({ encoderFiles, voices }) => ({
+      voices: [...voices.values()].map(({ gender, id, language, name }) => ({ id, name, language, gender })),
+      formats: ["wav", ...encoderFiles.keys()]
+    })),
+    speak: (order) => [speak(order)]
+  })
+})

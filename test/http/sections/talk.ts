@@ -1,0 +1,92 @@
+/** Talk (docs/platform.md, 10) in the running platform: scopes and services of real keys, the audio, its event in the log, and JetStream away. */
+import { beforeAll, describe, expect, it } from "vitest"
+import { needing } from "../../support/needs.ts"
+import { readMp3, readWav } from "../../talk/audioFiles.ts"
+import { speechInit } from "../../talk/talkServer.ts"
+import type { TestPlatform } from "../harness.ts"
+import { makeTenant, type Tenant } from "./emitted.ts"
+
+const text = "The quick brown fox jumps over the lazy dog."
+
+export const talkSection = (platform: () => TestPlatform): void => {
+  describe("talk", () => {
+    let tenant: Tenant
+    let key = ""
+    beforeAll(async () => {
+      tenant = await makeTenant(platform(), "talk")
+      key = (await tenant.newKey({ services: ["talk"], scopes: ["talk:*"] })).key
+    })
+
+    const speak = async (body: object, by = key) => {
+      const init = speechInit({ text, voice: "en-us", ...body })
+      const response = await fetch(`${platform().url}/v1/talk/speech`, {
+        ...init,
+        headers: { "content-type": "application/json", authorization: `Bearer ${by}` }
+      })
+      const bytes = Buffer.from(await response.arrayBuffer())
+      return { status: response.status, headers: response.headers, bytes }
+    }
+
+    it(
+      "answers audio, and its event is in the log, with the mode of the key",
+      needing("espeak-ng", "lame"),
+      async () => {
+        const { key: test } = await tenant.newKey({ mode: "test", services: ["talk"], scopes: ["talk:speech"] })
+        const wav = await speak({})
+        expect([wav.status, wav.headers.get("content-type")]).toEqual([200, "audio/wav"])
+        expect(wav.headers.get("x-ratelimit-limit")).toBe("6000")
+        const mp3 = await speak({ format: "mp3" }, test)
+        expect([mp3.status, mp3.headers.get("content-type")]).toEqual([200, "audio/mpeg"])
+        expect(readMp3(mp3.bytes).seconds).toBeCloseTo(readWav(wav.bytes).seconds, 0)
+        const [second, first] = await tenant.events(2, "type=talk.*")
+        const duration = Math.round(readWav(wav.bytes).seconds * 1000)
+        const common = { type: "talk.speech.completed", service: "talk" }
+        expect(first).toMatchObject({
+          ...common,
+          livemode: true,
+          data: { characters: text.length, voice: "en-us", format: "wav", duration, bytes: wav.bytes.length }
+        })
+        expect(second).toMatchObject({ ...common, livemode: false, data: { format: "mp3", bytes: mp3.bytes.length } })
+      }
+    )
+
+    it("is closed to other services and scopes of real keys", async () => {
+      const { key: telco } = await tenant.newKey({ services: ["telco"], scopes: ["*"] })
+      const { key: voices } = await tenant.newKey({ services: ["talk"], scopes: ["talk:voices"] })
+      const refused = async (by: string) => JSON.parse((await speak({}, by)).bytes.toString())
+      expect(await refused(telco)).toStrictEqual({ error: "API key does not have access to the talk service" })
+      expect(await refused(voices)).toStrictEqual({ error: "Insufficient scope. Required: talk:speech" })
+    })
+
+    it("voip and transcribe have no endpoints, and say so", async () => {
+      for (const service of ["voip", "transcribe"]) {
+        for (const path of [`/v1/${service}`, `/v1/${service}/calls`]) {
+          const { body, status } = await platform().get(path)
+          expect([status, body]).toStrictEqual([
+            404,
+            {
+              success: false,
+              error: {
+                code: "not_found",
+                message: `No such path: "${path}". The service ${service} has no endpoints yet.`
+              }
+            }
+          ])
+        }
+      }
+    })
+
+    it("without JetStream a WAV file is 503 and other audio breaks off", needing("espeak-ng", "lame"), async () => {
+      platform().nats.cut()
+      try {
+        const { bytes, headers, status } = await speak({})
+        expect([status, JSON.parse(bytes.toString())]).toStrictEqual([503, { error: expect.stringMatching(/stored/) }])
+        expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+        await expect(speak({ format: "mp3" })).rejects.toThrow()
+      } finally {
+        platform().nats.restore()
+      }
+      await expect.poll(async () => (await speak({})).status, { timeout: 30_000, interval: 100 }).toBe(200)
+    })
+  })
+}
