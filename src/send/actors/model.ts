@@ -208,7 +208,9 @@ export const SendAccountFact = Schema.Union([
   /** A sender has mail to let go, and finds the account paused. */
   Schema.TaggedStruct("SenderWaits", { ...at, sender: Schema.String }),
   /** The first so many of those that wait go on. */
-  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number })
+  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number }),
+  /** The test account begins anew. */
+  Schema.TaggedStruct("Reset", at)
 ])
 export type SendAccountFact = typeof SendAccountFact.Type
 
@@ -284,7 +286,9 @@ export const SendAccountCommand = Schema.Union([
   Schema.TaggedStruct("SetPlan", { plan: PlanSchema }),
   Schema.TaggedStruct("SetLimits", { custom: CustomLimitsSchema }),
   /** Takes the transitions that are due, and says the stage. */
-  Schema.TaggedStruct("Check", {})
+  Schema.TaggedStruct("Check", {}),
+  /** Begins the test account anew, as if nothing had been sent: stage, windows, triggers and month. Its senders, limits and lists stay. */
+  Schema.TaggedStruct("Reset", { risk: RiskSchema })
 ])
 export type SendAccountCommand = typeof SendAccountCommand.Type
 
