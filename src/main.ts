@@ -6,6 +6,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { config } from "./cli/config.ts"
+import { domains } from "./cli/domains.ts"
 import { ingest } from "./cli/ingest.ts"
 import { inspect } from "./cli/inspect.ts"
 import { keys } from "./cli/keys.ts"
@@ -32,6 +33,7 @@ const sluice = Command.make("sluice").pipe(
     keys,
     numbers,
     send,
+    domains,
     listen,
     trigger,
     config,

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { risks } from "../platform/model.ts"
+import { domainStatuses, proofs } from "../send/domains/model.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
 import { AdminAccess } from "./access.ts"
 import { organizationId } from "./ids.ts"
@@ -81,6 +82,16 @@ const SendFact = Schema.Struct({
   fact: Schema.JsonObject
 }).annotate({ identifier: "SendAccountFact" })
 
+const DomainShown = Schema.Struct({
+  id: Schema.String,
+  mode: Schema.Literals(modes),
+  name: Schema.String,
+  status: Schema.Literals(domainStatuses),
+  proof: Schema.NullOr(Schema.Literals(proofs)).annotate({
+    description: "Why it counts as verified: its records, an operator's word, or that it is a test key's"
+  })
+}).annotate({ identifier: "SendDomainShown" })
+
 const errors = [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable] as const
 
 export const sendGroup = HttpApiGroup.make("send")
@@ -139,6 +150,23 @@ export const sendGroup = HttpApiGroup.make("send")
       OpenApi.annotations({
         summary: "Set a sender's daily cap",
         description: "In place of the tier's. A raised cap releases held mail at once."
+      })
+    ),
+    HttpApiEndpoint.post("verifyDomain", "/admin/v1/organizations/:id/send/domains/verify", {
+      params: { id: organizationId },
+      payload: Schema.Struct({
+        mode,
+        domain: Schema.String,
+        unchecked: Schema.optionalKey(Schema.Boolean).annotate({
+          description: "Whether it counts as verified whatever its records say; default: false"
+        })
+      }),
+      success: DomainShown.pipe(HttpApiSchema.status(200)),
+      error: errors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Verify a domain",
+        description: "One that the organization has added: by its records, which are looked for now, or unchecked."
       })
     )
   )

@@ -1,9 +1,14 @@
-/** Handlers of the admin API's group for accounts that send. Needs `Organizations`, `SendOperator` and `AdminActs`. */
+/** Handlers of the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`, `DomainChecks` and `AdminActs`. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
-import { EnvelopeInvalidRequest } from "../http/wireErrors.ts"
+import { isRetryable } from "../engine/errors.ts"
+import { quote } from "../http/parameters.ts"
+import { EnvelopeInvalidRequest, EnvelopeNotFound, type EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
+import { type CheckError, DomainChecks } from "../send/domains/DomainChecks.ts"
+import { statusOf } from "../send/domains/model.ts"
+import { normalizedDomain } from "../send/domains/names.ts"
 import { type AccountOf, type AccountUnavailable, type ActRefused, type Mode, SendOperator } from "../send/index.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./api.ts"
@@ -19,6 +24,35 @@ const answered = <A>(effect: Effect.Effect<A, Failure>) =>
     SqlError: unavailable
   })
 
+interface DomainToVerify {
+  readonly mode?: Mode | undefined
+  readonly domain: string
+  readonly unchecked?: boolean
+}
+
+const domainAnswered = <A>(
+  effect: Effect.Effect<A, CheckError | OrganizationNotFound | EnvelopeNotFound>
+): Effect.Effect<A, EnvelopeNotFound | EnvelopeInvalidRequest | EnvelopeUnavailable> =>
+  Effect.catch(
+    effect,
+    (error): Effect.Effect<never, EnvelopeNotFound | EnvelopeInvalidRequest | EnvelopeUnavailable> => {
+      switch (error._tag) {
+        case "EnvelopeNotFound":
+          return Effect.fail(error)
+        case "OrganizationNotFound":
+          return Effect.fail(notFound(error))
+        case "SqlError":
+          return unavailable(error)
+        case "TooManySenders":
+          return Effect.fail(EnvelopeInvalidRequest.of(`The account has ${error.maximum} senders already.`))
+        case "EngineNotStarted":
+          return repeatable(error)
+        default:
+          return isRetryable(error, { isIdempotent: true }) ? repeatable(error) : Effect.die(error)
+      }
+    }
+  )
+
 export const layerSend = HttpApiBuilder.group(
   AdminApi,
   "send",
@@ -26,6 +60,7 @@ export const layerSend = HttpApiBuilder.group(
     const organizations = yield* Organizations
     const operator = yield* SendOperator
     const acts = yield* AdminActs
+    const checks = yield* DomainChecks
     const account = (
       id: string,
       mode: Mode = "live"
@@ -45,7 +80,20 @@ export const layerSend = HttpApiBuilder.group(
           return done
         })
       )
+    const verifyDomain = Effect.fnUntraced(function* (id: string, given: DomainToVerify) {
+      const { domain: name, mode = "live", unchecked = false } = given
+      yield* organizations.get(id)
+      const known = normalizedDomain(name)
+      const domain = known === undefined ? undefined : yield* checks.find({ organizationId: id, mode }, known)
+      if (domain === undefined)
+        return yield* EnvelopeNotFound.of(`The organization has no domain ${quote(name)} in the mode ${mode}.`)
+      const verified = (yield* unchecked ? checks.vouch(domain) : checks.check(domain)) ?? domain
+      const shown = { mode, name: verified.name, status: statusOf(verified), proof: verified.proof }
+      yield* acts.record("send.domain_verified", id, { ...shown, unchecked })
+      return { id: verified.id, ...shown }
+    })
     return handlers.handleAll({
+      verifyDomain: ({ params, payload }) => domainAnswered(verifyDomain(params.id, payload)),
       show: ({ params, query }) =>
         answered(
           Effect.gen(function* () {

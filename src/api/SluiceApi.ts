@@ -8,7 +8,11 @@ import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
+import { SendSendersApi } from "../send/http/sendersApi.ts"
+import { SendSuppressionsApi } from "../send/http/suppressionsApi.ts"
+import { SendTenantsApi } from "../send/http/tenantsApi.ts"
 import { TalkApi } from "../talk/api.ts"
 import { TelcoApi } from "../telco/api.ts"
 import { WebhooksApi } from "../webhooks/http/api.ts"
@@ -49,6 +53,10 @@ export class SluiceApi extends baseApi
   .add(WebhooksApi)
   .add(EventDeliveriesApi)
   .add(EmailsApi)
+  .add(SendDomainsApi)
+  .add(SendSendersApi)
+  .add(SendSuppressionsApi)
+  .add(SendTenantsApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

@@ -31,6 +31,7 @@ import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
+import { suppressionsProjection } from "../send/suppressions/suppressionsProjection.ts"
 import { TalkActor } from "../talk/TalkActor.ts"
 import { TelcoActor } from "../telco/TelcoActor.ts"
 import { DispatchFeed } from "../webhooks/delivery/DispatchFeed.ts"
@@ -63,6 +64,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
     accountFactsProjection,
     handoffProjection,
     emailsProjection,
+    suppressionsProjection,
     eventProjection,
     replayProjection,
     dispatchProjection

@@ -3,6 +3,7 @@
  * own, and embedders (`sluice/server`) all build on these.
  */
 import { Effect, Layer, type Redacted, Result } from "effect"
+import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { EventLog } from "../events/EventLog.ts"
@@ -23,10 +24,16 @@ import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayParti
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
+import { DomainChecks, type DomainChecksOptions } from "../send/domains/DomainChecks.ts"
+import { Domains } from "../send/domains/Domains.ts"
+import { sealedDomainKeys } from "../send/domains/sealedKeys.ts"
 import { Emails } from "../send/emails/Emails.ts"
 import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
-import { accountFactsMillis, accountFactsTable, SendOperator } from "../send/index.ts"
+import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
+import { Senders, type SendersOptions } from "../send/senders/Senders.ts"
+import { SuppressionList } from "../send/suppressions/SuppressionList.ts"
+import { Tenants } from "../send/tenants/Tenants.ts"
 import { layerSpeechEngine, type TalkOptions } from "../talk/engines.ts"
 import { Talk } from "../talk/Talk.ts"
 import { Inventory } from "../telco/Inventory.ts"
@@ -38,7 +45,6 @@ import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/sending.ts"
 import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../webhooks/secret/Resealing.ts"
-import type { SecretsKeys } from "../webhooks/secret/secretsKeys.ts"
 import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
@@ -64,8 +70,13 @@ export interface WebhookOptions extends DispatchOptions {
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
+export interface SenderOptions extends DomainChecksOptions, SendersOptions {
+  /** The keys under which private keys of domains are stored; the first one encrypts new ones. */
+  readonly secretsKeys: Redacted.Redacted<SecretsKeys>
+}
+
 /** What a node's services are made with. */
-export interface ServiceOptions extends StoreOptions, Pick<WebhookOptions, "webhookTargets"> {
+export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<WebhookOptions, "webhookTargets"> {
   /** Where accounts find a larger plan. */
   readonly upgradeUrl?: string | undefined
   /** What speaks; without it the programs of this machine. */
@@ -133,15 +144,26 @@ const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: Servic
     Layer.provide(PgClient.layerPipelined)
   )
 
+/** Senders and what belongs to them. Needs the stores, `Organizations` and what `layerDecisions` gives. */
+const layerSenderServices = (options: SenderOptions) =>
+  Layer.mergeAll(
+    Domains.layer(options.secretsKeys).pipe(Layer.provide(RiskSignals.layer(options))),
+    Senders.layer(options),
+    SuppressionList.layer,
+    Tenants.layer,
+    DomainChecks.layerRounds
+  ).pipe(Layer.provideMerge(DomainChecks.layer(options).pipe(Layer.provide(EngineWhenNeeded.layer))))
+
 /** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
 export const layerDelivery = (options: WebhookOptions) =>
-  Layer.mergeAll(layerDispatcher(options), Resealing.layer(options.secretsKeys)).pipe(
-    Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys))
-  )
+  Layer.mergeAll(
+    layerDispatcher(options),
+    Resealing.layer(options.secretsKeys, (sql, keyId) => [sealedDomainKeys(sql, keyId)])
+  ).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
 
 /**
  * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, `layerDelivery` or the secrets
- * alone, and `layerMail` or `MessageContents` alone.
+ * alone, and `layerMail` with `VerificationMail.layer`, or `MessageContents` and `VerificationMail` alone.
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(
@@ -152,6 +174,7 @@ export const layerServices = (options: ServiceOptions) =>
     EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
     layerWebhookServices(options),
     layerSendServices(options),
+    layerSenderServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))

@@ -16,7 +16,7 @@ import {
 } from "../postgres/migrations.ts"
 import { createEmailsTable } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
-import { createAccountFacts } from "../send/migrations.ts"
+import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
 import { createDeliveryTables, leaveRoomForOutcomes } from "../webhooks/delivery/migrations.ts"
 import { addReplayOfDeliveries, addWebhookModes, createWebhookTables } from "../webhooks/migrations.ts"
@@ -39,5 +39,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 15, name: "expiry of actors", run: addExpiryOfActors },
   { number: 16, name: "facts of accounts that send", run: createAccountFacts },
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
-  { number: 19, name: "emails", run: createEmailsTable }
+  { number: 19, name: "emails", run: createEmailsTable },
+  { number: 20, name: "domains, senders and suppressions", run: createSenderTables }
 ]

@@ -26,8 +26,13 @@ import {
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
+import { confirmationPage } from "../send/http/confirmationPage.ts"
+import { layerSendDomains } from "../send/http/domains.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
 import { layerEmails } from "../send/http/emailsHandlers.ts"
+import { layerSendSenders } from "../send/http/senders.ts"
+import { layerSendSuppressions } from "../send/http/suppressions.ts"
+import { layerSendTenants } from "../send/http/tenants.ts"
 import { layerTalk } from "../talk/http.ts"
 import { layerTelco } from "../telco/http.ts"
 import { layerEventDeliveries } from "../webhooks/http/eventDeliveries.ts"
@@ -76,11 +81,16 @@ const layerStopping = Layer.effectDiscard(
 export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
-      layerServer(SluiceApi, options, [
-        docsPage(SluiceApi),
-        ...(options.landing === false ? [] : [landingPage]),
-        ...(options.pages ?? [])
-      ])
+      Layer.unwrap(
+        Effect.map(confirmationPage, (confirmation) =>
+          layerServer(SluiceApi, options, [
+            docsPage(SluiceApi),
+            confirmation,
+            ...(options.landing === false ? [] : [landingPage]),
+            ...(options.pages ?? [])
+          ])
+        )
+      )
     ),
     Layer.provide(
       Layer.mergeAll(
@@ -91,6 +101,10 @@ export const layerPublic = (options: ServerOptions) =>
         layerWebhooks,
         layerEventDeliveries,
         layerEmails,
+        layerSendDomains,
+        layerSendSenders,
+        layerSendSuppressions,
+        layerSendTenants,
         layerSystem(options.metricsReaders ?? "anybody")
       )
     ),

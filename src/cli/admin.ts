@@ -20,6 +20,7 @@ import type { NatsBootError } from "../nats/errors.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { checkServer } from "../postgres/server.ts"
+import { DomainChecks } from "../send/domains/DomainChecks.ts"
 import { SendOperator } from "../send/index.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
 import { explained } from "./output.ts"
@@ -74,7 +75,12 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     natsUrl === undefined
       ? Layer.effect(NatsConnection, Effect.fail(new LogNotNamed()))
       : NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
-  return Layer.mergeAll(OrganizationPlans.layerWhenNeeded, TestEvents.layerWhenNeeded, SendOperator.layer).pipe(
+  return Layer.mergeAll(
+    OrganizationPlans.layerWhenNeeded,
+    TestEvents.layerWhenNeeded,
+    SendOperator.layer,
+    DomainChecks.layer({ nameServers: config.nameServers })
+  ).pipe(
     Layer.provide(
       EngineWhenNeeded.layerLazy(
         layerEngine(engineSettings(config)).pipe(

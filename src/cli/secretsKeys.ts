@@ -3,10 +3,10 @@
  * in the data folder, made at the first start beside the database that needs it.
  */
 import { Data, Effect, Redacted } from "effect"
+import { parseSecretsKeys, type SecretsKeys, secretsKeyBytes } from "../common/secretsKeys.ts"
 import type { Config } from "../config/settings.ts"
 import type { DataFolder } from "../embedded/dataFolder.ts"
 import type { DataFolderUnusable } from "../embedded/errors.ts"
-import { parseSecretsKeys, type SecretsKeys, secretsKeyBytes } from "../webhooks/secret/secretsKeys.ts"
 
 /** Its name among the data folder's secrets. */
 const secretsKeyFile = "secrets.key"

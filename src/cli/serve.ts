@@ -25,7 +25,10 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { checkServer } from "../postgres/server.ts"
+import { Domains } from "../send/domains/Domains.ts"
+import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
+import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
@@ -114,7 +117,9 @@ const begin = Effect.fnUntraced(function* (config: Config) {
   })
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
-  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named }
+  // Where clients reach the API is known once it listens, and asked for later.
+  const reached = { url: "" }
+  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached }
 })
 
 /** A start, and what it has opened so far. */
@@ -125,11 +130,13 @@ const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
   talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
 
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
-const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl }: Start) {
+const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
   const options = {
     databaseUrl,
     maxConnections: config.databasePool,
     secretsKeys: yield* secretsKeys(config, folder),
+    nameServers: config.nameServers,
+    publicUrl: () => reached.url,
     webhookTargets: config.webhookTargets,
     webhookRetryDelays: config.webhookRetryDelays,
     webhookTimeoutMillis: config.webhookTimeout,
@@ -154,6 +161,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
   return yield* Layer.build(
     Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerMailHealth, layerDiskHealth(folder.path)).pipe(
       Layer.provideMerge(layerServices(options)),
+      Layer.provideMerge(VerificationMail.layer),
       Layer.provideMerge(layerMail({ mailbox: mailboxWanted(config), stream: engineSettings(config) })),
       Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
@@ -222,15 +230,24 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     yield* directory.refresh
     yield* awaitPartitions
     const apiUrl = yield* openListeners(start)
+    start.reached.url = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
-    if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey)
-    yield* announce((config.publicUrl ?? apiUrl).replace(/\/+$/, ""), start.startedMillis)
+    if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey, addDemoDomain)
+    yield* announce(start.reached.url, start.startedMillis)
     ready()
     return yield* Effect.never
   }).pipe(Effect.provide(platform))
+})
+
+/** The verified domain of the demo organization, in both modes (docs/platform.md, 2.7). */
+const demoDomain = "demo.test"
+
+const addDemoDomain = Effect.fnUntraced(function* (organizationId: string) {
+  const domains = yield* Domains
+  yield* Effect.forEach(modes, (mode) => domains.vouchFor({ organizationId, mode }, demoDomain), { discard: true })
 })
 
 /**

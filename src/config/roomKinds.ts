@@ -2,11 +2,12 @@
  * The kinds of settings that a folder knows best: NATS its addresses, webhooks their keys and their waits. `kinds.ts`
  * has the others.
  */
+import { Resolver } from "node:dns"
 import { Redacted, Result } from "effect"
+import { parseSecretsKeys } from "../common/secretsKeys.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
-import { parseSecretsKeys } from "../webhooks/secret/secretsKeys.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
 
 export const natsUrl = setting(
@@ -33,3 +34,14 @@ export const secretsKeys = setting(
 
 /** The waits before the retries of a delivery; none is longer than its event is kept. */
 export const retryDelays = durations(maximumRetries, eventRetentionMillis)
+
+/** Addresses that Node's resolver takes. */
+export const nameServers = setting("addresses such as 127.0.0.1:53, several separated by commas", (value) => {
+  const servers = value.split(",").map((one) => one.trim())
+  try {
+    new Resolver().setServers(servers)
+    return servers
+  } catch {
+    return undefined
+  }
+})

@@ -19,7 +19,7 @@ import {
   text,
   url
 } from "./kinds.ts"
-import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { nameServers, natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
@@ -226,6 +226,10 @@ export const settings = {
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
   ...talkSettings,
+  nameServers: nameServers({
+    env: "SLUICE_NAME_SERVERS",
+    description: "Name servers that are asked about domains of senders, as address:port; default: the system's"
+  }),
   metrics: oneOf(["open", "admin"])({
     env: "SLUICE_METRICS",
     description:

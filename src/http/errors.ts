@@ -23,6 +23,7 @@ export const errorStatus = {
   rate_limited: 429,
   monthly_limit_reached: 429,
   probation_limit_reached: 429,
+  verification_too_soon: 429,
   request_header_fields_too_large: 431,
   internal_error: 500,
   unavailable: 503

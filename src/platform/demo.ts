@@ -15,7 +15,9 @@ import { Organizations } from "./Organizations.ts"
  */
 export const ensureDemo = Effect.fnUntraced(function* <E, R>(
   value: Redacted.Redacted<string> | undefined,
-  show: (key: Redacted.Redacted<string>) => Effect.Effect<void, E, R>
+  show: (key: Redacted.Redacted<string>) => Effect.Effect<void, E, R>,
+  /** What else the organization is to have; part of the transaction that makes it. */
+  also: (organizationId: string) => Effect.Effect<void, E, R> = () => Effect.void
 ) {
   const sql = yield* SqlClient.SqlClient
   const organizations = yield* Organizations
@@ -31,6 +33,7 @@ export const ensureDemo = Effect.fnUntraced(function* <E, R>(
       sendPlan: "enterprise",
       risk: "standard"
     })
+    yield* also(organization.id)
     const text = value === undefined ? undefined : Redacted.value(value)
     const { key } = yield* apiKeys.create(organization.id, {
       name: "demo",

@@ -224,6 +224,11 @@ describe("a first start on a named database", () => {
       ])
       const answer = await fetch(`${platform.url}/v1/carriers?limit=1`, { headers: { "x-api-key": key } })
       expect(answer.status).toBe(200)
+      const domains = await fetch(`${platform.url}/v1/send/domains`, { headers: { "x-api-key": key } })
+      expect(await domains.json()).toMatchObject({ data: [{ name: "demo.test", status: "verified" }] })
+      expect(await query(url, "select mode, name, status, proof from send_domains order by mode")).toEqual(
+        ["live", "test"].map((mode) => ({ mode, name: "demo.test", status: "verified", proof: "unchecked" }))
+      )
     })
   })
 

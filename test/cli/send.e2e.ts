@@ -180,6 +180,30 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
   ])
 })
 
+it("a domain counts as verified on an operator's word, which is recorded as such", async () => {
+  const id = await makeOrganization()
+  const key = (await okJson(["keys", "create", "--org", id, "--services", "send"], at)).key as string
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" })
+    }
+    const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    return (await fetch(`${platform.url}/v1/send/${path}`, sent)).json() as Promise<Record<string, unknown>>
+  }
+  const verify = ["domains", "verify", "Vouched.example", "--org", id]
+  expect(refusal(await sluice([...verify, "--unchecked"], at))).toContain("Vouched.example")
+  const { id: domain } = await ask("POST", "domains", { name: "vouched.example" })
+  expect(await ok([...verify, "--unchecked"], at)).toBe("vouched.example is verified, unchecked\n")
+  expect(await ask("GET", `domains/${domain}`)).toMatchObject({ status: "verified", tier: "new" })
+  expect((await actsOf(id)).slice(2)).toEqual([
+    {
+      act: "send.domain_verified",
+      detail: { mode: "live", name: "vouched.example", status: "verified", proof: "unchecked", unchecked: true }
+    }
+  ])
+})
+
 it("what cannot be is refused in one sentence, and nothing is done", async () => {
   const id = await makeOrganization()
   const refused = async (...args: ReadonlyArray<string>) => refusal(await sluice(["send", ...args], at))

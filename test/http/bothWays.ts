@@ -14,6 +14,7 @@ import { layerSystem } from "../../src/api/system.ts"
 import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores } from "../../src/app/layers.ts"
+import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
 import * as Engine from "../../src/engine/Engine.ts"
@@ -43,16 +44,20 @@ import { SendAccount, SendSender, senderKey } from "../../src/send/actors/index.
 import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { layerSendDomains } from "../../src/send/http/domains.ts"
 import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
 import { SendEmailsAccess } from "../../src/send/http/emailsApi.ts"
 import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
+import { layerSendSenders } from "../../src/send/http/senders.ts"
+import { layerSendSuppressions } from "../../src/send/http/suppressions.ts"
+import { layerSendTenants } from "../../src/send/http/tenants.ts"
+import { VerificationMail } from "../../src/send/senders/VerificationMail.ts"
 import { layerTalk } from "../../src/talk/http.ts"
 import { layerTelco } from "../../src/telco/http.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import { layerEventDeliveries } from "../../src/webhooks/http/eventDeliveries.ts"
 import { layerWebhooks, layerWebhookUrlRequired } from "../../src/webhooks/http/handlers.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
-import { parseSecretsKeys } from "../../src/webhooks/secret/secretsKeys.ts"
 import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
 import { code, listed } from "../directory/records.ts"
 import { makeDatabase } from "../support/database.ts"
@@ -211,7 +216,7 @@ const buildServices = (journal: Layer.Layer<Journal>) =>
     }
     const built = yield* Layer.build(
       layerServices(options).pipe(
-        Layer.provideMerge(MessageContents.layerMemory),
+        Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer, SendRate.layer)),
         Layer.provideMerge(layerEngine),
@@ -277,6 +282,10 @@ const listen = async (
         layerWebhooks,
         layerEventDeliveries,
         layerEmails,
+        layerSendDomains,
+        layerSendSenders,
+        layerSendSuppressions,
+        layerSendTenants,
         layerSystem("anybody")
       )
     ),

@@ -9,6 +9,8 @@ export type NameAnswer =
       readonly addresses: ReadonlyArray<string>
       /** Hosts that take mail; an empty one says that nobody does. */
       readonly mailHosts?: ReadonlyArray<string>
+      /** TXT records, each of one string or more. */
+      readonly texts?: ReadonlyArray<ReadonlyArray<string>>
       readonly ttl?: number
     }
   | "unknown"
@@ -27,6 +29,7 @@ export interface NameServer {
 const headBytes = 12
 const typeA = 1
 const typeMx = 15
+const typeTxt = 16
 const typeAaaa = 28
 const responseCodes = { unknown: 3, failing: 2 } as const
 
@@ -81,6 +84,9 @@ const bytesOfName = (name: string): Buffer =>
 /** Priority 10. */
 const bytesOfMailHost = (host: string): Buffer => Buffer.concat([Buffer.from([0, 10]), bytesOfName(host)])
 
+const bytesOfText = (strings: ReadonlyArray<string>): Buffer =>
+  Buffer.concat(strings.map((text) => Buffer.concat([Buffer.from([text.length]), Buffer.from(text, "latin1")])))
+
 const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer => {
   const { end, type } = readQuestion(message)
   const head = Buffer.from(message.subarray(0, headBytes))
@@ -91,7 +97,8 @@ const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer =
       ? []
       : [
           ...answer.addresses.filter((address) => isIP(address) === family).map(bytesOf),
-          ...(type === typeMx ? (answer.mailHosts ?? []).map(bytesOfMailHost) : [])
+          ...(type === typeMx ? (answer.mailHosts ?? []).map(bytesOfMailHost) : []),
+          ...(type === typeTxt ? (answer.texts ?? []).map(bytesOfText) : [])
         ].map((data) => record(type, answer.ttl ?? 60, data))
   // An answer, recursion available.
   head.writeUInt16BE(0x8180 + code, 2)

@@ -11,6 +11,7 @@ import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores } from "../../src/app/layers.ts"
 import { layerPublic } from "../../src/app/server.ts"
+import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import * as Engine from "../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
@@ -25,11 +26,11 @@ import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
 import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
 import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
+import { VerificationMail } from "../../src/send/senders/VerificationMail.ts"
 import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
 import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
-import { parseSecretsKeys } from "../../src/webhooks/secret/secretsKeys.ts"
 import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
 import type { TargetPolicy } from "../../src/webhooks/target/targets.ts"
 import { type Reply, request } from "../http/harness.ts"
@@ -95,7 +96,7 @@ export const buildApi = (scope: Scope.Scope, targets: TargetPolicy) =>
     }
     const services = yield* Layer.build(
       layerServices(options).pipe(
-        Layer.provideMerge(MessageContents.layerMemory),
+        Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited, SendRate.layer)),
         Layer.provideMerge(layerEngine),

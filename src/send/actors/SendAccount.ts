@@ -8,6 +8,7 @@ import { InvalidArgument } from "../../limits/errors.ts"
 import { assertLimit } from "../../limits/rules.ts"
 import { type CustomLimits, evolve as evolveRules } from "../accountRules.ts"
 import { type AccountCommand, admission } from "../admissionRules.ts"
+import type { Risk } from "../limits.ts"
 import { assertProbationCaps } from "../probationRules.ts"
 import { nextTransition, viewOf } from "../trustRules.ts"
 import { type AccountDecision, admit, admitTouches, preview } from "./admitting.ts"
@@ -37,6 +38,11 @@ export const evolveAccount = (state: SendAccountState, fact: SendAccountFact): S
       return { ...state, waiting: [...state.waiting, fact.sender] }
     case "SendersGoOn":
       return { ...state, waiting: state.waiting.slice(fact.senders) }
+    case "Reset": {
+      // Senders that wait for the end of a pause must still be set going.
+      const { custom, plan, senders, waiting } = state
+      return { ...initialSendAccount, custom, plan, senders, waiting }
+    }
     default:
       return evolveRules(state, fact)
   }
@@ -86,6 +92,16 @@ const look = ({ custom, trust }: SendAccountState): AccountDecision =>
     reply: { emails: [], account: viewOf(trust), look: { custom, risk: trust.risk, hasBegun: trust.since !== null } }
   })
 
+const reset = (state: SendAccountState, risk: Risk, { now: at, self }: Actor.DecideContext): AccountDecision => {
+  if (self.key !== "test")
+    return Actor.rejected({ _tag: "RequestInvalid", message: "Only a test account can be started anew" })
+  const facts: ReadonlyArray<SendAccountFact> = [
+    { _tag: "Reset", at },
+    { _tag: "Began", at, risk }
+  ]
+  return Actor.decided({ facts, reply: { emails: [], account: viewOf(facts.reduce(evolveAccount, state).trust) } })
+}
+
 const decide = (
   state: SendAccountState,
   command: SendAccountCommand,
@@ -104,6 +120,8 @@ const decide = (
       return setLimits(state, command, context)
     case "Look":
       return look(state)
+    case "Reset":
+      return reset(state, command.risk, context)
     default:
       return alone(state, command, context)
   }

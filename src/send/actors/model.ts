@@ -213,7 +213,9 @@ export const SendAccountFact = Schema.Union([
   /** A sender has mail to let go, and finds the account paused. */
   Schema.TaggedStruct("SenderWaits", { ...at, sender: Schema.String }),
   /** The first so many of those that wait go on. */
-  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number })
+  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number }),
+  /** The test account begins anew. */
+  Schema.TaggedStruct("Reset", at)
 ])
 export type SendAccountFact = typeof SendAccountFact.Type
 
@@ -292,7 +294,9 @@ export const SendAccountCommand = Schema.Union([
   /** Says what operators are shown, and changes nothing. */
   Schema.TaggedStruct("Look", {}),
   /** Takes the transitions that are due, and says the stage. */
-  Schema.TaggedStruct("Check", {})
+  Schema.TaggedStruct("Check", {}),
+  /** Begins the test account anew, as if nothing had been sent: stage, windows, triggers and month. Its senders, limits and lists stay. */
+  Schema.TaggedStruct("Reset", { risk: RiskSchema })
 ])
 export type SendAccountCommand = typeof SendAccountCommand.Type
 

@@ -2,12 +2,14 @@
  * Errors of the send endpoints, `{error: {code, message, …}}` (docs/platform.md, 1.5), and how the engine's and the database's failures become them. The edge adds
  * `name`, `message` and `statusCode` for clients that read those.
  */
-import { Effect } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { type AskError, isRetryable } from "../../engine/errors.ts"
+import { AskError, isRetryable } from "../../engine/errors.ts"
 import { databaseFailed } from "../../http/databaseFailed.ts"
 import { NestedUnavailable } from "../../http/nestedErrors.ts"
 import { retryAfter, retryAfterMillis } from "../../http/RequestState.ts"
+import type { EngineNotStarted } from "../../platform/lazyEngine.ts"
+import type { OrganizationNotFound } from "../../platform/Organizations.ts"
 
 export {
   NestedConflict as SendConflict,
@@ -20,6 +22,22 @@ export {
   NestedUnauthorized as SendUnauthorized,
   NestedUnavailable as SendUnavailable
 } from "../../http/nestedErrors.ts"
+
+/** 429: the address was mailed a moment ago; `Retry-After` says when it may be mailed again. */
+export class VerificationTooSoonError extends Schema.Error<VerificationTooSoonError>("sluice/VerificationTooSoonError")(
+  {
+    _tag: Schema.tagDefaultOmit("VerificationTooSoonError"),
+    error: Schema.Struct({ code: Schema.Literal("verification_too_soon"), message: Schema.String })
+  },
+  { httpApiStatus: 429, description: "The address was mailed a moment ago; wait `Retry-After` seconds" }
+) {
+  static of(message: string): VerificationTooSoonError {
+    return new VerificationTooSoonError({ error: { code: "verification_too_soon", message } })
+  }
+}
+
+/** How long a request may take before the answer says that its outcome is not known. */
+const requestTimeoutMillis = 10_000
 
 /** 503 with a `Retry-After`. */
 const unavailableFor = (afterMillis: number, message: string): Effect.Effect<never, NestedUnavailable> =>
@@ -39,4 +57,49 @@ export const sqlFailed = (error: SqlError.SqlError): Effect.Effect<never, Nested
   databaseFailed(
     error,
     unavailableFor(retryAfterMillis, "The database cannot be reached right now; the request is safe to repeat")
+  )
+
+/** What may be away under any of send's services. */
+export type Down = SqlError.SqlError | AskError | EngineNotStarted | OrganizationNotFound
+
+const isAskError = Schema.is(AskError)
+
+const isDown = (error: { readonly _tag: string }): error is { readonly _tag: string } & Down =>
+  error._tag === "SqlError" ||
+  error._tag === "EngineNotStarted" ||
+  error._tag === "OrganizationNotFound" ||
+  isAskError(error)
+
+const downFailed = (error: Down): Effect.Effect<never, NestedUnavailable> => {
+  switch (error._tag) {
+    case "SqlError":
+      return sqlFailed(error)
+    case "EngineNotStarted":
+      return unavailableFor(retryAfterMillis, error.message)
+    // The key that asks belongs to it.
+    case "OrganizationNotFound":
+      return Effect.die(error)
+    default:
+      return engineFailed(error)
+  }
+}
+
+/** Answers what is away, and a timeout, with 503; what else fails is the caller's to answer. */
+export const available = <A, E extends { readonly _tag: string }, R>(
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, Exclude<E, Down> | NestedUnavailable, R> =>
+  Effect.catch(
+    effect,
+    (error): Effect.Effect<never, Exclude<E, Down> | NestedUnavailable> =>
+      // What is not down is among the others.
+      isDown(error) ? downFailed(error) : Effect.fail(error as Exclude<E, Down>)
+  ).pipe(
+    Effect.timeoutOrElse({
+      duration: Duration.millis(requestTimeoutMillis),
+      orElse: () =>
+        unavailableFor(
+          retryAfterMillis,
+          "The request took too long, and its outcome is not known; it is safe to repeat"
+        )
+    })
   )

@@ -47,6 +47,7 @@ export const shownFact = (fact: SendAccountFact): ShownFact | undefined => {
 /** What is always shown: what changed stage, risk, plan or limits. */
 export const decidingTags = [
   "Began",
+  "Reset",
   "Paused",
   "Lifted",
   "RiskSet",
@@ -100,6 +101,8 @@ export const sentenceOf = (fact: ShownFact): string => {
   switch (fact._tag) {
     case "Began":
       return `Probation began, with ${fact.risk} risk`
+    case "Reset":
+      return "The test account was started anew"
     case "Accepted":
       return `Accepted ${counted(fact.emails, "email")}${fact.signals === 0 ? "" : `, with ${counted(fact.signals, "risky signal")}`}`
     case "Bounced":

@@ -7,10 +7,10 @@
 
 import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { type SecretsKeys, seal, unseal } from "../../common/secretsKeys.ts"
 import { steadily } from "../../common/steadily.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { aboutAnswer } from "./IdempotentRequests.ts"
-import { type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { aboutSecret } from "./WebhookSecrets.ts"
 
 /** Rows that are read and written at once. */
@@ -41,15 +41,20 @@ interface Row {
 }
 
 /** How a table's rows are read and changed. */
-interface Store {
+export interface SealedStore {
   readonly read: (after: string | undefined, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError>
   /** Replaces texts that are still the ones that were read; answers how many it replaced. */
   readonly write: (
     rows: ReadonlyArray<{ readonly id: string; readonly before: string; readonly after: string }>
   ) => Effect.Effect<number, SqlError.SqlError>
+  /** Rows that are not under the first key. */
+  readonly remaining: Effect.Effect<number, SqlError.SqlError>
 }
 
-const secretsOf = (sql: SqlClient.SqlClient, keyId: string): Store => ({
+/** Tables of other products, for the key that texts are to be under. */
+export type FurtherStores = (sql: SqlClient.SqlClient, keyId: string) => ReadonlyArray<SealedStore>
+
+const secretsOf = (sql: SqlClient.SqlClient, keyId: string): Omit<SealedStore, "remaining"> => ({
   read: (after, limit) =>
     Effect.map(
       sql<{ readonly id: string; readonly endpointId: string; readonly keyId: string; readonly ciphertext: string }>`
@@ -68,7 +73,7 @@ const secretsOf = (sql: SqlClient.SqlClient, keyId: string): Store => ({
     )
 })
 
-const answersOf = (sql: SqlClient.SqlClient, keyId: string): Store => {
+const answersOf = (sql: SqlClient.SqlClient, keyId: string): Omit<SealedStore, "remaining"> => {
   const placeOf = (id: string) => JSON.parse(id) as [organizationId: string, livemode: boolean, key: string]
   return {
     read: (after, limit) => {
@@ -113,11 +118,11 @@ const answersOf = (sql: SqlClient.SqlClient, keyId: string): Store => {
 }
 
 /** Makes a round. `batch` is how many rows are read and written at once. */
-export const make = (keys: SecretsKeys, batch: number = resealBatch) =>
+export const make = (keys: SecretsKeys, batch: number = resealBatch, furtherStores: FurtherStores = () => []) =>
   Effect.map(SqlClient.SqlClient, (sql): Effect.Effect<Round, SqlError.SqlError> => {
     const first = keys[0].id
 
-    const reseal = Effect.fnUntraced(function* ({ read, write }: Store) {
+    const reseal = Effect.fnUntraced(function* ({ read, write }: Omit<SealedStore, "remaining">) {
       let [resealed, unreadable] = [0, 0]
       let after: string | undefined
       for (;;) {
@@ -133,34 +138,37 @@ export const make = (keys: SecretsKeys, batch: number = resealBatch) =>
       }
     })
 
+    const further = furtherStores(sql, first)
     return Effect.gen(function* () {
-      const secrets = yield* reseal(secretsOf(sql, first))
-      const answers = yield* reseal(answersOf(sql, first))
+      const rounds = yield* Effect.forEach([secretsOf(sql, first), answersOf(sql, first), ...further], reseal)
       const [row] = yield* sql<{ readonly remaining: number }>`
         select (select count(*) from webhook_secrets where key_id <> ${first})
           + (select count(*) from webhook_idempotency where key_id <> ${first}) as remaining`
+      const others = yield* Effect.forEach(further, ({ remaining }) => remaining)
+      const sum = (counts: ReadonlyArray<number>) => counts.reduce((all, count) => all + count, 0)
       return {
-        resealed: secrets.resealed + answers.resealed,
-        unreadable: secrets.unreadable + answers.unreadable,
-        remaining: row!.remaining
+        resealed: sum(rounds.map(({ resealed }) => resealed)),
+        unreadable: sum(rounds.map(({ unreadable }) => unreadable)),
+        remaining: row!.remaining + sum(others)
       }
     })
   })
 
 const underOlderKeys = Metric.gauge("sluice_webhook_secrets_under_older_keys", {
-  description: "Signing secrets and kept answers that are not sealed under the first of the configured keys"
+  description:
+    "Signing secrets, kept answers and keys of domains that are not sealed under the first of the configured keys"
 })
 
 /** Logs for the operator whether the older keys can go. A later round that finds nothing to do logs nothing. */
 const tell = ({ remaining, resealed, unreadable }: Round, isFirst: boolean): Effect.Effect<void> => {
   if (unreadable > 0) {
     return Effect.logError(
-      `${unreadable} signing secrets or kept answers of webhooks cannot be opened with the keys in SLUICE_SECRETS_KEY; keep the older ones`
+      `${unreadable} signing secrets, kept answers or keys of domains cannot be opened with the keys in SLUICE_SECRETS_KEY; keep the older ones`
     )
   }
   if (remaining > 0) {
     return Effect.logWarning(
-      `${remaining} signing secrets or kept answers of webhooks still need the older keys in SLUICE_SECRETS_KEY: another node puts one of them first`
+      `${remaining} signing secrets, kept answers or keys of domains still need the older keys in SLUICE_SECRETS_KEY: another node puts one of them first`
     )
   }
   return isFirst || resealed > 0
@@ -171,13 +179,16 @@ const tell = ({ remaining, resealed, unreadable }: Round, isFirst: boolean): Eff
 }
 
 /** The fiber that makes rounds while there are older keys. Failures are logged and tried again. */
-export const layer = (keys: Redacted.Redacted<SecretsKeys>): Layer.Layer<never, never, SqlClient.SqlClient> =>
+export const layer = (
+  keys: Redacted.Redacted<SecretsKeys>,
+  furtherStores?: FurtherStores
+): Layer.Layer<never, never, SqlClient.SqlClient> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const given = Redacted.value(keys)
       // With a single key, the start has checked that it opens everything.
       if (given.length === 1) return yield* Metric.update(underOlderKeys, 0)
-      const round = yield* make(given)
+      const round = yield* make(given, resealBatch, furtherStores)
       let isFirst = true
       const once = Effect.gen(function* () {
         const done = yield* round

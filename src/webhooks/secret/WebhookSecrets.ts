@@ -7,9 +7,9 @@
 import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
+import { fingerprint, type Sealed, type SecretsKeys, seal, unseal } from "../../common/secretsKeys.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { SecretsUnavailable } from "./errors.ts"
-import { fingerprint, type Sealed, type SecretsKeys, seal, unseal } from "./secretsKeys.ts"
 import { makeSecret } from "./signature.ts"
 
 /** Most decrypted secrets in memory, about 200 bytes each. */

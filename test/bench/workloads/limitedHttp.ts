@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql"
 import { layerEngine } from "../../../src/app/engine.ts"
 import { layerDelivery, layerServices, layerStores } from "../../../src/app/layers.ts"
 import { layerPublic } from "../../../src/app/server.ts"
+import { parseSecretsKeys } from "../../../src/common/secretsKeys.ts"
 import { Directory } from "../../../src/directory/Directory.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { maximumLimit } from "../../../src/limits/index.ts"
@@ -18,7 +19,7 @@ import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
 import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../../src/send/emails/SendRate.ts"
-import { parseSecretsKeys } from "../../../src/webhooks/secret/secretsKeys.ts"
+import { VerificationMail } from "../../../src/send/senders/VerificationMail.ts"
 import { demoKey } from "../runner/platform.ts"
 import { startServers } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
@@ -51,7 +52,7 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
     )
     const platform = yield* Layer.build(
       layerServices(options).pipe(
-        Layer.provideMerge(MessageContents.layerMemory),
+        Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
         Layer.provideMerge(layerDelivery(options)),
         Layer.provideMerge(decisions),
         Layer.provideMerge(NatsConnection.layer({ url: Redacted.make(servers.natsUrl) })),

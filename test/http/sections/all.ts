@@ -9,6 +9,7 @@ import { keysSection } from "./keys.ts"
 import { malformedSection } from "./malformed.ts"
 import { malformedAdminSection } from "./malformedAdmin.ts"
 import { malformedSendSection } from "./malformedSend.ts"
+import { malformedSendersSection } from "./malformedSenders.ts"
 import { malformedWebhooksSection } from "./malformedWebhooks.ts"
 import { outagesSection } from "./outages.ts"
 import { stoppingSection } from "./stopping.ts"
@@ -28,6 +29,7 @@ export const allSections = (platform: () => TestPlatform): void => {
   malformedAdminSection(platform)
   malformedWebhooksSection(platform)
   malformedSendSection(platform)
+  malformedSendersSection(platform)
   ingestionSection(platform)
   outagesSection(platform)
   webhookOutagesSection(platform)

@@ -34,7 +34,8 @@ const all: { readonly [Tag in SendAccountFact["_tag"]]: Extract<SendAccountFact,
   SenderAdded: { _tag: "SenderAdded", at },
   SenderRemoved: { _tag: "SenderRemoved", at },
   SenderWaits: { _tag: "SenderWaits", at, sender: "one.test" },
-  SendersGoOn: { _tag: "SendersGoOn", at, senders: 1 }
+  SendersGoOn: { _tag: "SendersGoOn", at, senders: 1 },
+  Reset: { _tag: "Reset", at }
 }
 
 const shownTags = Object.values(all).flatMap((fact) => shownFact(fact)?._tag ?? [])

@@ -5,11 +5,11 @@ import { Effect, Exit, Fiber, Layer, Logger, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../../src/app/migrations.ts"
+import { parseSecretsKeys, type SecretsKeys, seal } from "../../../src/common/secretsKeys.ts"
 import { migrate } from "../../../src/postgres/migrate.ts"
 import * as PgClient from "../../../src/postgres/PgClient.ts"
 import { IdempotentRequests } from "../../../src/webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../../../src/webhooks/secret/Resealing.ts"
-import { parseSecretsKeys, type SecretsKeys, seal } from "../../../src/webhooks/secret/secretsKeys.ts"
 import { aboutSecret, WebhookSecrets } from "../../../src/webhooks/secret/WebhookSecrets.ts"
 import { countingStatements, dump, until } from "../../platform/support.ts"
 import { freshDatabase, TestDatabase } from "../../support/database.ts"
@@ -217,7 +217,7 @@ layer(database, { excludeTestServices: true })("a new key before the old one", (
         yield* makeSecrets(ids)
         yield* sql`update webhook_secrets set endpoint_id = 'we_other' where id = 's3'`
         const lines = yield* nodeUntil(bothKeys, /cannot be opened/)
-        expect(lines).toEqual([expect.stringMatching(/^1 signing secrets or kept answers/)])
+        expect(lines).toEqual([expect.stringMatching(/^1 signing secrets, kept answers or keys of domains/)])
       })
     )
   })

@@ -4,8 +4,8 @@
  */
 import { Webhook } from "standardwebhooks"
 import { describe, expect, it } from "vitest"
+import { parseSecretsKeys, seal } from "../../../src/common/secretsKeys.ts"
 import { verifyWebhook } from "../../../src/webhooks/index.ts"
-import { parseSecretsKeys, seal } from "../../../src/webhooks/secret/secretsKeys.ts"
 import { aboutSecret } from "../../../src/webhooks/secret/WebhookSecrets.ts"
 import { query } from "../../cli/support.ts"
 import { expectedSignature, type Received, signaturesOf } from "../receiver.ts"

@@ -1,5 +1,5 @@
 /**
- * Encryption of signing secrets at rest: AES-256-GCM under a configured key. A sealed text names its key, so that a new
+ * Encryption of secrets at rest, such as signing secrets of webhooks and keys of mail: AES-256-GCM under a configured key. A sealed text names its key, so that a new
  * key can be put first while the earlier ones still open their texts. Pure but for the nonce, needs no service.
  */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from "node:crypto"

@@ -2,7 +2,7 @@
 import { createDecipheriv, randomBytes } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { parseSecretsKeys, type SecretsKeys, seal, unseal } from "../../../src/webhooks/secret/secretsKeys.ts"
+import { parseSecretsKeys, type SecretsKeys, seal, unseal } from "../../src/common/secretsKeys.ts"
 
 const keysOf = (...texts: ReadonlyArray<string>): SecretsKeys => parseSecretsKeys(texts.join(","))!
 const bytes = randomBytes(32)

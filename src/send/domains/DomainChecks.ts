@@ -1,0 +1,156 @@
+/**
+ * `DomainChecks`: asks name servers for the records of domains, and lets those that have them send. Which domains are verified is decided by their `SendSender`; the row
+ * follows. A supervised fiber looks at what is due, on every node: a domain is leased by one of them. Needs `SqlClient`, and the engine when a domain is verified.
+ */
+import { Cause, Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { type AskNameServers, makeNameServers, type NameAnswer } from "../../common/nameServers.ts"
+import { makePlaces } from "../../common/places.ts"
+import { steadily } from "../../common/steadily.ts"
+import type { AskError } from "../../engine/errors.ts"
+import { type EngineNotStarted, EngineWhenNeeded } from "../../platform/lazyEngine.ts"
+import { type SenderRejection, SendSender, senderKey, senderName } from "../actors/index.ts"
+import { afterCheck, type Checked } from "./checking.ts"
+import {
+  checkMillis,
+  checkPollMillis,
+  checkRetryMillis,
+  checksAtOnce,
+  checksOfOrganization,
+  recheckMillis
+} from "./limits.ts"
+import type { Account, Domain, Proof } from "./model.ts"
+import {
+  dkimName,
+  hasDkim,
+  hasOwnership,
+  type NeededRecords,
+  ownershipName,
+  type Seen,
+  type TextRecord
+} from "./records.ts"
+import { type DomainRows, domainRows } from "./rows.ts"
+
+/** Why a check may have no outcome. `TooManySenders` is the one rejection of a verification. */
+export type CheckError = SenderRejection | AskError | EngineNotStarted | SqlError.SqlError
+
+export interface DomainChecksOptions {
+  /** Name servers as `address:port`; default: those of the system. */
+  readonly nameServers?: ReadonlyArray<string> | undefined
+}
+
+export class DomainChecks extends Context.Service<
+  DomainChecks,
+  {
+    /** Looks now, and answers the domain after it; undefined where it was deleted meanwhile. A test domain is verified without a look. */
+    readonly check: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
+    /** Verifies it on an operator's word. */
+    readonly vouch: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
+    readonly find: (account: Account, name: string) => Effect.Effect<Domain | undefined, SqlError.SqlError>
+    /** One round: all domains whose time has come, and how many there were. One that fails is left to the next round. */
+    readonly round: Effect.Effect<number, SqlError.SqlError>
+  }
+>()("sluice/send/DomainChecks") {
+  static readonly layer = (
+    options: DomainChecksOptions = {}
+  ): Layer.Layer<DomainChecks, never, SqlClient.SqlClient | EngineWhenNeeded> =>
+    Layer.effect(
+      DomainChecks,
+      Effect.gen(function* () {
+        return make(yield* domainRows, yield* EngineWhenNeeded, makeNameServers(options.nameServers))
+      })
+    )
+
+  /** The fiber that makes rounds. */
+  static readonly layerRounds: Layer.Layer<never, never, DomainChecks> = Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { round } = yield* DomainChecks
+      const once = Effect.andThen(round, Effect.sleep(Duration.millis(checkPollMillis)))
+      yield* Effect.forkScoped(
+        steadily(once, { failed: "Records of domains could not be looked for", retryMillis: checkRetryMillis })
+      )
+    })
+  )
+}
+
+const seenOf = (answer: NameAnswer<boolean> | undefined): Seen => {
+  if (answer === undefined || answer._tag === "Unknown") return "unknown"
+  return answer._tag === "Found" && answer.value ? "found" : "missing"
+}
+
+/** Asks for both records at once. */
+const look = (askServers: AskNameServers, domain: Domain): Effect.Effect<NeededRecords<Seen>> =>
+  askServers((resolver) => [
+    resolver.resolveTxt(ownershipName(domain)).then((found: ReadonlyArray<TextRecord>) => hasOwnership(domain, found)),
+    resolver.resolveTxt(dkimName(domain)).then((found: ReadonlyArray<TextRecord>) => hasDkim(domain, found))
+  ]).pipe(
+    Effect.timeoutOption(Duration.millis(checkMillis)),
+    Effect.map((answers) => {
+      const [ownership, dkim] = Option.getOrElse(answers, (): ReadonlyArray<NameAnswer<boolean>> => [])
+      return { ownership: seenOf(ownership), dkim: seenOf(dkim) }
+    })
+  )
+
+const make = (
+  rows: DomainRows,
+  started: EngineWhenNeeded["Service"],
+  askServers: AskNameServers
+): DomainChecks["Service"] => {
+  const inPlace = makePlaces({ total: checksAtOnce, ofOrganization: checksOfOrganization })
+  const target = ({ mode, name, organizationId }: Domain) => ({
+    organization: organizationId,
+    key: senderKey(mode, senderName(name))
+  })
+
+  const verify = Effect.fnUntraced(function* (domain: Domain, proof: Proof, checked: Checked) {
+    const engine = yield* started
+    const now = yield* Clock.currentTimeMillis
+    yield* engine.ask(SendSender, target(domain), { _tag: "Verify" })
+    const after = yield* rows.verified(domain.id, proof, checked, now)
+    // Who deletes a domain removes the sender before the row, and a verification in between would outlive both.
+    if (after === undefined && (yield* rows.byName(domain, domain.name)) === undefined)
+      yield* Effect.ignore(engine.ask(SendSender, target(domain), { _tag: "Remove" }))
+    return after
+  })
+
+  /** A verification without a look at records. */
+  const without = (domain: Domain, proof: Proof) => {
+    const { checkedAt, records } = domain
+    return verify(domain, proof, { stage: "verified", records, checkedAt, checkAt: null, checks: 0 })
+  }
+
+  const check = Effect.fn("DomainChecks.check")(function* (domain: Domain) {
+    if (domain.mode === "test") return yield* without(domain, "test")
+    const seen = yield* inPlace(domain.organizationId, look(askServers, domain))
+    const now = yield* Clock.currentTimeMillis
+    const checked = afterCheck(domain, seen, now)
+    if (checked.stage !== "verified" || domain.stage === "verified") return yield* rows.checked(domain.id, checked)
+    return yield* Effect.catchTag(verify(domain, "dns", checked), "TooManySenders", (rejection) =>
+      // The account may have room tomorrow.
+      Effect.andThen(
+        rows.checked(domain.id, { ...checked, stage: "pending", checkAt: now + recheckMillis }),
+        Effect.fail(rejection)
+      )
+    )
+  })
+
+  return DomainChecks.of({
+    check,
+    vouch: Effect.fn("DomainChecks.vouch")((domain) => without(domain, "unchecked")),
+    find: Effect.fn("DomainChecks.find")((account, name) => rows.byName(account, name)),
+    round: Effect.gen(function* () {
+      const due = yield* rows.due(yield* Clock.currentTimeMillis)
+      yield* Effect.forEach(
+        due,
+        (domain) =>
+          Effect.catchCause(check(domain), (cause) =>
+            Cause.hasInterruptsOnly(cause)
+              ? Effect.failCause(cause as Cause.Cause<never>)
+              : Effect.logWarning(`The records of the domain ${domain.name} could not be looked for`, cause)
+          ),
+        { concurrency: checksAtOnce, discard: true }
+      )
+      return due.length
+    })
+  })
+}

@@ -1,0 +1,58 @@
+/** Private keys of domains as texts that were sealed: whether the configured keys open them, and how they are sealed anew. Needs `SqlClient`. */
+import { Data, Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import type { SecretsKeys } from "../../common/secretsKeys.ts"
+import { unnest } from "../../postgres/unnest.ts"
+import { aboutDkimKey } from "./dkim.ts"
+
+/** Stored keys of domains need a key that is not configured. Terminal. */
+export class DomainKeysClosed extends Data.TaggedError("DomainKeysClosed")<{ readonly keyId: string }> {
+  override get message(): string {
+    return `Keys of domains in this database were stored under another key (${this.keyId}) than those in SLUICE_SECRETS_KEY: put that key behind the new one there, separated by a comma`
+  }
+}
+
+/** Fails where a domain's key is under none of these. */
+export const requireDomainKeys = (
+  keys: SecretsKeys
+): Effect.Effect<void, DomainKeysClosed | SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const ids = keys.map(({ id }) => id)
+    const [row] = yield* sql<{ readonly keyId: string }>`
+      select key_id as "keyId" from send_domains where not key_id = any(${ids}::text[]) limit 1`
+    if (row !== undefined) return yield* new DomainKeysClosed(row)
+  })
+
+interface Row {
+  readonly id: string
+  readonly about: string
+  readonly keyId: string
+  readonly ciphertext: string
+}
+
+/** What seals them anew under the key of this id, when the configuration puts another one first. */
+export const sealedDomainKeys = (sql: SqlClient.SqlClient, keyId: string) => ({
+  read: (after: string | undefined, limit: number): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError> =>
+    Effect.map(
+      sql<Omit<Row, "about">>`
+        select id, key_id as "keyId", private_key as ciphertext from send_domains
+        where key_id <> ${keyId} and id > ${after ?? ""} order by id limit ${limit}`,
+      (rows) => rows.map((row) => ({ ...row, about: aboutDkimKey(row.id) }))
+    ),
+  write: (
+    rows: ReadonlyArray<{ readonly id: string; readonly before: string; readonly after: string }>
+  ): Effect.Effect<number, SqlError.SqlError> =>
+    Effect.map(
+      sql`
+        update send_domains d set key_id = ${keyId}, private_key = batch.after
+        from ${unnest(rows, { id: "text", before: "text", after: "text" })}
+        where d.id = batch.id and d.private_key = batch.before
+        returning d.id`,
+      ({ length }) => length
+    ),
+  remaining: Effect.map(
+    sql<{ readonly count: number }>`select count(*) as count from send_domains where key_id <> ${keyId}`,
+    ([row]) => row?.count ?? 0
+  )
+})

@@ -1,0 +1,10 @@
+/** Whose account a request concerns. */
+import { Effect } from "effect"
+import { CurrentPrincipal } from "../../platform/access.ts"
+import type { Account } from "../domains/model.ts"
+
+/** The account of the key that asks. */
+export const currentAccount = Effect.map(
+  CurrentPrincipal,
+  ({ mode, organizationId }): Account => ({ organizationId, mode })
+)

@@ -1,0 +1,95 @@
+/**
+ * The page behind a mailed link (docs/platform.md, 9.14). Mail programs and scanners open links on their own, so opening it only shows a button: the address is verified by the POST
+ * of that button. Needs `Senders` and `HttpRouter`.
+ */
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Page } from "../../http/server.ts"
+import { tokenLength } from "../senders/limits.ts"
+import { confirmationPath, Senders } from "../senders/Senders.ts"
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
+
+/** Nothing of the page may be kept, framed or told to others: its address is the secret. */
+const headers = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  "x-content-type-options": "nosniff"
+}
+
+const page = (status: number, body: string) =>
+  HttpServerResponse.html(
+    `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Confirm a sender</title>
+<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.5rem 1rem}</style></head>
+<body>${body}</body></html>
+`
+  ).pipe(HttpServerResponse.setStatus(status), HttpServerResponse.setHeaders(headers))
+
+const notGood = page(
+  404,
+  "<h1>This link is not good any more</h1><p>It was used, or it is older than 24 hours. Ask for a new one.</p>"
+)
+
+const unavailable = page(503, "<h1>This cannot be done right now</h1><p>Please open the link again in a moment.</p>")
+
+/** The token in the address; undefined for what none of ours can be. */
+const tokenOf = (url: string): string | undefined => {
+  const token = URL.parse(url, "http://localhost")?.searchParams.get("token") ?? ""
+  return token.length === tokenLength && /^[0-9A-Za-z]+$/.test(token) ? token : undefined
+}
+
+const withToken = <E extends { readonly _tag: string }, R>(
+  answer: (token: string) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => {
+    const token = tokenOf(url)
+    if (token === undefined) return Effect.succeed(notGood)
+    return Effect.catch(answer(token), (error) =>
+      error._tag === "LinkInvalid"
+        ? Effect.succeed(notGood)
+        : Effect.as(Effect.logWarning("A sender could not be confirmed", error), unavailable)
+    )
+  })
+
+const layer = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const senders = yield* Senders
+    yield* router.add(
+      "GET",
+      confirmationPath,
+      withToken((token) =>
+        Effect.map(senders.linked(token), ({ email }) =>
+          page(
+            200,
+            `<h1>Send from ${escaped(email)}?</h1><p>Somebody asked to send email from this address. If that was you, confirm it.</p>
+<form method="post" action="${confirmationPath}?token=${token}"><button>Confirm ${escaped(email)}</button></form>`
+          )
+        )
+      )
+    )
+    yield* router.add(
+      "POST",
+      confirmationPath,
+      withToken((token) =>
+        Effect.map(senders.confirm(token), ({ email }) =>
+          page(200, `<h1>${escaped(email)} is confirmed</h1><p>You can close this page.</p>`)
+        ).pipe(
+          Effect.catchTag("SenderConflict", ({ message }) =>
+            Effect.succeed(page(409, `<h1>This address cannot be confirmed</h1><p>${escaped(message)}</p>`))
+          )
+        )
+      )
+    )
+  })
+)
+
+/** The page, for the listener of the public API. */
+export const confirmationPage: Effect.Effect<Page, never, Senders> = Effect.map(Senders, (senders) => ({
+  path: confirmationPath,
+  layer: layer.pipe(Layer.provide(Layer.succeed(Senders, senders)))
+}))

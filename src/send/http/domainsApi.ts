@@ -1,0 +1,159 @@
+/**
+ * Domains of senders as an HttpApi group (docs/platform.md, 9.13). Paths and fields are those of Resend's API, beside ours in camel case. Definitions only: `domains.ts`
+ * implements them and the typed client shares them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { IdempotencyKey } from "../../http/idempotency.ts"
+import { SendAccess } from "../../platform/access.ts"
+import { domainStatuses } from "../domains/model.ts"
+import { recordStatuses } from "../domains/records.ts"
+import { tiers } from "../limits.ts"
+import { pageOf, pageQuery } from "./pages.ts"
+import {
+  SendConflict,
+  SendIdempotencyConflict,
+  SendInvalidRequest,
+  SendNotFound,
+  SendUnavailable
+} from "./sendErrors.ts"
+
+/** Ids are letters, digits and underscores; anything else cannot be one. */
+export const idParameter = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/, { message: "Expected an id of letters, digits and underscores" })
+)
+
+export const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
+
+/** The answer of a request that takes an `Idempotency-Key`: a repeat gets it too, with `Idempotency-Replayed: true`. */
+export const once = <S extends Schema.Top>(schema: S, status: number) =>
+  HttpApiSchema.WithHeaders(schema.pipe(HttpApiSchema.status(status)), {
+    "idempotency-replayed": Schema.optional(Schema.String)
+  })
+
+const Timestamp = Schema.String.annotate({ description: "ISO 8601" })
+
+const DomainRecord = Schema.Struct({
+  record: Schema.Literals(["Ownership", "DKIM", "SPF", "DMARC"]),
+  name: Schema.String.annotate({ description: "The whole name, with the domain" }),
+  type: Schema.Literal("TXT"),
+  ttl: Schema.String.annotate({ description: "Seconds" }),
+  status: Schema.Literals(recordStatuses).annotate({
+    description:
+      "`not_started`: it is not looked for. `temporary_failure`: it was there, and was not found the last time"
+  }),
+  value: Schema.String,
+  required: Schema.Boolean.annotate({ description: "Whether the domain is verified by it" })
+}).annotate({ identifier: "SendDomainRecord" })
+
+const listed = {
+  id: Schema.String.annotate({ description: "dom_…" }),
+  name: Schema.String.annotate({ description: "In lower case and punycode", examples: ["example.com"] }),
+  status: Schema.Literals(domainStatuses).annotate({
+    description:
+      "`failed`: no longer looked for. `partially_failed`: verified, but a record has gone; it goes on sending"
+  }),
+  created_at: Timestamp,
+  region: Schema.NullOr(Schema.String).annotate({ description: "As it was given; it changes nothing" })
+}
+
+const NextTier = Schema.Struct({
+  tier: Schema.Literals(tiers),
+  emailsMissing: Schema.Int.annotate({ description: "Emails that are still to be handed over" }),
+  notBefore: Timestamp,
+  bounceRate: Schema.Number,
+  bounceRateBelow: Schema.Number,
+  complaintRate: Schema.Number,
+  complaintRateBelow: Schema.Number
+}).annotate({ identifier: "SendNextTier" })
+
+/** Where a sender stands. */
+export const standing = {
+  tier: Schema.Literals(tiers),
+  dailyCap: Schema.Int,
+  releasedToday: Schema.Int.annotate({ description: "Emails let go on this UTC day" }),
+  held: Schema.Int.annotate({ description: "Emails that wait for another day" }),
+  scheduled: Schema.Int,
+  nextTier: Schema.NullOr(NextTier).annotate({ description: "What leads to the next tier; null where there is none" })
+}
+
+export const SendDomain = Schema.Struct({
+  object: Schema.Literal("domain"),
+  ...listed,
+  records: Schema.Array(DomainRecord),
+  ...standing
+}).annotate({ identifier: "SendDomain" })
+
+const ListedDomain = Schema.Struct(listed).annotate({ identifier: "ListedSendDomain" })
+
+const domainName = Schema.String.annotate({
+  description: "The domain, and no subdomain of it",
+  examples: ["example.com"]
+})
+const region = Schema.optionalKey(
+  Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,64}$/, { message: "Expected 1 to 64 printable characters" }))
+)
+
+const create = HttpApiEndpoint.post("create", "/v1/send/domains", {
+  headers: idempotent,
+  payload: Schema.Struct({
+    name: Schema.optionalKey(domainName),
+    domain: Schema.optionalKey(domainName).annotate({ description: "The same as `name`; give one of them" }),
+    region
+  }).annotate({ identifier: "CreateSendDomain" }),
+  success: once(SendDomain, 201),
+  error: [SendInvalidRequest, SendConflict, SendIdempotencyConflict, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Add a domain",
+    description:
+      "Set the records of the answer; they are looked for from now on. A test key's domain is verified at once."
+  })
+)
+
+const list = HttpApiEndpoint.get("list", "/v1/send/domains", {
+  query: pageQuery,
+  success: pageOf(ListedDomain),
+  error: [SendInvalidRequest, SendUnavailable]
+}).annotateMerge(OpenApi.annotations({ summary: "List domains, newest first" }))
+
+const get = HttpApiEndpoint.get("get", "/v1/send/domains/:id", {
+  params: { id: idParameter },
+  success: SendDomain,
+  error: [SendInvalidRequest, SendNotFound, SendUnavailable]
+}).annotateMerge(OpenApi.annotations({ summary: "Get a domain, its records and its standing" }))
+
+const verify = HttpApiEndpoint.post("verify", "/v1/send/domains/:id/verify", {
+  params: { id: idParameter },
+  success: Schema.Struct({
+    object: Schema.Literal("domain"),
+    id: Schema.String,
+    status: listed.status
+  }),
+  error: [SendInvalidRequest, SendNotFound, SendConflict, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Look for a domain's records now",
+    description: "Answers what was found; where something is missing, it is looked for again for 72 hours."
+  })
+)
+
+const remove = HttpApiEndpoint.delete("delete", "/v1/send/domains/:id", {
+  params: { id: idParameter },
+  success: Schema.Struct({ object: Schema.Literal("domain"), id: Schema.String, deleted: Schema.Literal(true) }),
+  error: [SendInvalidRequest, SendNotFound, SendConflict, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({ summary: "Delete a domain", description: "409 while mail of it is held or scheduled." })
+)
+
+/** All endpoints of domains. */
+export class SendDomainsApi extends HttpApiGroup.make("sendDomains")
+  .add(create, list, get, verify, remove)
+  .middleware(SendAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Send: domains",
+      description:
+        "Domains from which an organization sends, verified by DNS records. A key sees those of its own mode."
+    })
+  ) {}

@@ -1,0 +1,87 @@
+/** Handlers of the suppression list. Needs `SuppressionList` and `PageCursors`; the access middleware gives the account. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { baseApi } from "../../http/baseApi.ts"
+import { PageCursors } from "../../http/PageCursors.ts"
+import { quote } from "../../http/parameters.ts"
+import { type SuppressionInvalid, SuppressionList, SuppressionNotFound } from "../suppressions/SuppressionList.ts"
+import type { Suppression } from "../suppressions/suppressions.ts"
+import { currentAccount } from "./account.ts"
+import { answerPage } from "./pages.ts"
+import { available, SendInvalidRequest, SendNotFound } from "./sendErrors.ts"
+import { SendSuppressionsApi } from "./suppressionsApi.ts"
+
+const object = "suppression" as const
+
+const listed = ({ createdAt, ...suppression }: Suppression) => ({
+  ...suppression,
+  // The facts of a bounce do not say in which report it came.
+  source_id: null,
+  created_at: new Date(createdAt).toISOString()
+})
+
+const invalid = ({ given }: SuppressionInvalid) =>
+  Effect.fail(
+    SendInvalidRequest.of(
+      `Invalid address ${quote(given)}. Expected one such as bob@example.com, and none of the simulator.`
+    )
+  )
+const notFound = ({ message }: SuppressionNotFound) => Effect.fail(SendNotFound.of(message))
+
+const onlyOne = SendInvalidRequest.of("Give 'emails' or 'ids', and one of them.")
+
+export const layerSendSuppressions = HttpApiBuilder.group(
+  baseApi.add(SendSuppressionsApi),
+  "sendSuppressions",
+  Effect.fn(function* (handlers) {
+    const list = yield* SuppressionList
+    const paged = Effect.provideService(PageCursors, yield* PageCursors)
+    const add = (emails: ReadonlyArray<string>) =>
+      Effect.flatMap(currentAccount, (account) => list.add(account, emails)).pipe(
+        Effect.map((ids) => ids.map((id) => ({ object, id }))),
+        available,
+        Effect.catchTags({ SuppressionInvalid: invalid })
+      )
+    const remove = (idsOrEmails: ReadonlyArray<string>) =>
+      Effect.flatMap(currentAccount, (account) => list.remove(account, idsOrEmails)).pipe(
+        Effect.map((removed) => removed.map((one) => ({ object, ...one }))),
+        available,
+        Effect.catchTags({ SuppressionInvalid: invalid })
+      )
+    return handlers.handleAll({
+      add: ({ payload }) => Effect.map(add([payload.email]), ([one]) => one!),
+      addBatch: ({ payload }) => Effect.map(add(payload.emails), (data) => ({ data })),
+      delete: ({ params: { idOrEmail } }) =>
+        Effect.flatMap(remove([idOrEmail]), ([one]) =>
+          one!.deleted
+            ? Effect.succeed({ ...one!, deleted: true as const })
+            : notFound(new SuppressionNotFound({ idOrEmail }))
+        ),
+      removeBatch: ({ payload: { emails, ids } }) =>
+        (emails === undefined) === (ids === undefined)
+          ? Effect.fail(onlyOne)
+          : Effect.map(remove(emails ?? ids ?? []), (data) => ({ data })),
+      get: ({ params }) =>
+        Effect.flatMap(currentAccount, (account) => list.get(account, params.idOrEmail)).pipe(
+          Effect.map((suppression) => ({ object, ...listed(suppression) })),
+          available,
+          Effect.catchTags({ SuppressionNotFound: notFound })
+        ),
+      list: ({ query: { origin, ...query } }) =>
+        Effect.gen(function* () {
+          const account = yield* currentAccount
+          const name = `sendSuppressions ${account.organizationId} ${account.mode} ${origin ?? ""}`
+          const page = yield* answerPage(name, query, {
+            placeOf: (id) =>
+              Effect.map(
+                Effect.catchTag(list.get(account, id), "SuppressionNotFound", () => Effect.succeed(undefined)),
+                (found) => found?.createdAt
+              ),
+            page: (beyond, limit) => list.page(account, origin, beyond, limit),
+            at: ({ createdAt, id }) => ({ at: createdAt, id })
+          })
+          return { object: "list" as const, ...page, data: page.data.map(listed) }
+        }).pipe(paged, available)
+    })
+  })
+)

@@ -1,0 +1,63 @@
+/** The account of the key that asks as an HttpApi group (docs/platform.md, 9.16). Definitions only: `tenants.ts` implements them and the typed client shares them. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { SendAccess } from "../../platform/access.ts"
+import { modes } from "../actors/index.ts"
+import { PlanSchema } from "../actors/schemas.ts"
+import { pauseReasons } from "../pauseRules.ts"
+import { stages } from "../trustRules.ts"
+import { SendForbidden, SendUnavailable } from "./sendErrors.ts"
+
+const Timestamp = Schema.String.annotate({ description: "ISO 8601" })
+
+const Cap = Schema.Struct({
+  limit: Schema.NullOr(Schema.Int).annotate({ description: "Null for no limit" }),
+  used: Schema.Int,
+  resetsAt: Schema.NullOr(Timestamp).annotate({
+    description: "When one more passes, of a month its end; null where one more passes now, or time changes nothing"
+  })
+}).annotate({ identifier: "SendCap" })
+
+export const SendTenant = Schema.Struct({
+  mode: Schema.Literals(modes),
+  plan: PlanSchema,
+  trustStage: Schema.Literals(stages),
+  probationEndsAt: Schema.optionalKey(Timestamp).annotate({ description: "On probation only" }),
+  pausedAt: Schema.optionalKey(Timestamp).annotate({ description: "While sending is paused only" }),
+  pauseReason: Schema.optionalKey(Schema.Literals(pauseReasons)),
+  caps: Schema.Struct({
+    emailsPerMonth: Cap,
+    emailsPerHour: Schema.optionalKey(Cap).annotate({ description: "On probation only" }),
+    emailsPerDay: Schema.optionalKey(Cap).annotate({ description: "On probation only" }),
+    recipientDomainsPerHour: Schema.optionalKey(Cap).annotate({ description: "On probation only" }),
+    senders: Cap
+  })
+}).annotate({ identifier: "SendTenant" })
+
+const get = HttpApiEndpoint.get("get", "/v1/send/tenants", {
+  success: SendTenant,
+  error: [SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({ summary: "Get the stage of the key's account, and what it has used of its limits" })
+)
+
+const reset = HttpApiEndpoint.post("reset", "/v1/send/tenants/reset", {
+  success: SendTenant.pipe(HttpApiSchema.status(200)),
+  error: [SendForbidden, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Start the test account anew",
+    description: "For test keys alone. Stage, windows, triggers and month begin anew; senders, lists and emails stay."
+  })
+)
+
+/** All endpoints of accounts. */
+export class SendTenantsApi extends HttpApiGroup.make("sendTenants")
+  .add(get, reset)
+  .middleware(SendAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Send: account",
+      description: "An organization has an account for its live keys and one for its test keys."
+    })
+  ) {}

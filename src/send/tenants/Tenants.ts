@@ -1,0 +1,62 @@
+/** `Tenants`: an organization's accounts for their owner (docs/platform.md, 9.16). Needs `Engine` and `Organizations`. */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlError } from "effect/sql"
+import { Engine } from "../../engine/Engine.ts"
+import type { AskError } from "../../engine/errors.ts"
+import { type OrganizationNotFound, Organizations } from "../../platform/Organizations.ts"
+import { SendAccount, type SendAccountCommand, type SendAccountRejection } from "../actors/index.ts"
+import type { Account } from "../domains/model.ts"
+import type { SendPlan } from "../limits.ts"
+import { type AccountStanding, accountStandingOf } from "./standing.ts"
+
+export type TenantError = AskError | OrganizationNotFound | SqlError.SqlError
+
+export class Tenants extends Context.Service<
+  Tenants,
+  {
+    /** Where the account stands. Its probation begins, if nothing has begun it yet. */
+    readonly get: (account: Account, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
+    /** Starts the organization's test account anew. */
+    readonly reset: (organizationId: string, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
+  }
+>()("sluice/send/Tenants") {
+  static readonly layer: Layer.Layer<Tenants, never, Engine | Organizations> = Layer.effect(
+    Tenants,
+    Effect.suspend(() => make)
+  )
+}
+
+const isRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
+  "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
+
+const make = Effect.gen(function* () {
+  const engine = yield* Engine
+  const organizations = yield* Organizations
+
+  const targetOf = ({ mode, organizationId }: Account) => ({ organization: organizationId, key: mode })
+  // Neither of the two commands is rejected for the account that it is asked of here.
+  const tell = (account: Account, command: SendAccountCommand) =>
+    Effect.catchIf(engine.ask(SendAccount, targetOf(account), command), isRejection, Effect.die)
+
+  const standing = Effect.fnUntraced(function* (account: Account, plan: SendPlan) {
+    const state = yield* engine.state(SendAccount, targetOf(account))
+    return accountStandingOf(state, plan, yield* Clock.currentTimeMillis)
+  })
+
+  const begin = Effect.fnUntraced(function* (account: Account) {
+    const { trust } = yield* engine.state(SendAccount, targetOf(account))
+    if (trust.since !== null) return
+    const { risk } = yield* organizations.get(account.organizationId)
+    yield* tell(account, { _tag: "Begin", risk })
+  })
+
+  return Tenants.of({
+    get: Effect.fn("Tenants.get")((account, plan) => Effect.andThen(begin(account), standing(account, plan))),
+    reset: Effect.fn("Tenants.reset")(function* (organizationId, plan) {
+      const account = { organizationId, mode: "test" } as const
+      const { risk } = yield* organizations.get(organizationId)
+      yield* tell(account, { _tag: "Reset", risk })
+      return yield* standing(account, plan)
+    })
+  })
+})

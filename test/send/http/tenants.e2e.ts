@@ -1,0 +1,117 @@
+/** The account of a key over HTTP: its stage, what it has used of its limits, and a test account that begins anew. */
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import { Engine } from "../../../src/engine/Engine.ts"
+import { SendAccount, SendSender, senderKey } from "../../../src/send/index.ts"
+import { type Answer, type Tenant, useSendPlatform } from "./sendersPlatform.ts"
+
+const platform = useSendPlatform()
+
+const tenantOf = async (ask: Tenant["live"]): Promise<Answer["body"]> => (await ask("GET", "/v1/send/tenants")).body
+
+/** An account that was paused for three bounces, with an email that was held by it. */
+const paused = async () => {
+  const tenant = await platform().tenant()
+  await tenant.test("POST", "/v1/send/domains", { name: "paused.example" })
+  const { organization } = tenant
+  const account = { organization, key: "test" }
+  await platform().run(
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const emails = ["1", "2", "3"].map((id) => ({
+        id: `${organization}-b${id}`,
+        sender: "paused.example",
+        recipients: ["bob@a.example"]
+      }))
+      const admitted = emails.map(({ sender, ...email }) => ({ ...email, from: `ann@${sender}` }))
+      yield* engine.ask(SendAccount, account, { _tag: "Admit", emails: admitted, upgradeUrl: "https://a.example" })
+      yield* engine.ask(SendAccount, account, { _tag: "Dispatch", emails })
+      for (const what of ["handedOver", "bounced"] as const)
+        yield* engine.ask(SendAccount, account, {
+          _tag: "Report",
+          reports: emails.map(({ id, sender }) => ({
+            id,
+            sender,
+            what,
+            suppresses: false,
+            ...(what === "bounced" ? { recipient: "bob@a.example" } : {})
+          }))
+        })
+    })
+  )
+  return tenant
+}
+
+describe("an account", () => {
+  it("on probation tells every cap with what was used of it", async () => {
+    const { admitted, live, test } = await platform().tenant()
+    const before = await tenantOf(test)
+    expect(before).toMatchObject({ mode: "test", plan: "hobby", trustStage: "probation" })
+    expect(Date.parse(before.probationEndsAt) - Date.now()).toBeGreaterThan(71 * 3_600_000)
+    expect(before.caps).toEqual({
+      emailsPerMonth: { limit: 3_000, used: 0, resetsAt: expect.stringMatching(/-01T00:00:00\.000Z$/) },
+      emailsPerHour: { limit: 50, used: 0, resetsAt: null },
+      emailsPerDay: { limit: 200, used: 0, resetsAt: null },
+      recipientDomainsPerHour: { limit: 25, used: 0, resetsAt: null },
+      senders: { limit: 1_000, used: 0, resetsAt: null }
+    })
+    await test("POST", "/v1/send/domains", { name: "counted.example" })
+    for (const to of ["a@one.example", "b@one.example", "c@two.example"])
+      expect(await admitted("test", "ann@counted.example", to)).toBe("queued")
+    const { caps } = await tenantOf(test)
+    const used = Object.values(caps as Record<string, { readonly used: number }>).map((cap) => cap.used)
+    expect(used).toEqual([3, 3, 3, 2, 1])
+    expect((await tenantOf(live)).caps.emailsPerMonth.used).toBe(0)
+  })
+
+  it("that is paused says since when and why, and a test key starts it anew", async () => {
+    const { admitted, test } = await paused()
+    const before = await tenantOf(test)
+    expect(before).toMatchObject({ trustStage: "sending_paused", pauseReason: "bounces" })
+    expect(Date.parse(before.pausedAt)).toBeLessThanOrEqual(Date.now())
+    expect(before.probationEndsAt).toBeUndefined()
+    expect(before.caps.emailsPerHour).toBeUndefined()
+    expect(await admitted("test", "ann@paused.example")).toBe("sending_paused")
+
+    const { body, status } = await test("POST", "/v1/send/tenants/reset")
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ trustStage: "probation", caps: { emailsPerMonth: { used: 0 }, senders: { used: 1 } } })
+    expect(body.pausedAt).toBeUndefined()
+    expect(await tenantOf(test)).toEqual(body)
+    expect(await admitted("test", "ann@paused.example")).toBe("queued")
+  })
+
+  it("lets go what waited for the end of its pause, when it is started anew", async () => {
+    const { admitted, organization, test } = await paused()
+    const sender = { organization, key: senderKey("test", "paused.example") }
+    const engine = <A, E>(f: (engine: Engine["Service"]) => Effect.Effect<A, E>) =>
+      platform().run(Effect.flatMap(Engine, f))
+    await test("POST", "/v1/send/tenants/reset")
+    await engine((one) => one.ask(SendSender, sender, { _tag: "SetDailyCap", cap: 1 }))
+    expect(await admitted("test", "ann@paused.example")).toBe("held")
+    // Pauses it again, by content.
+    const emails = Array.from({ length: 2 }, (_, at) => ({
+      id: `${organization}-s${at}`,
+      from: "ann@paused.example",
+      recipients: ["bob@a.example"],
+      signals: ["foreign_link", "shortened_link", "verification_subject"] as const
+    }))
+    await engine((one) =>
+      one.ask(SendAccount, { organization, key: "test" }, { _tag: "Admit", emails, upgradeUrl: "https://a.example" })
+    )
+    expect((await tenantOf(test)).pauseReason).toBe("risky_content")
+    await engine((one) => one.ask(SendSender, sender, { _tag: "SetDailyCap", cap: 100 }))
+    const waiting = () => engine((one) => one.state(SendAccount, { organization, key: "test" }))
+    await expect.poll(async () => (await waiting()).waiting, { timeout: 10_000 }).toEqual(["paused.example"])
+    await test("POST", "/v1/send/tenants/reset")
+    const domains = await test("GET", "/v1/send/domains")
+    const held = async () => (await test("GET", `/v1/send/domains/${domains.body.data[0].id}`)).body.held
+    await expect.poll(held, { timeout: 10_000 }).toBe(0)
+  })
+
+  it("of live keys is never started anew", async () => {
+    const { live } = await platform().tenant()
+    const refused = await live("POST", "/v1/send/tenants/reset")
+    expect([refused.status, refused.body.error.code]).toEqual([403, "forbidden"])
+  })
+})
