@@ -11,7 +11,7 @@ import { MessageContents } from "../contents/MessageContents.ts"
 import { HandoffFeed } from "./HandoffFeed.ts"
 import { groupOf } from "./jobs.ts"
 import { noticeJobs } from "./noticeJobs.ts"
-import { noticeMessage } from "./notices.ts"
+import { noticeMessage } from "./noticeMails.ts"
 import { sendJobsTable } from "./tables.ts"
 
 /** The mail was not ordered, or it is not known whether it was. Retryable with the same id. */
