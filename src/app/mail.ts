@@ -6,7 +6,8 @@ import { Effect, Layer } from "effect"
 import { Health } from "../platform/Health.ts"
 import { ContentKeys, Sealing } from "../send/contents/ContentKeys.ts"
 import * as MessageContentsDurable from "../send/contents/MessageContentsDurable.ts"
-import { layerHandoff } from "../send/handoff/Handoff.ts"
+import { defaultHandoffSettings, layerHandoff } from "../send/handoff/Handoff.ts"
+import { Notices } from "../send/handoff/Notices.ts"
 import { CaptureMailbox } from "../send/transport/CaptureMailbox.ts"
 import { MailTransport } from "../send/transport/MailTransport.ts"
 import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
@@ -36,9 +37,12 @@ const layerTransport = ({ mailbox }: MailOptions) =>
     ? MailTransport.layerCapture.pipe(Layer.provideMerge(CaptureMailbox.layer))
     : MailTransport.layerWaiting.pipe(Layer.provideMerge(CaptureMailbox.layerClosed))
 
-/** Hands mail over; `MessageContents`, `ContentKeys`, `MailTransport` and `CaptureMailbox` come out too. */
+/** Hands mail over; `Notices`, `MessageContents`, `ContentKeys`, `MailTransport` and `CaptureMailbox` come out too. */
 export const layerMail = (options: MailOptions) =>
-  layerHandoff().pipe(Layer.provideMerge(layerContents(options)), Layer.provideMerge(layerTransport(options)))
+  Layer.merge(layerHandoff(), Notices.layer({ from: defaultHandoffSettings.noticesFrom })).pipe(
+    Layer.provideMerge(layerContents(options)),
+    Layer.provideMerge(layerTransport(options))
+  )
 
 /** Shows in `/readyz` whether mail waits for a relay. */
 export const layerMailHealth = Layer.effectDiscard(

@@ -10,11 +10,11 @@ const src = (name: string): string => `src/send/${name}.ts`
 
 export const sendHandoff: ReadonlyArray<Variant> = [
   {
-    name: "hand-off: what was recorded is handed over again",
-    file: src("handoff/emails"),
-    find: 'state !== "queued" && state !== "held" && state !== "sending"',
-    replace: 'state === "none"',
-    sentence: "an email whose hand-over was recorded before a crash fails or goes a second time",
+    name: "hand-off: what could not be recorded is handed over again",
+    file: src("handoff/delivering"),
+    find: "if (unrecorded.get(job.id) === true)",
+    replace: "if (unrecorded.get(job.id) === true && job.attempt < 0)",
+    sentence: "while the engine is away the same email goes out every few seconds",
     finders: [handoff]
   },
   {

@@ -1,7 +1,6 @@
 /** Bounds of kept contents (docs/handoff.md, 1). */
 
-const secondMillis = 1_000
-const hourMillis = 3_600 * secondMillis
+const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis
 
 /** Contents that the layer in memory keeps; it drops none, and refuses more. */
@@ -26,9 +25,9 @@ export const contentSweepMillis = hourMillis
 /** Contents that one statement copies or erases. */
 export const contentSweepBatch = 100
 
-/** How long the store of contents has for an answer; then the request fails. */
-export const contentPublishMillis = 5 * secondMillis
-export const contentTimeoutMillis = 8 * secondMillis
+/** How long each of the stores of contents has for an answer; then the request fails. Both together have less than a request has (docs/platform.md, 8.4). */
+export const contentPublishMillis = 4_000
+export const contentTimeoutMillis = 4_500
 
 /** Requests whose contents go together, and requests that wait for the message under way. */
 export const contentsAtOnce = 256
@@ -45,7 +44,7 @@ export const recentContentBytes = 16 * 1024 * 1024
 
 /** Data keys in memory, and how long one is used without a look at the database: for so long another process may write under a key that was erased. */
 export const maximumContentKeys = 10_000
-export const contentKeyMillis = 300 * secondMillis
+export const contentKeyMillis = 300_000
 
 /** Bytes of a message that keeps a content beside others: more of them make another message. */
 export const maximumSharedBytes = 768 * 1024

@@ -29,7 +29,7 @@ import {
   maximumUnrecorded,
   troubleMillis
 } from "./limits.ts"
-import { handOverNotices } from "./notices.ts"
+import { handOverNotices } from "./noticeMails.ts"
 import type { HandoffParts, HandoffSettings } from "./parts.ts"
 import { goOn } from "./projection.ts"
 import { sendJobsTable } from "./tables.ts"

@@ -31,7 +31,7 @@ export type EmailJob = typeof EmailJob.Type
 
 export const emailJobId = (organization: string, email: string): string => `${organization}/${email}`
 
-/** Why an organization's contact is written to. */
+/** What the platform itself writes. */
 export const Notice = Schema.Union([
   Schema.TaggedStruct("AccountPaused", { mode: Schema.Literals(modes), at: Schema.Number, reason: Schema.String }),
   Schema.TaggedStruct("WebhookPaused", {
@@ -40,12 +40,14 @@ export const Notice = Schema.Union([
     url: Schema.String,
     reason: Schema.String,
     livemode: Schema.Boolean
-  })
+  }),
+  /** A mail that was written when it was ordered, whoever it goes to. */
+  Schema.TaggedStruct("Mail", { mode: Schema.Literals(modes), at: Schema.Number, pointer: Schema.String })
 ])
 export type Notice = typeof Notice.Type
 
 /** The same for every telling of the same pause. */
-export const noticeId = (organization: string, notice: Notice): string =>
+export const noticeId = (organization: string, notice: Exclude<Notice, { readonly _tag: "Mail" }>): string =>
   notice._tag === "AccountPaused"
     ? `${organization}/account/${notice.mode}/${notice.at}`
     : `${organization}/webhook/${notice.endpoint}/${notice.at}`

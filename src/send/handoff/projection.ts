@@ -19,8 +19,8 @@ import {
   senderKey
 } from "../actors/index.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
-import { emailJobId, encodeEmailJob, encodeNotice, groupOf, handoffLanes, type Notice, noticeId } from "./jobs.ts"
-import { rememberedNoticeMillis } from "./limits.ts"
+import { emailJobId, encodeEmailJob, groupOf, handoffLanes, noticeId } from "./jobs.ts"
+import { noticeJobs } from "./noticeJobs.ts"
 import { sendJobsTable } from "./tables.ts"
 
 /** What a row of a waiting email becomes a job of. */
@@ -37,7 +37,11 @@ class HandoffBatch {
   waiting: Array<WaitingRow & { readonly sender: string; readonly place: number | null }> = []
   readonly ended: Array<{ readonly organization: string; readonly email: string; readonly at: number }> = []
   readonly jobs: Array<NewJob> = []
-  readonly notices: Array<{ readonly record: LogRecord; readonly organization: string; readonly notice: Notice }> = []
+  readonly notices: Array<{
+    readonly record: LogRecord
+    readonly organization: string
+    readonly notice: Parameters<typeof noticeId>[1]
+  }> = []
   readonly lifted: Array<HandoffGroup & { readonly at: number }> = []
 
   job({ partition }: LogRecord, { acceptedAt, email, mode, organization, pointer }: WaitingRow, at: number): void {
@@ -169,23 +173,8 @@ const onWebhookPaused = (batch: HandoffBatch, record: EventRecord): void => {
 
 /** Orders notices, each once. */
 const orderNotices = Effect.fnUntraced(function* (batch: HandoffBatch) {
-  const sql = yield* SqlClient.SqlClient
-  for (const { notice, organization, record } of batch.notices) {
-    const id = noticeId(organization, notice)
-    const [isNew] = yield* sql`
-      insert into send_notices (id, created_at) values (${id}, ${notice.at}) on conflict do nothing returning id`
-    if (isNew === undefined) continue
-    yield* sql`delete from send_notices where created_at < ${notice.at - rememberedNoticeMillis}`
-    batch.jobs.push({
-      id,
-      partition: record.partition,
-      group: groupOf(organization, "notices"),
-      lane: handoffLanes.first,
-      dueAt: notice.at,
-      expiresAt: null,
-      payload: encodeNotice(notice)
-    })
-  }
+  for (const { notice, organization, record } of batch.notices)
+    batch.jobs.push(...(yield* noticeJobs(noticeId(organization, notice), organization, record.partition, notice)))
 })
 
 /** Lets the mails go that found their account paused. */

@@ -112,6 +112,8 @@ layer(shared, { excludeTestServices: true, timeout: 60_000 })("an accepted email
 
 interface Relay {
   waits: boolean
+  /** Whether the account cannot be told what the relay has done. */
+  isDeaf: boolean
   /** How often the hand-off has asked. */
   asked: number
   readonly answers: Array<HandoffAnswer>
@@ -127,12 +129,13 @@ const slow = Layer.effect(
   Slow,
   Effect.gen(function* () {
     const deployment = yield* deploy
-    const relay: Relay = { waits: false, asked: 0, answers: [] }
+    const relay: Relay = { waits: false, isDeaf: false, asked: 0, answers: [] }
     const running = yield* startProcess(deployment, {
       waits: () => {
         relay.asked++
         return relay.waits ? "the relay is away" : undefined
       },
+      isDeaf: () => relay.isDeaf,
       answer: () => relay.answers.shift() ?? { _tag: "Accepted" }
     })
     return Slow.of({ deployment, running, relay })
@@ -211,6 +214,29 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
     })
   )
 
+  it.effect("a mail of the platform itself goes once, however often it is ordered", () =>
+    Effect.gen(function* () {
+      const { organization, running, taken, untilWaiting } = yield* freshSlow
+      const order = (id: string, text: string) =>
+        running.notices.order({ id, organization, mode: "live", to: "dee@two.test", subject: "Confirm", text })
+      yield* order(`${organization}-1`, "https://one.test/a")
+      yield* order(`${organization}-1`, "https://one.test/b")
+      yield* until(Effect.sync(() => taken().length === 1))
+      yield* order(`${organization}-1`, "https://one.test/c")
+      yield* order(`${organization}-2`, "https://one.test/d")
+      yield* until(Effect.sync(() => taken().length === 2))
+      yield* untilWaiting(0)
+      assert.deepStrictEqual(
+        taken().map(({ envelope, mail }) => [envelope, mail.message.subject, mail.message.text]),
+        ["a", "d"].map((end) => [
+          { from: "platform@one.test", to: ["dee@two.test"] },
+          "Confirm",
+          `https://one.test/${end}`
+        ])
+      )
+    })
+  )
+
   it.effect("the contact hears of a paused endpoint, and not of one that was named for a test", () =>
     Effect.gen(function* () {
       const { organization, running, taken, untilWaiting } = yield* freshSlow
@@ -223,6 +249,22 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       assert.deepStrictEqual(notice!.envelope.to, ["owner@acme.test"])
       assert.strictEqual(notice!.mail.message.subject, "A webhook endpoint of Acme is paused")
       assert.include(notice!.mail.message.text!, "we_1 (https://three.test/hook)")
+      assert.lengthOf(taken(), 1)
+    })
+  )
+
+  it.effect("mail that was handed over while nobody could be told goes once", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.isDeaf = true
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      yield* until(Effect.sync(() => taken().length === 1))
+      // The job is the queue's again.
+      const isBack = running.sql`select 1 from send_jobs where attempts = 0`
+      yield* until(Effect.map(isBack, (rows) => rows.length === 1))
+      relay.isDeaf = false
+      yield* running.reaches(organization, sent!.id, "sent")
+      yield* untilWaiting(0)
       assert.lengthOf(taken(), 1)
     })
   )

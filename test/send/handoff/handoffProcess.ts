@@ -7,6 +7,7 @@ import { Context, Deferred, Effect, Exit, Layer, Logger, type Redacted, Schema, 
 import { SqlClient } from "effect/sql"
 import * as Actor from "../../../src/engine/Actor.ts"
 import { Engine, layer as engineLayer } from "../../../src/engine/Engine.ts"
+import { PartitionUnavailable } from "../../../src/engine/errors.ts"
 import { layerLocal } from "../../../src/engine/Placement.ts"
 import * as Reactor from "../../../src/engine/Reactor.ts"
 import { publicEvent } from "../../../src/events/catalogue.ts"
@@ -20,6 +21,7 @@ import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
 import { layerDurable } from "../../../src/send/contents/MessageContentsDurable.ts"
 import { layerHandoff } from "../../../src/send/handoff/Handoff.ts"
 import { HandoffFeed } from "../../../src/send/handoff/HandoffFeed.ts"
+import { Notices } from "../../../src/send/handoff/Notices.ts"
 import type { HandoffSettings } from "../../../src/send/handoff/parts.ts"
 import { handoffProjection } from "../../../src/send/handoff/projection.ts"
 import { Admission, type AdmitEmail, type Mode, modes, SendEmail } from "../../../src/send/index.ts"
@@ -57,6 +59,8 @@ export interface ProcessOptions {
   readonly answer?: (mail: OutgoingMail, envelope: Envelope) => HandoffAnswer
   /** Why live mail waits. */
   readonly waits?: () => string | undefined
+  /** Whether the account cannot be told now. */
+  readonly isDeaf?: () => boolean
   /** Where it hangs, as a process that dies there. */
   readonly diesAt?: Step
 }
@@ -147,6 +151,8 @@ const processLayer = (deployment: Deployment, options: ProcessOptions, died: Def
         ask: ((actor: never, target: never, command: { readonly _tag: string }) =>
           Effect.gen(function* () {
             if (command._tag === "Dispatch") yield* at("before the account is asked")
+            if (command._tag === "Report" && options.isDeaf?.() === true)
+              return yield* new PartitionUnavailable({ partition: 0, reason: "deaf", retryAfterMillis: 1 })
             const reply = yield* real.ask(actor, target, command as never)
             if (command._tag === "Dispatch") yield* at("after the account was asked")
             if (command._tag === "Report") yield* at("after the account was told")
@@ -166,6 +172,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions, died: Def
   return layerHandoff({ ...settings, ...options.settings }).pipe(
     Layer.provide(watched),
     Layer.provide(transport),
+    Layer.merge(Notices.layer({ from: "Platform <platform@one.test>" })),
     Layer.provideMerge(engine),
     Layer.provideMerge(contents),
     Layer.provideMerge(
@@ -215,6 +222,7 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
     return {
       engine,
       contents,
+      notices: Context.get(context, Notices),
       sql,
       admission: (mode: Mode = "live") => admissions.get(mode)!,
       /** Writes the contents, then has the request decided, as the API does. */

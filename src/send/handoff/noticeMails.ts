@@ -14,7 +14,10 @@ const accountReasons: Readonly<Record<string, string>> = {
   risky_content: "its emails looked like attempts to deceive their recipients"
 }
 
-const textOf = (notice: Notice, name: string): { readonly subject: string; readonly text: string } => {
+const textOf = (
+  notice: Exclude<Notice, { readonly _tag: "Mail" }>,
+  name: string
+): { readonly subject: string; readonly text: string } => {
   const at = new Date(notice.at).toISOString()
   if (notice._tag === "AccountPaused") {
     const reason = accountReasons[notice.reason] ?? notice.reason
@@ -31,39 +34,52 @@ const textOf = (notice: Notice, name: string): { readonly subject: string; reado
   }
 }
 
-const messageOf = (notice: Notice, from: string, to: string, name: string): Message => ({
+/** A plain mail. */
+export const noticeMessage = (
+  from: string,
+  to: string,
+  said: { readonly subject: string; readonly text: string }
+): Message => ({
   from,
   to: [to],
   cc: [],
   bcc: [],
   replyTo: [],
-  // A name is the customer's own text, and a subject is one line.
-  ...textOf(notice, name.replace(/\s+/g, " ").trim()),
+  ...said,
   html: null,
   headers: {},
   tags: [],
   attachments: []
 })
 
+/** What is to be sent, and as what mail; null where nobody is there to read it, or nothing is left to read. */
+const mailOf = Effect.fnUntraced(function* (parts: HandoffParts, organization: string, notice: Notice) {
+  if (notice._tag === "Mail") {
+    const [message = null] = yield* parts.contents.read(organization, [notice.pointer])
+    return message === null ? null : { message, mode: notice.mode }
+  }
+  const contact = yield* parts.contactOf(organization)
+  if (contact === null) return null
+  // A name is the customer's own text, and a subject is one line.
+  const said = textOf(notice, contact.name.replace(/\s+/g, " ").trim())
+  return { message: noticeMessage(parts.settings.noticesFrom, contact.email, said), mode: "live" as const }
+})
+
 const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organization: string, job: TakenJob) {
   const { attempt, id } = job
   const notice = decodeNotice(job.payload)
   if (notice._tag === "None") return { _tag: "Parked", id, attempt, error: "the job cannot be read" } satisfies Outcome
-  const contact = yield* parts.contactOf(organization)
-  if (contact === null) {
-    yield* Effect.logInfo(`${organization} has no contact to be told of ${notice.value._tag}`)
+  const found = yield* mailOf(parts, organization, notice.value)
+  if (found === null) {
+    yield* Effect.logInfo(
+      `${organization} is not told of ${notice.value._tag}: nobody is there to be told, or it is too late`
+    )
     return { _tag: "Done", id, attempt } satisfies Outcome
   }
-  const transport = parts.transport.live
-  const message = messageOf(notice.value, parts.settings.noticesFrom, contact.email, contact.name)
-  const mail = {
-    id: id.replaceAll("/", "-"),
-    organization,
-    mode: "live",
-    message,
-    acceptedAt: notice.value.at
-  } as const
-  const envelope = { from: bareAddress(message.from), to: [bareAddress(contact.email)] }
+  const { message, mode } = found
+  const transport = parts.transport[mode]
+  const mail = { id: id.replaceAll("/", "-"), organization, mode, message, acceptedAt: notice.value.at }
+  const envelope = { from: bareAddress(message.from), to: message.to.map(bareAddress) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   const now = yield* Clock.currentTimeMillis
   if (answer._tag === "Accepted") parts.metrics.latency(now - notice.value.at)
