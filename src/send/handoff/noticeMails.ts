@@ -79,7 +79,7 @@ const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organiz
   const { message, mode } = found
   const transport = parts.transport[mode]
   const mail = { id: id.replaceAll("/", "-"), organization, mode, message, acceptedAt: notice.value.at }
-  const envelope = { from: bareAddress(message.from), to: message.to.map(bareAddress) }
+  const envelope = { from: bareAddress(message.from), to: message.to.map((one) => bareAddress(one)) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   const now = yield* Clock.currentTimeMillis
   if (answer._tag === "Accepted") parts.metrics.latency(now - notice.value.at)
