@@ -17,7 +17,7 @@ export interface MailOptions {
   /** Whether live mail goes to the local mailbox; else it waits, and test mail is taken and dropped. */
   readonly mailbox: boolean
   /** Where the contents are kept. */
-  readonly stream: Pick<EngineSettings, "namespace" | "replicas">
+  readonly stream: Pick<EngineSettings, "namespace" | "replicas"> & { readonly maximumBytes?: number | undefined }
 }
 
 const layerSealing = Layer.effect(

@@ -162,7 +162,12 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerMailHealth, layerDiskHealth(folder.path)).pipe(
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(VerificationMail.layer),
-      Layer.provideMerge(layerMail({ mailbox: mailboxWanted(config), stream: engineSettings(config) })),
+      Layer.provideMerge(
+        layerMail({
+          mailbox: mailboxWanted(config),
+          stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
+        })
+      ),
       Layer.provideMerge(layerDelivery(options)),
       Layer.provideMerge(Layer.succeedContext(decisions))
     )

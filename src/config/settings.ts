@@ -19,7 +19,8 @@ import {
   text,
   url
 } from "./kinds.ts"
-import { nameServers, natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
+import { mailSettings } from "./mailSettings.ts"
+import { natsUrl, retryDelays, secretsKeys } from "./roomKinds.ts"
 import { talkSettings } from "./talkSettings.ts"
 
 /** The table of all settings. A key added here has its flag, its check and its line in `sluice config` at once. */
@@ -201,14 +202,6 @@ export const settings = {
         "Key under which webhooks' signing secrets are stored, earlier ones behind a comma; default: made in the data folder when PostgreSQL is embedded"
     })
   ),
-  upgradeUrl: url(
-    "http:",
-    "https:"
-  )({
-    env: "SLUICE_UPGRADE_URL",
-    description:
-      "Where an account that has sent its month's emails finds a larger plan; default: the documentation of this platform"
-  }),
   webhookTargets: oneOf(targetPolicies)({
     env: "SLUICE_WEBHOOK_TARGETS",
     description:
@@ -225,11 +218,8 @@ export const settings = {
     env: "SLUICE_WEBHOOK_TIMEOUT_MILLIS",
     description: "How long a webhook endpoint has for its answer, in milliseconds; default: 15000"
   }),
+  ...mailSettings,
   ...talkSettings,
-  nameServers: nameServers({
-    env: "SLUICE_NAME_SERVERS",
-    description: "Name servers that are asked about domains of senders, as address:port; default: the system's"
-  }),
   metrics: oneOf(["open", "admin"])({
     env: "SLUICE_METRICS",
     description:

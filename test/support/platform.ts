@@ -32,6 +32,9 @@ export interface Started {
 /** Room of each log on a shared nats-server, which sets it aside: the least that the settings take. */
 const sharedLogBytes = 16 * 1024 * 1024
 
+/** The same for contents of emails. */
+const sharedContentBytes = 64 * 1024 * 1024
+
 /** What the names of a platform's logs on a shared nats-server begin with. `home`: a database's path, or a data folder. */
 export const logNamespaceOf = (home: string): string =>
   `test-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`
@@ -46,7 +49,8 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
   if (NATS_URL === undefined || home === undefined) return {}
   return {
     SLUICE_LOG_NAMESPACE: logNamespaceOf(home),
-    SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`
+    SLUICE_LOG_MAX_BYTES: `${sharedLogBytes}`,
+    SLUICE_CONTENTS_MAX_BYTES: `${sharedContentBytes}`
   }
 }
 /** A database of others needs a key of its own for what is stored encrypted in it. */
