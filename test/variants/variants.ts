@@ -12,6 +12,7 @@ import { sendApi } from "./sendApi.ts"
 import { sendContent } from "./sendContent.ts"
 import { sendFeedback } from "./sendFeedback.ts"
 import { sendHandoff } from "./sendHandoff.ts"
+import { sendSenders } from "./sendSenders.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 import { webhooksRates } from "./webhooksRates.ts"
@@ -31,6 +32,7 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendApi,
   ...sendContent,
   ...sendFeedback,
+  ...sendSenders,
   ...sendHandoff
 ]
 

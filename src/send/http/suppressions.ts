@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { PageCursors } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
-import { type SuppressionInvalid, SuppressionList, SuppressionNotFound } from "../suppressions/SuppressionList.ts"
+import { SuppressionInvalid, SuppressionList, SuppressionNotFound } from "../suppressions/SuppressionList.ts"
 import type { Suppression } from "../suppressions/suppressions.ts"
 import { currentAccount } from "./account.ts"
 import { answerPage } from "./pages.ts"
@@ -57,10 +57,14 @@ export const layerSendSuppressions = HttpApiBuilder.group(
             ? Effect.succeed({ ...one!, deleted: true as const })
             : notFound(new SuppressionNotFound({ idOrEmail }))
         ),
-      removeBatch: ({ payload: { emails, ids } }) =>
-        (emails === undefined) === (ids === undefined)
-          ? Effect.fail(onlyOne)
-          : Effect.map(remove(emails ?? ids ?? []), (data) => ({ data })),
+      removeBatch: ({ payload: { emails, ids } }) => {
+        if ((emails === undefined) === (ids === undefined)) return Effect.fail(onlyOne)
+        // The list would take it for an id.
+        const given = emails?.find((one) => !one.includes("@"))
+        return given === undefined
+          ? Effect.map(remove(emails ?? ids ?? []), (data) => ({ data }))
+          : invalid(new SuppressionInvalid({ given }))
+      },
       get: ({ params }) =>
         Effect.flatMap(currentAccount, (account) => list.get(account, params.idOrEmail)).pipe(
           Effect.map((suppression) => ({ object, ...listed(suppression) })),

@@ -84,6 +84,7 @@ describe("a suppressed address", () => {
     ["/batch/add", { emails: Array.from({ length: 101 }, (_, at) => `a${at}@example.com`) }],
     ["/batch/add", { emails: ["ann@example.com", "no address"] }],
     ["/batch/remove", {}],
+    ["/batch/remove", { emails: ["sup_a"] }],
     ["/batch/remove", { ids: ["sup_a"], emails: ["ann@example.com"] }]
   ])("%s is not %j", async (at, body) => {
     const { live } = await platform().tenant()
