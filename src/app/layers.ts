@@ -24,6 +24,7 @@ import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayParti
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
+import { sealedContentKeys } from "../send/contents/sealedContentKeys.ts"
 import { DomainChecks, type DomainChecksOptions } from "../send/domains/DomainChecks.ts"
 import { Domains } from "../send/domains/Domains.ts"
 import { sealedDomainKeys } from "../send/domains/sealedKeys.ts"
@@ -158,7 +159,7 @@ const layerSenderServices = (options: SenderOptions) =>
 export const layerDelivery = (options: WebhookOptions) =>
   Layer.mergeAll(
     layerDispatcher(options),
-    Resealing.layer(options.secretsKeys, (sql, keyId) => [sealedDomainKeys(sql, keyId)])
+    Resealing.layer(options.secretsKeys, (sql, keyId) => [sealedDomainKeys(sql, keyId), sealedContentKeys(sql, keyId)])
   ).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
 
 /**

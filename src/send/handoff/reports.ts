@@ -42,7 +42,7 @@ export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number
     }
     case "Permanent": {
       const { code, reason } = answer
-      const bounces = recipients.map(
+      return recipients.map(
         (recipient): EmailReport => ({
           id,
           sender,
@@ -51,11 +51,10 @@ export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number
           from: message.from,
           subject: message.subject,
           code,
+          kind: "permanent",
           reason
         })
       )
-      // Where the bounce of the relay itself has not ended the email, it has failed.
-      return [...bounces, { ...about, what: "failed", code, reason }]
     }
   }
 }

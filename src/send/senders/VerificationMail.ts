@@ -1,14 +1,11 @@
 /**
- * `VerificationMail`: mails a link to an address that is to become a sender (docs/platform.md, 9.14). `layer` hands it over at once, by the way of all mail; `layerMemory` keeps
- * the mails for tests. Needs `MailTransport`.
+ * `VerificationMail`: mails a link to an address that is to become a sender (docs/platform.md, 9.14). `layer` hands it over by the way of all mail; `layerMemory` keeps the
+ * mails for tests. Needs `Notices`.
  */
-import { Clock, Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Effect, Layer } from "effect"
 import { randomText } from "../../common/identifiers.ts"
-import { bareAddress } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
-import { defaultHandoffSettings } from "../handoff/Handoff.ts"
-import type { Message } from "../message/Message.ts"
-import { MailTransport } from "../transport/MailTransport.ts"
+import { Notices } from "../handoff/Notices.ts"
 
 /** A link for the owner of an address. */
 export interface VerificationLink {
@@ -32,40 +29,29 @@ export class VerificationMail extends Context.Service<
   static readonly layerMemory = (sent: Array<VerificationLink>): Layer.Layer<VerificationMail> =>
     Layer.succeed(VerificationMail, VerificationMail.of({ send: (mail) => Effect.sync(() => void sent.push(mail)) }))
 
-  /** By the transport of the account's mode. What it does not take, and mail that would wait for a relay, is a failure: who asks can repeat it. */
-  static readonly layer: Layer.Layer<VerificationMail, never, MailTransport> = Layer.effect(
+  /** Through the queue of the hand-off: what is not taken at once is tried again, and waits where there is no relay. */
+  static readonly layer: Layer.Layer<VerificationMail, never, Notices> = Layer.effect(
     VerificationMail,
-    Effect.map(MailTransport, (transports) =>
+    Effect.map(Notices, ({ order }) =>
       VerificationMail.of({
-        send: Effect.fn("VerificationMail.send")(function* ({ account: { mode, organizationId }, link, to }) {
-          const transport = transports[mode]
-          const waits = yield* transport.waits
-          if (waits !== undefined) return yield* new VerificationMailFailed({ message: waits })
-          const acceptedAt = yield* Clock.currentTimeMillis
-          const mail = { id: `vrf_${randomText()}`, organization: organizationId, mode, acceptedAt }
-          const envelope = { from: bareAddress(from), to: [to] }
-          const answer = yield* transport.deliver({ ...mail, message: messageOf(to, link) }, envelope)
-          if (answer._tag !== "Accepted")
-            return yield* new VerificationMailFailed({ message: `${answer.code} ${answer.reason}` })
-        })
+        send: ({ account: { mode, organizationId }, link, to }) =>
+          Effect.mapError(
+            order({
+              id: `vrf_${randomText()}`,
+              organization: organizationId,
+              mode,
+              to,
+              subject,
+              text: textOf(to, link)
+            }),
+            ({ message }) => new VerificationMailFailed({ message })
+          )
       })
     )
   )
 }
 
-/** Who writes to owners of addresses: the platform itself. */
-const from = defaultHandoffSettings.noticesFrom
+const subject = "Confirm that email may be sent from your address"
 
-const messageOf = (to: string, link: string): Message => ({
-  from,
-  to: [to],
-  cc: [],
-  bcc: [],
-  replyTo: [],
-  subject: "Confirm that email may be sent from your address",
-  html: null,
-  text: `Somebody asked to send email from ${to}. If that was you, open this address and confirm it within 24 hours:\n\n${link}\n\nIf it was not you, do nothing: no email will be sent from your address.\n`,
-  headers: {},
-  tags: [],
-  attachments: []
-})
+const textOf = (to: string, link: string): string =>
+  `Somebody asked to send email from ${to}. If that was you, open this address and confirm it within 24 hours:\n\n${link}\n\nIf it was not you, do nothing: no email will be sent from your address.\n`

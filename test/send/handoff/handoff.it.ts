@@ -288,9 +288,7 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       yield* running.reaches(organization, later!.id, "sent")
       relay.answers.push({ _tag: "Permanent", code: "5.1.1", reason: "nobody" })
       const [never] = yield* running.send(organization, [messageTo(["cy@two.test"])])
-      yield* until(
-        Effect.map(running.stateOf(organization, never!.id), ({ state }) => ["bounced", "failed"].includes(state))
-      )
+      yield* running.reaches(organization, never!.id, "bounced")
       yield* untilWaiting(0)
       assert.lengthOf(taken(), 1)
     })

@@ -3,15 +3,37 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { until } from "../../cli/support.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 
 let folder = ""
+let key = ""
 let running: Platform | undefined
 
 const serve = async (environment: Readonly<Record<string, string>>): Promise<Platform> => {
   running = await startPlatform(environment, folder)
   return running
 }
+
+const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`${running!.url}${path}`, {
+    ...init,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json" }
+  })
+
+/** Sends from the demo organization's domain, and answers the id. */
+const sent = async (fields: object): Promise<string> => {
+  const body = JSON.stringify({ from: "Ann <ann@demo.test>", subject: "Hi", text: "Hi", ...fields })
+  const answer = await ask("/v1/send/emails", { method: "POST", body })
+  expect(answer.status).toBe(202)
+  return ((await answer.json()) as { readonly id: string }).id
+}
+
+const stateOf = async (id: string): Promise<string> =>
+  ((await (await ask(`/v1/send/emails/${id}`)).json()) as { readonly state: string }).state
+
+const mailbox = async () =>
+  ((await (await ask("/dev/mailbox")).json()) as { readonly data: ReadonlyArray<{ readonly id: string }> }).data
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-mailbox-"))
@@ -24,7 +46,8 @@ afterAll(async () => {
 
 describe("the local mailbox", () => {
   it("is there in the embedded start, as a page and as JSON", async () => {
-    const { stop, url } = await serve({})
+    const { demoKey, stop, url } = await serve({})
+    key = demoKey!
     const page = await fetch(`${url}/dev/mailbox`)
     expect(page.status).toBe(200)
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8")
@@ -37,6 +60,27 @@ describe("the local mailbox", () => {
     const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { readonly checks: object }
     expect(checks).toMatchObject({ mail: { ok: true } })
     await stop()
+  })
+
+  it("shows what the demo organization sends, and nothing is lost by a kill", async () => {
+    await serve({})
+    const hello = await sent({ to: "Bob <bob@example.com>", subject: "Hello", html: "<p>Hello</p>", text: "Hello" })
+    await until(async () => (await mailbox()).some(({ id }) => id === hello))
+    expect((await mailbox()).find(({ id }) => id === hello)).toMatchObject({
+      mode: "live",
+      from: "Ann <ann@demo.test>",
+      to: ["Bob <bob@example.com>"],
+      subject: "Hello",
+      url: `/dev/mailbox/${hello}`
+    })
+    await until(async () => (await stateOf(hello)) === "sent")
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, number) => sent({ to: `b${number}@example.com` })))
+    running!.process.kill("SIGKILL")
+    await running!.finished
+    await serve({})
+    for (const id of ids) await until(async () => (await stateOf(id)) === "sent")
+    expect(await stateOf(hello)).toBe("sent")
+    await running!.stop()
   })
 
   it("is not there in production, where live mail waits for a relay", async () => {
