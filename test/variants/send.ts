@@ -31,6 +31,14 @@ export const send: ReadonlyArray<Variant> = [
     finders: [windows]
   },
   {
+    name: "send: a long history loses entries where its two lists are joined",
+    file: "src/limits/rollingRules.ts",
+    find: "...recent.entries.slice(1)",
+    replace: "...recent.entries.slice(3)",
+    sentence: "an account with many emails a day gets more than its cap",
+    finders: [windows]
+  },
+  {
     name: "send: a domain dies with its first use",
     file: "src/limits/distinctRules.ts",
     find: "    if (!asked.has(value)) keep(value, uses[index] as number)\n  }\n  for (const value of asked) keep(value, time)",

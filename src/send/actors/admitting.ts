@@ -4,7 +4,6 @@
  */
 import * as Actor from "../../engine/Actor.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
-import { domainOf } from "../addresses.ts"
 import { type AdmissionAnswer, admission } from "../admissionRules.ts"
 import { maximumEmails, maximumRecipients, maximumScheduleMillis } from "../limits.ts"
 import { accountEvents } from "./events.ts"
@@ -18,7 +17,7 @@ import type {
   SendAccountState
 } from "./model.ts"
 import { suppressedMask } from "./model.ts"
-import { bareAddress, type Mode, type SuppressionPlace, senderKey, senderName, suppressionPlace } from "./names.ts"
+import { type Mode, namesOf, type SuppressionPlace, senderKey, suppressionPlace } from "./names.ts"
 import { SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
@@ -44,12 +43,6 @@ export const placesOf = (
 
 export const bucketsOf = (places: Places): ReadonlyArray<Actor.Touched> =>
   [...new Set([...places.values()].map(({ key }) => key))].map((key) => SendSuppressions.at(key))
-
-/** The names that the sender of a `from` may have: its domain, then its address. */
-const namesOf = (from: string): readonly [domain: string, address: string] => {
-  const domain = domainOf(from)
-  return [senderName(domain), senderName(bareAddress(from, domain))]
-}
 
 /** What a command names: where its recipients stand, and the names that its senders may have, by `from`. */
 interface Named {

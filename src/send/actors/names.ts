@@ -13,10 +13,22 @@ export type Mode = (typeof modes)[number]
 /** The organization's other account. */
 export const otherMode = (mode: Mode): Mode => (mode === "live" ? "test" : "live")
 
+const withoutName = (address: string): string => address.slice(address.lastIndexOf("<") + 1)
+
+const withDomain = (bare: string, domain: string): string =>
+  `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domain}`
+
 /** An address without a name around it, in lower case, its domain in punycode. */
-export const bareAddress = (address: string, domain?: string): string => {
-  const bare = address.slice(address.lastIndexOf("<") + 1)
-  return `${bare.slice(0, bare.lastIndexOf("@")).trim().toLowerCase()}@${domain ?? domainOf(bare)}`
+export const bareAddress = (address: string): string => {
+  const bare = withoutName(address)
+  return withDomain(bare, domainOf(bare))
+}
+
+/** The names that the sender of a `from` may have: its domain, then its address. */
+export const namesOf = (from: string): readonly [domain: string, address: string] => {
+  const bare = withoutName(from)
+  const domain = domainOf(bare)
+  return [senderName(domain), senderName(withDomain(bare, domain))]
 }
 
 /** The name under which states and facts keep a sender, a domain or a bare address: itself where it is short, else a digest. */

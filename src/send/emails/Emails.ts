@@ -144,9 +144,8 @@ const makeGet = (means: Means): Emails["Service"]["get"] =>
     const ofRow = row && { ...row, changedAt: before.at(-1)?.at ?? row.acceptedAt }
     const email = Result.getOrElse(actor, () => ofRow)
     if (email === undefined) return yield* new EmailNotFound({ id })
-    const last = before.at(-1)
     // The row follows a moment later.
-    const isBehind = last === undefined || last.state !== email.state
+    const isBehind = row === undefined || row.state !== email.state
     const [message = null] = yield* contents.read(owner.organizationId, [email.pointer])
     return {
       id,

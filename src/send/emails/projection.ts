@@ -32,6 +32,15 @@ const stateOf = (fact: EmailFact): string => {
 const lineOf = (fact: EmailFact): string =>
   JSON.stringify("recipient" in fact ? [stateOf(fact), fact.at, fact.recipient] : [stateOf(fact), fact.at])
 
+/** What a recipient's report says goes before what is said of the whole email, and the worse before the better. */
+const weights: Readonly<Record<string, number>> = { sending: 0, sent: 1, delivered: 2, bounced: 3, complained: 3 }
+
+/** The state after a fact, which may come behind one that says more (docs/send.md, 3.2). */
+const stateAfter = (before: string, fact: EmailFact): string => {
+  const state = stateOf(fact)
+  return (weights[before] ?? 0) > (weights[state] ?? Number.POSITIVE_INFINITY) ? before : state
+}
+
 /** What a batch brings of one email. */
 interface Change {
   readonly organization_id: string
@@ -48,6 +57,8 @@ interface Change {
 const changesOf = (records: ReadonlyArray<Reactor.FactOf<EmailFact>>): ReadonlyArray<Change> => {
   const changes = new Map<string, Change>()
   for (const { fact, key: id, organization: organization_id, sequence } of records) {
+    // It stays what it is, so there is nothing to show.
+    if (fact._tag === "Delayed") continue
     const name = `${organization_id}\n${id}`
     const change: Change = changes.get(name) ?? {
       organization_id,
@@ -65,7 +76,7 @@ const changesOf = (records: ReadonlyArray<Reactor.FactOf<EmailFact>>): ReadonlyA
       change.isForgotten = true
       continue
     }
-    change.state = stateOf(fact)
+    change.state = stateAfter(change.state, fact)
     change.lines.push(lineOf(fact))
     if (fact._tag === "Accepted") change.accepted = fact
     if (fact._tag === "Accepted" || fact._tag === "Rescheduled") change.scheduled_at = fact.scheduledAt
@@ -100,7 +111,11 @@ const update = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
     sql,
     sql`
       update ${sql(emailsTable)} e
-      set state = batch.state, scheduled_at = coalesce(batch.scheduled_at, e.scheduled_at), sequence = batch.sequence,
+      set state = case
+          when batch.state = 'sent' and e.state in ('delivered', 'bounced', 'complained') then e.state
+          when batch.state = 'delivered' and e.state in ('bounced', 'complained') then e.state
+          else batch.state end,
+        scheduled_at = coalesce(batch.scheduled_at, e.scheduled_at), sequence = batch.sequence,
         history = case when length(e.history) < ${maximumHistoryLength}::int4
           then e.history || E'\n' || batch.history else e.history end
       from ${unnest(

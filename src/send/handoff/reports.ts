@@ -28,6 +28,9 @@ export const simulatedOf = ({ id, message, mode, recipients, sender }: Handed): 
         ...report
       }))
 
+/** Whether a server refuses for policy or the sender's reputation (RFC 3463, X.7), which says nothing of the address. */
+const isOfReputation = (code: string): boolean => /^5\.7\./.test(code)
+
 /** The reports after an attempt; `attempt` counts from 1. The order matters: each counts as the ones before have left the email. */
 export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number): ReadonlyArray<EmailReport> => {
   const { id, message, recipients, sender } = handed
@@ -48,10 +51,11 @@ export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number
           sender,
           what: "bounced",
           recipient,
+          suppresses: !isOfReputation(code),
           from: message.from,
           subject: message.subject,
           code,
-          kind: "permanent",
+          kind: isOfReputation(code) ? "reputation" : "permanent",
           reason
         })
       )
