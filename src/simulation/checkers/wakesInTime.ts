@@ -2,6 +2,7 @@
  * Wakes (docs/architecture.md, "Wakes"): none before its time, none lost, and no actor is woken without end. What `wakeAgain` names holds while
  * its actor's state stays, also after the actor has left memory.
  */
+import { Context } from "effect"
 import type { ActorAddress } from "../../engine/address.ts"
 import { brakeHoldMillis, maximumWakes, wakesWindowMillis } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
@@ -25,16 +26,23 @@ interface LastWake {
   /** How often the actor's state had changed by then; it may come back to what it was. */
   readonly changes: number
   readonly now: number
+  /** How many drains were void by then, see `voidDrains`. */
+  readonly voids: number
   readonly againAt: number | undefined
 }
 
-/** Whether any frame was not stored, so that wakes whose drain is void come again. */
-const wasRefused = ({ world }: Simulation): boolean =>
-  [...world.metrics.values()].some(
-    ({ attributes, id }) =>
-      id === "sluice_append_outcomes_total" &&
-      !storedBranches.includes((attributes as Readonly<Record<string, string>> | undefined)?.branch ?? "")
-  )
+/** How many drains may have been void, so that their wakes come again: frames that were not stored, and rules that broke. */
+const voidDrains = ({ world }: Simulation): number => {
+  let count = 0
+  for (const { attributes, hooks, id } of world.metrics.values()) {
+    const { branch = "" } = (attributes ?? {}) as { readonly branch?: string }
+    const isVoid =
+      id === "sluice_poison_total" || (id === "sluice_append_outcomes_total" && !storedBranches.includes(branch))
+    // Both are counters.
+    if (isVoid) count += (hooks.get(Context.empty()) as { readonly count: number }).count
+  }
+  return count
+}
 
 export const wakesInTime: Checker = {
   name: "wakes come in time",
@@ -69,14 +77,19 @@ export const wakesInTime: Checker = {
         const { actor, moments } = simulation.truth.history(woken)
         const json = jsonOf(actor, woken.state)
         const last = lastWakes.get(name)
-        lastWakes.set(name, { json, changes: moments.length, now, againAt })
+        lastWakes.set(name, {
+          json,
+          changes: moments.length,
+          now,
+          voids: againAt === undefined ? 0 : voidDrains(simulation),
+          againAt
+        })
         if (againAt !== undefined) simulation.marks.reach("wake, again")
         checkPace(woken, engine)
         if (last?.againAt === undefined || now >= last.againAt) return
         if (last.json !== json || last.changes !== moments.length) return
         // A drain that is decided again wakes once more, at the same time.
-        if (last.now === now) return
-        if (!wasRefused(simulation))
+        if (last.now !== now && last.voids === voidDrains(simulation))
           violate(
             `${engine.name} has woken ${nameOf(woken)} ${last.againAt - now} ms before it asked to be woken again`
           )
