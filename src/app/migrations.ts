@@ -12,6 +12,7 @@ import {
   addExpiryOfActors,
   countParked,
   createEngineTables,
+  keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
 import { createEmailsTable } from "../send/emails/table.ts"
@@ -38,6 +39,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 14, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
   { number: 15, name: "expiry of actors", run: addExpiryOfActors },
   { number: 16, name: "facts of accounts that send", run: createAccountFacts },
+  { number: 17, name: "expiring rows apart", run: keepExpiringRowsApart },
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables }

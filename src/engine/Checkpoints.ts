@@ -38,13 +38,21 @@ export interface ActorRow extends ActorAddress {
   readonly state: string | null
   /** When the actor wants to be woken, milliseconds since the Unix epoch, or null. An indexed column. */
   readonly wakeAt: number | null
-  /** From when on the row means nothing any more and may go, milliseconds since the Unix epoch, or null. An indexed column. */
+  /**
+   * From when on the row means nothing any more and may go, milliseconds since the Unix epoch, or null. An indexed column. The rows of one actor
+   * all have such a time, or none has.
+   */
   readonly expiresAt: number | null
 }
 
 /** A timer of an actor, as `Checkpoints.timers` lists them. */
 export interface TimerRow extends ActorAddress {
   readonly wakeAt: number
+}
+
+/** A row that counts until a time, as `Checkpoints.expiring` lists them. */
+export interface ExpiryRow extends ActorAddress {
+  readonly expiresAt: number
 }
 
 /** The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is safe. */
@@ -127,10 +135,19 @@ export class Checkpoints extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<TimerRow>, CheckpointsUnavailable>
 
     /**
+     * The rows with an `expiresAt` in the order (expiresAt, address), those behind `after` in it; at most `limit`. Superseded rows may be among
+     * them, and a store may order names by bytes.
+     */
+    readonly expiring: (
+      partition: number,
+      options: { readonly after: ExpiryRow; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<ExpiryRow>, CheckpointsUnavailable>
+
+    /**
      * Drops what the second-newest checkpoint covers: checkpoint records older than it, and every actor row that has a newer row
      * of the same actor with a sequence at or below the second-newest's; of rows with a null state also the newest itself, if it is
      * at or below it. Of the kinds in `stateless`, which keep no rows, all rows at or below it go. Nothing while there are fewer than two
-     * checkpoints.
+     * checkpoints. Rows that expire stay until then.
      */
     readonly prune: (
       partition: number,

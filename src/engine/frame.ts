@@ -133,19 +133,23 @@ export class FrameBuilder {
   private records: Array<string> = []
   private version = frameVersion
 
-  /**
-   * Names an actor; answers its index in this frame. Each actor once. `isFresh`: it begins with its initial state here.
-   */
+  /** Names an actor; answers its index in this frame. Each actor once. `isFresh`: it begins with its initial state here. */
   addActor(kind: string, version: number, organization: string, key: string, isFresh = false): number {
+    return this.addActorTexts(kind, version, JSON.stringify(organization), JSON.stringify(key), isFresh)
+  }
+
+  /** The same with the JSON of organization and key. */
+  addActorTexts(kind: string, version: number, organization: string, key: string, isFresh = false): number {
     let kindIndex = this.kindIndexes.get(kind)
     if (kindIndex === undefined) {
       kindIndex = this.kinds.length
       this.kindIndexes.set(kind, kindIndex)
       this.kinds.push(`["${kind}",${version}]`)
     }
-    const text = `[${kindIndex},${JSON.stringify(organization)},${JSON.stringify(key)}${isFresh ? ",1" : ""}]`
+    const text = `[${kindIndex},${organization},${key}${isFresh ? ",1" : ""}]`
     if (isFresh) this.version = extendedFrameVersion
-    this.bytes += Buffer.byteLength(text) + 1
+    // An organization's name is ASCII.
+    this.bytes += text.length - key.length + Buffer.byteLength(key) + 1
     return this.actors.push(text) - 1
   }
 

@@ -9,6 +9,8 @@ import * as Actor from "./Actor.ts"
 export interface InternalTraits {
   /** From when on the state counts as if it had never been, milliseconds since the Unix epoch; its row goes then. */
   readonly expiresAt?: (state: unknown) => number | undefined
+  /** For the actors of idempotency keys: whether a fact is one that can be remembered as it is (`KeyMemory.ts`). */
+  readonly isRemembered?: (key: string, fact: unknown) => boolean
 }
 
 export interface InternalOptions<Fact, State> {

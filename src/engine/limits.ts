@@ -85,6 +85,13 @@ export const maximumOnceKeyLength = 256
 export const maximumDigestLength = 256
 export const maximumReplyBytes = 16 * 1024
 
+/** Idempotency keys that a partition knows to be stored: how many take room at once, and how often; 1 MiB each time. */
+export const keysPerGeneration = 512 * 1024
+export const maximumGenerations = 8
+
+/** Stored keys that are read at once when a partition starts. */
+export const maximumKeyPage = 4_096
+
 /** Rows whose time is over that one statement removes, and statements behind one checkpoint. */
 export const maximumExpiredRows = 10_000
 export const maximumExpiryRuns = 10

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto"
 import { Schema } from "effect"
 import type { AnyActor } from "./Actor.ts"
-import type { Guard, KnownAnswer } from "./core/guard.ts"
+import type { KeyGuard, KnownAnswer, Remembrance } from "./core/guard.ts"
 import { CommandInvalid, IdempotencyConflict, ReplyTooLarge } from "./errors.ts"
 import { makeInternal } from "./internalActor.ts"
 import {
@@ -36,9 +36,18 @@ export interface OnceReply<Reply> {
   readonly isReplay: boolean
 }
 
-/** Digest of actor and request, kind of the actor, when it was decided, until when it counts, the reply as JSON. */
+/** Digest of the request (`plainDigest` or `hashedDigest`), kind of the actor, when it was decided, until when it counts, the reply as JSON. */
 const Remembered = Schema.Tuple([Schema.String, Schema.String, Schema.Number, Schema.Number, Schema.Json])
 type Remembered = typeof Remembered.Type
+
+const isFact = Schema.is(Remembered)
+
+/** Characters of a hash that are kept: 132 bits. */
+const hashLength = 22
+
+const isShortHash = new RegExp(`^[\\w-]{${hashLength}}$`)
+
+const shortHash = (text: string): string => hash("sha256", text, "base64url").slice(0, hashLength)
 
 /** Remembers the answer under one key, named by the key's hash. A fact is the whole state. */
 export const Once = makeInternal<Remembered, Remembered | null>({
@@ -48,13 +57,30 @@ export const Once = makeInternal<Remembered, Remembered | null>({
   initial: null,
   evolve: (_, fact) => fact,
   leavesMemory: "after its checkpoint",
-  traits: { expiresAt: (state) => (state as Remembered | null)?.[3] }
+  traits: {
+    expiresAt: (state) => (state as Remembered | null)?.[3],
+    isRemembered: (key, fact) => isShortHash.test(key) && isFact(fact)
+  }
 })
 
-/** Characters of a hash that are kept: 132 bits. */
-const hashLength = 22
+/** The longest key of an actor and digest that are remembered as they are, since hashing them costs more than the bytes. */
+const maximumPlainLength = 72
 
-const shortHash = (text: string): string => hash("sha256", text, "base64url").slice(0, hashLength)
+/** What JSON writes as it is. */
+const isPlain = /^[ !#-[\]-~]*$/
+
+/** A digest with the key of the actor that was asked; undefined for what is too long or not plain. Its kind stands beside it. */
+const plainDigest = (actorKey: string, digest: string): string | undefined => {
+  const text = `=${actorKey.length}:${actorKey}${digest}`
+  return text.length <= maximumPlainLength && isPlain.test(text) ? text : undefined
+}
+
+/** Whether a remembered digest is a plain one. A hash has no such sign in it. */
+const isPlainDigest = (digest: string): boolean => digest.startsWith("=")
+
+/** A hash of the actor that was asked and of the digest. All digests were written so once. */
+const hashedDigest = (kind: string, actorKey: string, digest: string): string =>
+  shortHash(`${kind}\n${actorKey}\n${digest}`)
 
 interface ReplyCodec {
   readonly encode: (reply: unknown) => Schema.Json
@@ -80,10 +106,6 @@ const codecOf = (actor: AnyActor): ReplyCodec | undefined => {
   return codec
 }
 
-/** Bytes of a reply in a frame; only texts, lists and objects can be large. */
-const bytesOf = (encoded: Schema.Json): number =>
-  typeof encoded === "string" || typeof encoded === "object" ? Buffer.byteLength(JSON.stringify(encoded)) : 0
-
 const isText = (text: unknown, maximumLength: number): boolean =>
   typeof text === "string" && text.length > 0 && text.length <= maximumLength
 
@@ -99,7 +121,7 @@ const problemOf = ({ digest, key, windowMillis }: OnceOptions): string | undefin
 }
 
 /** What stands beside a command that is asked under a key, or why it cannot be asked so. */
-export const onceGuard = (actor: AnyActor, actorKey: string, options: OnceOptions): Guard | CommandInvalid => {
+export const onceGuard = (actor: AnyActor, actorKey: string, options: OnceOptions): KeyGuard | CommandInvalid => {
   const { kind } = actor.options
   const codec = codecOf(actor)
   const reason = codec === undefined ? "it has no schema of its reply, so none can be remembered" : problemOf(options)
@@ -107,11 +129,31 @@ export const onceGuard = (actor: AnyActor, actorKey: string, options: OnceOption
   return new OnceGuard(codec, kind, actorKey, options)
 }
 
-class OnceGuard implements Guard {
-  readonly actor = Once
+/** What follows the digest in the facts of one kind, time and window: those of a drain have it in common. */
+class Middle {
+  private kind = ""
+  private now = 0
+  private windowMillis = 0
+  private text = ""
+
+  of(kind: string, now: number, windowMillis: number): string {
+    if (kind !== this.kind || now !== this.now || windowMillis !== this.windowMillis) {
+      this.kind = kind
+      this.now = now
+      this.windowMillis = windowMillis
+      this.text = `","${kind}",${now},${now + windowMillis},`
+    }
+    return this.text
+  }
+}
+
+const middle = new Middle()
+
+class OnceGuard implements KeyGuard {
   readonly key: string
   private readonly codec: ReplyCodec
   private readonly kind: string
+  private readonly actorKey: string
   private readonly digest: string
   private readonly windowMillis: number
 
@@ -119,23 +161,32 @@ class OnceGuard implements Guard {
     this.key = shortHash(key)
     this.codec = codec
     this.kind = kind
-    this.digest = shortHash(`${kind}\n${actorKey}\n${digest}`)
+    this.actorKey = actorKey
+    this.digest = digest
     this.windowMillis = windowMillis ?? defaultOnceWindowMillis
   }
 
-  recall(state: unknown, now: number): KnownAnswer | undefined {
-    const known = state as Remembered | null
+  recall(fact: unknown, now: number): KnownAnswer | undefined {
+    const known = fact as Remembered | null
     // The row of an answer that is over may still be there, and a later life may find it gone.
     if (known === null || known[3] <= now) return undefined
-    if (known[0] !== this.digest) return { accepted: false, value: new IdempotencyConflict({ kind: this.kind }) }
+    const isSame = isPlainDigest(known[0])
+      ? known[0] === plainDigest(this.actorKey, this.digest) && known[1] === this.kind
+      : known[0] === hashedDigest(this.kind, this.actorKey, this.digest)
+    if (!isSame) return { accepted: false, value: new IdempotencyConflict({ kind: this.kind }) }
     return { accepted: true, value: { reply: this.codec.decode(known[4]), isReplay: true } }
   }
 
-  factOf(reply: unknown, now: number): Remembered {
-    const encoded = this.codec.encode(reply)
-    const bytes = bytesOf(encoded)
-    if (bytes > maximumReplyBytes) throw new ReplyTooLarge({ kind: this.kind, bytes, maximumBytes: maximumReplyBytes })
-    return [this.digest, this.kind, now, now + this.windowMillis, encoded]
+  remember(reply: unknown, now: number): Remembrance {
+    const { kind } = this
+    const replyText = JSON.stringify(this.codec.encode(reply))
+    const replyBytes = Buffer.byteLength(replyText)
+    if (replyBytes > maximumReplyBytes)
+      throw new ReplyTooLarge({ kind, bytes: replyBytes, maximumBytes: maximumReplyBytes })
+    const told = plainDigest(this.actorKey, this.digest) ?? hashedDigest(kind, this.actorKey, this.digest)
+    // This is the fact as its schema writes it. Neither a digest nor a kind has anything to escape.
+    const text = `["${told}${middle.of(kind, now, this.windowMillis)}${replyText}]`
+    return { text, bytes: text.length - replyText.length + replyBytes, until: now + this.windowMillis }
   }
 
   answerOf(reply: unknown): OnceReply<unknown> {

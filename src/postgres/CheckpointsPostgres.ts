@@ -13,6 +13,7 @@ import {
   Checkpoints,
   CheckpointsUnavailable,
   type Deployment,
+  type ExpiryRow,
   type TimerRow
 } from "../engine/Checkpoints.ts"
 import { withStatementTimeout } from "./deadlines.ts"
@@ -146,7 +147,7 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
  * when there were a few actors reads all of them for every one that is looked up, until PostgreSQL next analyzes the
  * table.
  */
-const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "timers"> => {
+const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "timers" | "expiring"> => {
   /**
    * Rows with a timer in the order of the index, superseded and later ones among them. Done in two steps, because a
    * planner that may join first reads and sorts all of them.
@@ -208,13 +209,26 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "tim
         place = page[page.length - 1]!
       }
       return found
-    })
+    }),
+
+    expiring: Effect.fn("Checkpoints.expiring")((partition, { after, limit }) =>
+      mapSqlError(
+        sql<ExpiryRow>`
+          select organization, kind, key, expires_at as "expiresAt" from engine_actors
+          where partition = ${partition} and expires_at >= ${after.expiresAt}::float8
+            and (expires_at, organization, kind, key)
+              > (${after.expiresAt}::float8, ${after.organization}, ${after.kind}, ${after.key})
+          order by expires_at, organization, kind, key limit ${limit}`.unprepared,
+        unavailable
+      )
+    )
   }
 }
 
 /**
  * The removals. Those that look for actors' rows by sequence say that it is above 0, as every sequence is: the index that
- * they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`).
+ * they use holds only such rows, so that no other statement can be planned with it (`migrations.ts`). It leaves out the
+ * rows that expire, which nothing else removes.
  */
 const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | "discardAbove"> => {
   const patiently = <A, E>(body: Effect.Effect<A, E>) =>
@@ -230,7 +244,7 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | 
   /** Only rows that came since the last prune can have superseded others. */
   const superseded = (partition: number, pruned: number, covered: number) => sql`
     delete from engine_actors older using engine_actors newer
-    where newer.partition = ${partition} and newer.sequence > 0
+    where newer.partition = ${partition} and newer.sequence > 0 and newer.expires_at is null
       and newer.sequence > ${pruned} and newer.sequence <= ${covered}
       and older.partition = newer.partition and older.organization = newer.organization
       and older.kind = newer.kind and older.key = newer.key and older.sequence < newer.sequence
@@ -238,14 +252,15 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | 
 
   const ended = (partition: number, pruned: number, covered: number) => sql`
     delete from engine_actors
-    where partition = ${partition} and sequence > 0 and sequence > ${pruned} and sequence <= ${covered}
-      and state is null
+    where partition = ${partition} and sequence > 0 and expires_at is null
+      and sequence > ${pruned} and sequence <= ${covered} and state is null
     returning 1`
 
   /** The rows of kinds that keep none any more. */
   const ofKinds = (partition: number, kinds: ReadonlyArray<string>, covered: number) => sql`
     delete from engine_actors
-    where partition = ${partition} and ${sql.in("kind", kinds)} and sequence > 0 and sequence <= ${covered}
+    where partition = ${partition} and ${sql.in("kind", kinds)} and sequence > 0 and expires_at is null
+      and sequence <= ${covered}
     returning 1`
 
   const expired = (partition: number, now: number, limit: number) => sql`
@@ -285,8 +300,13 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | 
       patiently(
         Effect.gen(function* () {
           yield* sql`select from engine_partitions where partition = ${partition} for update`
-          const rows = yield* countOf(sql`
-            delete from engine_actors where partition = ${partition} and sequence > 0 and sequence > ${sequence}
+          const lasting = yield* countOf(sql`
+            delete from engine_actors
+            where partition = ${partition} and sequence > 0 and expires_at is null and sequence > ${sequence}
+            returning 1`)
+          const expiring = yield* countOf(sql`
+            delete from engine_actors
+            where partition = ${partition} and expires_at is not null and sequence > ${sequence}
             returning 1`)
           const checkpoints = yield* countOf(sql`
             delete from engine_checkpoints where partition = ${partition} and sequence > ${sequence} returning 1`)
@@ -294,7 +314,7 @@ const removing = (sql: SqlClient.SqlClient): Pick<Service, "prune" | "expire" | 
             update engine_partitions
             set newest_checkpoint = ${yield* newestOf(sql, partition)}, pruned_through = least(pruned_through, ${sequence})
             where partition = ${partition}`
-          return { rows, checkpoints }
+          return { rows: lasting + expiring, checkpoints }
         })
       )
     )

@@ -125,11 +125,23 @@ export const addExpiryOfActors = Effect.gen(function* () {
     create index engine_actors_by_expiry on engine_actors (partition, expires_at) where expires_at is not null`
 })
 
+/**
+ * Takes rows that go by themselves out of the index by sequence, by which superseded ones are found: none of them is, and there may be thousands a
+ * second. The new index is made before the old one is dropped, and whoever names a sequence says that it means the other rows.
+ */
+export const keepExpiringRowsApart = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create index engine_actors_lasting on engine_actors (partition, sequence) where sequence > 0 and expires_at is null`
+  yield* sql`drop index engine_actors_by_sequence`
+})
+
 /** All steps of the engine's tables, in order: for a database that has nothing but an engine. */
 export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 1, name: "engine", run: createEngineTables },
   { number: 2, name: "id of the deployment", run: addDeploymentId },
   { number: 3, name: "counts of parked records", run: countParked },
   { number: 4, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
-  { number: 5, name: "expiry of actors", run: addExpiryOfActors }
+  { number: 5, name: "expiry of actors", run: addExpiryOfActors },
+  { number: 6, name: "expiring rows apart", run: keepExpiringRowsApart }
 ]

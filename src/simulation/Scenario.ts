@@ -38,6 +38,7 @@ export const operations = {
   save: ["lost", "answer lost", "slow", "hangs", "hangs and is written late", "crash before", "crash after"],
   load: ["unavailable", "slow", "hangs"],
   timers: ["unavailable", "hangs"],
+  keys: ["unavailable", "hangs"],
   transact: [
     "unavailable",
     "effects fail",

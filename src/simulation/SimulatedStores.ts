@@ -108,6 +108,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
       }),
     load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
+    expiring: (partition, options) => ask("keys", () => inner.expiring(partition, options)),
     prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),
     expire: (partition, now, limit) => ask("expire", () => inner.expire(partition, now, limit)),
     discardAbove: (partition, sequence) => ask(undefined, () => inner.discardAbove(partition, sequence))

@@ -30,7 +30,9 @@ export const perform = (simulation: Simulation, step: Step) => {
       return simulation.ask(simulation.begin(step, step.command, { isFresh: step.fresh }), pick(simulation, step.to))
     case "Once": {
       const { command, once: key, windowMillis } = step
-      const once = { key, digest: JSON.stringify(command), ...(windowMillis === undefined ? {} : { windowMillis }) }
+      // Short digests without quotes are stored as they are, others as a hash.
+      const digest = JSON.stringify(command).replaceAll('"', "'")
+      const once = { key, digest, ...(windowMillis === undefined ? {} : { windowMillis }) }
       return simulation.ask(simulation.begin(step, command, { once }), pick(simulation, step.to))
     }
     case "Prefetch": {

@@ -1,5 +1,7 @@
 /** The core where its log or its memory has no room: what is refused, what waits and for how long, and what is asked for so that there is some. */
 import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as Actor from "../../src/engine/Actor.ts"
 import { PartitionUnavailable } from "../../src/engine/errors.ts"
 import { Counter, Reminder } from "./support/actors.ts"
 import { servingCore } from "./support/core.ts"
@@ -8,6 +10,42 @@ import { add, get } from "./support/durability.ts"
 const full = new PartitionUnavailable({ partition: 0, reason: "its log is full", retryAfterMillis: 1_000 })
 const set = (at: number) => ({ _tag: "Set" as const, at })
 const rang = { _tag: "Rang" as const }
+
+/** Has no state. */
+const Note = Actor.makeStateless({
+  kind: "note",
+  command: Schema.Null,
+  fact: Schema.Null,
+  reply: Schema.Null,
+  decide: () => Actor.decided({ facts: [null], reply: null })
+})
+
+interface Read {
+  /** How many counters it names, and how often each; and how many notes. */
+  readonly names: number
+  readonly times?: number
+  readonly notes?: number
+}
+
+/** Names other actors, and replies how many counters. */
+const Reader = Actor.make<Read, null, number, number>({
+  kind: "reader",
+  command: Schema.Struct({
+    names: Schema.Number,
+    times: Schema.optionalKey(Schema.Number),
+    notes: Schema.optionalKey(Schema.Number)
+  }),
+  fact: Schema.Null,
+  state: Schema.Number,
+  reply: Schema.Number,
+  initial: () => 0,
+  touches: ({ names, notes = 0, times = 1 }) => [
+    ...Array.from({ length: names * times }, (_, n) => Counter.at(`k${n % names}`)),
+    ...Array.from({ length: notes }, (_, n) => Note.at(`n${n}`))
+  ],
+  decide: (_, { names }) => Actor.decided({ facts: [null], reply: names }),
+  evolve: (state) => state + 1
+})
 
 describe("a log without room", () => {
   it("given a refused frame, then its facts are void, and the next ones are refused unsent for a second", () => {
@@ -150,6 +188,50 @@ describe("memory without room", () => {
     const again = core.ask(Counter, "org_1", add(1))
     core.run()
     expect(again.value).toBe(1)
+  })
+
+  it("given a command that needs more actors than are ever held, then it is refused for good, and one that fits waits for room", () => {
+    const core = servingCore({ actors: [Counter, Reader], maximumActors: 5 })
+    core.ask(Counter, "a", add(1))
+    core.run()
+    const tooMany = core.ask(Reader, "org_1", { names: 5 })
+    core.run()
+    const underKey = core.askOnce(Reader, "org_2", { names: 4 }, { key: "k", digest: "d" })
+    core.run()
+    for (const asked of [tooMany, underKey])
+      expect(asked.value).toMatchObject({ _tag: "CommandInvalid", retryable: false })
+    expect(String((tooMany.value as Error).message)).toContain("it needs 6 actors in memory at once")
+    const most = core.ask(Reader, "org_1", { names: 4 })
+    core.run()
+    expect(most.value).toMatchObject({ _tag: "Overloaded" })
+    core.save()
+    for (const [organization, names] of [
+      ["org_1", 4],
+      ["org_2", 3]
+    ] as const) {
+      const again = core.askOnce(Reader, organization, { names }, { key: "k", digest: "d" })
+      core.run()
+      expect(again.value).toMatchObject(organization === "org_1" ? { _tag: "CommandInvalid" } : { reply: 3 })
+    }
+    const again = core.ask(Reader, "org_1", { names: 4 })
+    core.run()
+    expect(again.value).toMatchObject({ _tag: "Overloaded" })
+    core.save()
+    const last = core.ask(Reader, "org_1", { names: 4 })
+    core.run()
+    expect(last.value).toBe(4)
+  })
+
+  it("given a command that names the same actor many times, or actors without a state, then these need one place, or none", () => {
+    const core = servingCore({ actors: [Counter, Reader, Note], maximumActors: 2 })
+    for (const command of [
+      { names: 1, times: 100 },
+      { names: 1, notes: 100 }
+    ]) {
+      const asked = core.ask(Reader, "org_1", command)
+      core.run()
+      expect(asked.value).toBe(1)
+    }
   })
 
   it("given a checkpoint that is asked for, then the loop is woken to take it, where there is anything new", () => {

@@ -250,7 +250,7 @@ describe("a fresh actor whose frame is not stored", () => {
 describe("a fresh actor and a row that cannot be read", () => {
   const spoil = (core: CoreDriver) => {
     const rows = core.store.of(0).rows
-    for (const [name, list] of rows) if (name.includes('"old"')) rows.set(name, [{ ...list[0]!, state: '{"texts":7}' }])
+    for (const [name, [row]] of rows) if (row?.key === "old") rows.set(name, [{ ...row, state: '{"texts":7}' }])
   }
 
   it("given the row, then it is replaced unread, and its organization goes on", () => {

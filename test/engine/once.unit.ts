@@ -1,7 +1,7 @@
 /** Idempotency keys as an embedder sees them (docs/architecture.md, "Idempotency keys"): replays, conflicts, what is not remembered, bounds, windows. */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Actor from "../../src/engine/Actor.ts"
 import { layerMemory } from "../../src/engine/Engine.ts"
@@ -75,6 +75,34 @@ describe("an ask under an idempotency key", () => {
       expect(yield* Effect.flip(engine.askOnce(Account, target, deposit, first))).toMatchObject(conflict)
       expect(yield* engine.state(Counter, target)).toMatchObject({ total: 2 })
     })
+  )
+
+  it.effect(
+    "given actors and digests that read alike one behind the other, or begin alike, then they are told apart",
+    () =>
+      Effect.gen(function* () {
+        const { engine } = yield* deployed
+        const long = "x".repeat(100)
+        const requests = [
+          ["1", "23"],
+          ["12", "3"],
+          ["", "123"],
+          ["1", `${long}1`],
+          ["1", `${long}2`],
+          ["1", '2"3'],
+          ["1", "2\\3"],
+          ["1", "2ü3"]
+        ] as const
+        for (const [index, [key, digest]] of requests.entries()) {
+          const once = { key: `k${index}`, digest }
+          yield* engine.askOnce(Counter, { ...target, key }, add(1), once)
+          for (const [otherKey, otherDigest] of requests) {
+            const ask = engine.askOnce(Counter, { ...target, key: otherKey }, add(1), { ...once, digest: otherDigest })
+            const exit = yield* Effect.exit(ask)
+            expect(Exit.isSuccess(exit), `${otherKey} ${otherDigest}`).toBe(otherKey === key && otherDigest === digest)
+          }
+        }
+      })
   )
 
   it.effect("given another key or another organization, then it is another request", () =>

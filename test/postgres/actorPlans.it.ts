@@ -163,13 +163,15 @@ database(
     yield* save(30, 41)
     const pruning = yield* statementsOf(store.prune(partition))
     const discarding = yield* statementsOf(store.discardAbove(partition, 40))
-    assert.deepStrictEqual([pruning.length, discarding.length], [2, 1])
+    assert.deepStrictEqual([pruning.length, discarding.length], [2, 2])
     for (const [index, text] of pruning.entries()) {
       yield* run(`prepare prune_${index} as ${text}`)
       const plan = yield* explain(`execute prune_${index} (${partition}, 36, 38)`)
-      assert.include(scansOf(plan), "engine_actors_by_sequence")
+      assert.include(scansOf(plan), "engine_actors_lasting")
     }
-    yield* run(`prepare discard as ${discarding[0]}`)
-    assert.deepStrictEqual(scansOf(yield* explain(`execute discard (${partition}, 38)`)), ["engine_actors_by_sequence"])
+    for (const [index, name] of ["engine_actors_lasting", "engine_actors_by_expiry"].entries()) {
+      yield* run(`prepare discard_${index} as ${discarding[index]}`)
+      assert.deepStrictEqual(scansOf(yield* explain(`execute discard_${index} (${partition}, 38)`)), [name])
+    }
   })
 )

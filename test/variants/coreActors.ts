@@ -55,7 +55,7 @@ export const coreActors: ReadonlyArray<Variant> = [
     name: "core: a fresh actor's state is shown before it is stored",
     file: src("core/Decider"),
     find: "        if (!this.host.load(cell)) return this.stall(entry, cell)\n        return this.answerNow",
-    replace: "        if (!this.bring(cell)) return this.stall(entry, cell)\n        return this.answerNow",
+    replace: "        if (!this.gathering.bring(cell)) return this.stall(entry, cell)\n        return this.answerNow",
     sentence: "a query of an actor that exists is answered as if it did not",
     finders: [unit("freshActors"), simulation]
   },
@@ -126,7 +126,7 @@ export const coreActors: ReadonlyArray<Variant> = [
   {
     name: "core: a drain that touches many actors looks at its time as if they were few",
     file: src("core/Decider"),
-    find: "return this.draft.measured + Math.floor(this.touchedCount / touchedPerLook)",
+    find: "return this.draft.measured + Math.floor(this.gathering.touchedCount / touchedPerLook)",
     replace: "return this.draft.measured",
     sentence: "commands over many actors hold up a partition",
     finders: [unit("prefetch")]

@@ -101,8 +101,16 @@ export const engineMemory: ReadonlyArray<Variant> = [
     finders: [unit("rules"), simulation]
   },
   {
+    name: "engine: a command that can never fit is told to come again",
+    file: src("core/Gathering"),
+    find: "    if (needed > maximumActors) throw new MoreThanFit(needed, maximumActors)\n",
+    replace: "",
+    sentence: "a caller repeats for ever what no room will ever be found for",
+    finders: [unit("coreRoom"), simulation]
+  },
+  {
     name: "engine: one actor less may be named",
-    file: src("core/Decider"),
+    file: src("core/Gathering"),
     find: "if (names.length > maximumTouchedActors)",
     replace: "if (names.length >= maximumTouchedActors)",
     sentence: "a decision over as many actors as are allowed is refused",

@@ -49,7 +49,7 @@ export const postgres: ReadonlyArray<Variant> = [
     name: "checkpoints: any statement may be planned with the removals' index",
     file: "src/postgres/migrations.ts",
     finders: [servers("postgres/actorPlans")],
-    find: "engine_actors (partition, sequence) where sequence > 0",
+    find: "engine_actors (partition, sequence) where sequence > 0 and expires_at is null",
     replace: "engine_actors (partition, sequence)",
     sentence: "in a new database each actor that is looked up costs a walk over its partition"
   },

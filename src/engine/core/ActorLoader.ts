@@ -197,6 +197,8 @@ export class ActorLoader {
     try {
       if (!entry.isFresh) want(entry.actorIndex, entry.key)
       if (entry.guard !== undefined) want(memory.registry.actorIndex(entry.guard.actor.kind), entry.guard.key)
+      if (entry.keyGuard !== undefined && !memory.keys.isKnown(organization, entry.keyGuard.key))
+        want(memory.registry.keyIndex, entry.keyGuard.key)
       const { touches } = entry.actor.options
       if (touches === undefined) return
       const self = { organization: entry.organization.name, kind: entry.actor.kind, key: entry.key }

@@ -6,6 +6,7 @@ import { isSubjectToken } from "../address.ts"
 import { Cell, type LaneCell, Organization, type Registry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import type { Evictable, ProcessBounds } from "./bounds.ts"
+import { KeyMemory } from "./KeyMemory.ts"
 import { checkKey } from "./rules.ts"
 
 /** An idle actor moves in the list when it is used so long after it was put there: the order is that of use, to this many milliseconds. */
@@ -16,6 +17,8 @@ export class ActorMemory implements Evictable {
   readonly organizations = new Map<string, Organization>()
   /** Actors changed since the newest completed checkpoint. */
   readonly dirty = new Set<Cell>()
+  /** Idempotency keys, which count as actors. */
+  readonly keys: KeyMemory
   cellCount = 0
   laneCount = 0
   /** The number of the drain that is running, or of the last one. */
@@ -43,6 +46,7 @@ export class ActorMemory implements Evictable {
   constructor(registry: Registry, bounds: ProcessBounds) {
     this.registry = registry
     this.bounds = bounds
+    this.keys = new KeyMemory(this)
   }
 
   /** The organization of that name, made when it is new; undefined when the name is not valid. */
@@ -79,6 +83,24 @@ export class ActorMemory implements Evictable {
     if (actor.isStateless) return
     this.cellCount += change
     this.bounds.actors += change
+  }
+
+  /** Counts an idempotency key that comes or goes. */
+  countKey(organization: Organization, change: 1 | -1): void {
+    organization.cellCount += change
+    this.cellCount += change
+    this.bounds.actors += change
+    if (change < 0) this.noteEmptied(organization)
+  }
+
+  /** Actors and idempotency keys that have changed since the newest completed checkpoint. */
+  get changedCount(): number {
+    return this.dirty.size + this.keys.size
+  }
+
+  /** The most actors that the process holds. */
+  get maximumActors(): number {
+    return this.bounds.limits.maximumActors
   }
 
   /** Whether a new actor fits, after idle ones were let go. */
@@ -134,6 +156,7 @@ export class ActorMemory implements Evictable {
       this.settle(cell)
     }
     this.late = [...this.leaving].filter((cell) => !this.leave(cell))
+    this.keys.saved(sequence)
   }
 
   /**
@@ -245,6 +268,7 @@ export class ActorMemory implements Evictable {
   /** Forgets all actors and lanes; waiting commands stay (docs/architecture.md, rule 3: drop the memory). */
   dropActors(): void {
     this.dirty.clear()
+    this.keys.clear()
     this.passing.clear()
     this.leaving.clear()
     this.late = []

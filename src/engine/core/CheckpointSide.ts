@@ -2,7 +2,7 @@
  * The side of a partition's core that deals with checkpoints (docs/architecture.md, rules 9 and 10): what it wants to
  * read from them, what was read, and the states that go into the next one.
  */
-import type { ActorRow, CheckpointRecord, TimerRow } from "../Checkpoints.ts"
+import type { ActorRow, CheckpointRecord, ExpiryRow, TimerRow } from "../Checkpoints.ts"
 import type { Head } from "../frame.ts"
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
@@ -10,7 +10,8 @@ import { assert } from "./assert.ts"
 import type { CheckpointPace } from "./CheckpointPace.ts"
 import type { LoadBatch } from "./loads.ts"
 import type { CoreOptions, ReadRequest, Snapshot } from "./protocol.ts"
-import { rowOf, type SnapshotActor } from "./rows.ts"
+import { rowOf, rowOfKey, type SnapshotActor } from "./rows.ts"
+import type { KeyPageRequest } from "./StoredKeys.ts"
 import type { PageRequest, TimerPages } from "./TimerPages.ts"
 import type { Instant, Moment } from "./time.ts"
 import type { Timers } from "./timers.ts"
@@ -43,15 +44,16 @@ export class CheckpointSide {
   takeRead(now: Instant): ReadRequest | undefined {
     const batch = this.parts.loader.take()
     if (batch !== undefined) return { _tag: "Actors", batch }
+    const { memory, pages } = this.parts
     const time = Math.max(this.parts.head().now, now.wall)
-    if (this.parts.memory.isReplaying || !this.parts.pages.isWanted(this.parts.timers(), time, now.monotonic))
-      return undefined
-    // Until the page has come, no actor with a timer leaves memory: the page may be older than that timer.
-    this.parts.memory.keepsTimers = true
-    return {
-      _tag: "Timers",
-      page: this.parts.pages.ask(this.parts.timers(), this.newest?.sequence ?? 0, now.monotonic)
+    if (memory.isReplaying) return undefined
+    if (!pages.isWanted(this.parts.timers(), time, now.monotonic)) {
+      const { stored } = memory.keys
+      return stored.isWanted(now.monotonic) ? { _tag: "Keys", page: stored.ask() } : undefined
     }
+    // Until the page has come, no actor with a timer leaves memory: the page may be older than that timer.
+    memory.keepsTimers = true
+    return { _tag: "Timers", page: pages.ask(this.parts.timers(), this.newest?.sequence ?? 0, now.monotonic) }
   }
 
   /** Takes in the rows of a batch; undefined when they could not be read. */
@@ -75,20 +77,28 @@ export class CheckpointSide {
     this.options.host.wake()
   }
 
+  /** Takes in a page of stored idempotency keys; undefined when it could not be read. */
+  keysPaged(page: KeyPageRequest, rows: ReadonlyArray<ExpiryRow> | undefined, now: Instant): void {
+    this.parts.memory.keys.stored.took(page, rows, now.monotonic)
+  }
+
   /** The actors' states at the head, by reference; undefined when nothing has happened since the newest checkpoint. */
   snapshot(): Snapshot | undefined {
     if (this.parts.head().sequence <= (this.newest?.sequence ?? 0)) return undefined
     const actors: Array<SnapshotActor> = []
     for (const cell of this.parts.memory.dirty)
       actors.push({ cell, state: cell.state, wakeAt: cell.wakeAt, kept: cell.unreadable?.row })
+    const keys = this.parts.memory.keys.all()
+    const keyActor = this.options.registry.actors[this.options.registry.keyIndex]!
     const { epoch, hash, now, number, sequence, signalSequence } = this.parts.head()
     const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
     const rows = {
       *[Symbol.iterator]() {
         for (const actor of actors) yield rowOf(actor, sequence)
+        for (const key of keys) yield rowOfKey(keyActor, key, sequence)
       }
     }
-    return { record, rows, count: actors.length, bytes: this.parts.pace.bytesSince }
+    return { record, rows, count: actors.length + keys.count, bytes: this.parts.pace.bytesSince }
   }
 
   /**
@@ -100,6 +110,7 @@ export class CheckpointSide {
     const isFirst = this.newest === undefined
     this.parts.loader.useBase(record, isFirst && count === 0)
     this.parts.memory.saved(record.sequence)
+    this.parts.memory.keys.stored.forget(record.now)
     this.parts.memory.shrink()
     this.parts.pace.saved(this.parts.head().sequence - record.sequence, coveredBytes)
     this.options.host.wake()

@@ -22,18 +22,27 @@ import {
   maximumDrainCommands,
   maximumFrameBytes,
   maximumStateBytes,
-  maximumTouchedActors,
   retryAfterMillis
 } from "../limits.ts"
-import type { ActorMemory } from "./ActorMemory.ts"
 import { Answers } from "./Answers.ts"
-import type { Cell, Entry } from "./actors.ts"
+import { Cell, type Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
 import { DrainContext, TouchedCells } from "./context.ts"
 import { Draft, type EncodedDecision } from "./Draft.ts"
-import { type Guard, guarded } from "./guard.ts"
+import { Gathering, type GatheringHost } from "./Gathering.ts"
+import { guarded, type Remembrance } from "./guard.ts"
+import { bytesOf, remember } from "./keyed.ts"
 import type { Mailbox } from "./Mailbox.ts"
-import { checkAgain, checkDecision, checkTouches, KeyInvalid, NotFresh, quarantined, storesAnything } from "./rules.ts"
+import {
+  checkAgain,
+  checkDecision,
+  checkTouches,
+  KeyInvalid,
+  MoreThanFit,
+  NotFresh,
+  quarantined,
+  storesAnything
+} from "./rules.ts"
 import { brakeOf } from "./WakeBrake.ts"
 
 /** The most bytes of records a frame takes. */
@@ -42,21 +51,15 @@ const roomBytes = maximumFrameBytes - frameOverheadBytes
 /** Actors touched between two looks at the time. */
 const touchedPerLook = 64
 
-const noCells: ReadonlyArray<Cell> = []
+const noNames: ReadonlyArray<Touched> = []
 
 /** Stands for a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
 
 /** What deciding needs of the partition. */
-export interface DeciderHost {
+export interface DeciderHost extends GatheringHost {
   readonly partition: number
-  readonly memory: ActorMemory
   readonly mailbox: Mailbox
-  /**
-   * Loads an actor at once and answers true, or asks for its checkpoint row and answers false. One that is claimed to be
-   * fresh is not asked for. Throws when the state cannot be had.
-   */
-  readonly load: (cell: Cell, isFresh?: boolean) => boolean
   /** Asks for all actors of a command. */
   readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
@@ -83,6 +86,7 @@ export class Decider {
   /** A decision was refused because the log has no room for its facts. */
   metFullLog = false
   private readonly host: DeciderHost
+  private readonly gathering: Gathering
   /** The entries that wait for the frame, with their answers. */
   private waiting: Array<Entry> = []
   private waitingAccepted: Array<boolean> = []
@@ -91,12 +95,12 @@ export class Decider {
   /** Whether a decision no longer fitted into the frame. */
   private full = false
   private logRoom = Number.POSITIVE_INFINITY
-  private touchedCount = 0
   private monotonic = 0
 
   constructor(host: DeciderHost) {
     this.host = host
     this.draft = new Draft(host.partition, host.memory.registry, host.wantsRecords)
+    this.gathering = new Gathering(host, this.draft)
   }
 
   /** Begins a frame after `head`. `logRoom`: bytes that the log takes for facts. */
@@ -104,6 +108,7 @@ export class Decider {
     assert(this.waiting.length === 0, "a frame begins with entries of another one")
     this.draft.begin(head, now)
     this.monotonic = monotonic
+    this.gathering.begin(monotonic)
     this.logRoom = logRoom
     this.signalSequence = head.signalSequence
     this.decidedCount = 0
@@ -126,7 +131,7 @@ export class Decider {
 
   /** A count that rises with the work that takes long: states that were measured, and every so many actors that were touched. */
   get slowWork(): number {
-    return this.draft.measured + Math.floor(this.touchedCount / touchedPerLook)
+    return this.draft.measured + Math.floor(this.gathering.touchedCount / touchedPerLook)
   }
 
   /** Takes the answers that waited for the frame, which is stored now. */
@@ -153,6 +158,7 @@ export class Decider {
   /** Decides an entry. Throws `DecideAgain`, with the entry among those that wait. */
   decide(entry: Entry): Fate {
     if (entry.refusal !== undefined) return this.settle(entry, false, entry.refusal)
+    const { gathering } = this
     const { organization } = entry
     if (organization.quarantine !== undefined)
       return this.settle(entry, false, quarantined(organization.name, organization.quarantine))
@@ -161,39 +167,46 @@ export class Decider {
     let cell: Cell
     let touched: TouchedCells
     let decision: Decision<unknown, unknown, unknown>
+    let remembrance: Remembrance | undefined
     try {
-      const found = this.cellOf(entry)
-      if (found === undefined) return this.crowded(entry)
+      const found = gathering.self(entry)
+      if (found === "no room") return this.crowded(entry)
       cell = found
       if (entry.command === peekCommand) {
         if (!this.host.load(cell)) return this.stall(entry, cell)
         return this.answerNow(entry, cell.state)
       }
-      if (!this.bring(cell, entry.isFresh)) {
+      if (!gathering.bring(cell, entry.isFresh)) {
         // What else the command touches comes with it; what a wake touches is not known before.
         if (!isWake) this.host.prefetch(entry)
         return this.stall(entry, cell)
       }
       if (isWake && (this.draft.dueAtOf(cell) !== entry.wakeAt || cell.suspendedWakeAt === entry.wakeAt))
         return this.moved(entry)
-      const beside = entry.guard === undefined ? undefined : this.besideOf(entry, entry.guard)
+      const beside = entry.guard === undefined ? undefined : gathering.beside(entry, entry.guard, cell)
       if (beside === "no room") return this.crowded(entry)
-      if (beside !== undefined && !this.bring(beside)) {
+      if (beside !== undefined && !gathering.bring(beside)) {
         this.host.prefetch(entry)
         return this.stall(entry, beside)
       }
-      const known = beside && entry.guard?.recall(this.draft.stateOf(beside), this.draft.now)
+      const known =
+        entry.keyGuard === undefined
+          ? beside && entry.guard?.recall(this.draft.stateOf(beside), this.draft.now)
+          : gathering.recalled(entry, entry.keyGuard, cell)
+      if (known === "no room") return this.crowded(entry)
+      if (known instanceof Cell) {
+        this.host.prefetch(entry)
+        return this.stall(entry, known)
+      }
       if (known !== undefined) return this.settle(entry, known.accepted, known.value)
       const touches = isWake ? options.wakeTouches : options.touches
-      if (touches === undefined) touched = new TouchedCells(cell, noCells, entry.isFresh ? [cell] : noCells)
-      else {
-        const names: unknown = touches(isWake ? this.draft.stateOf(cell) : entry.command, cell.address)
-        checkTouches(entry.actor, names)
-        const found = this.touch(entry, cell, names)
-        if (found === undefined) return this.crowded(entry)
-        if (!(found instanceof TouchedCells)) return this.stall(entry, found)
-        touched = found
-      }
+      const names: unknown =
+        touches === undefined ? noNames : touches(isWake ? this.draft.stateOf(cell) : entry.command, cell.address)
+      checkTouches(entry.actor, names)
+      const all = gathering.touched(entry, cell, names)
+      if (all === "no room") return this.crowded(entry)
+      if (!(all instanceof TouchedCells)) return this.stall(entry, all)
+      touched = all
       if (beside !== undefined) touched = touched.and(beside)
       const context = new DrainContext(this.draft, touched)
       const state = this.draft.stateOf(cell)
@@ -209,12 +222,13 @@ export class Decider {
       checkDecision(entry.actor, isWake ? "wake" : "decide", answer)
       decision = answer as Decision<unknown, unknown, unknown>
       if (entry.guard !== undefined) decision = guarded(entry.guard, decision, this.draft.now)
+      if (decision.accepted) remembrance = entry.keyGuard?.remember(decision.reply, this.draft.now)
     } catch (cause) {
       return this.poison(entry, cause)
     }
     if (!decision.accepted) return this.unchanged(entry, cell, false, decision.rejection)
-    if (!storesAnything(decision)) return this.unchanged(entry, cell, true, decision.reply)
-    return this.accept(entry, touched, decision)
+    if (remembrance === undefined && !storesAnything(decision)) return this.unchanged(entry, cell, true, decision.reply)
+    return this.accept(entry, touched, decision, remembrance)
   }
 
   /**
@@ -226,59 +240,14 @@ export class Decider {
     return "decided"
   }
 
-  /** The actor an entry is for; undefined when it is new and there is no room for it. */
-  private cellOf(entry: Entry): Cell | undefined {
-    const { memory } = this.host
-    const known = entry.organization.cell(entry.actorIndex, entry.key)
-    // An actor without a state needs no place of its own, because it leaves with the drain.
-    if (known === undefined && !entry.actor.isStateless && !memory.admitsActor()) return undefined
-    const cell = known ?? memory.cell(entry.organization, entry.actorIndex, entry.key)
-    memory.use(cell, this.monotonic)
-    return cell
-  }
-
-  /** The actor of an entry's guard. */
-  private besideOf({ organization }: Entry, { actor, key }: Guard): Cell | "no room" {
-    const { memory } = this.host
-    const index = memory.registry.actorIndex(actor.kind)
-    if (organization.cell(index, key) === undefined && !memory.admitsActor()) return "no room"
-    const cell = memory.cell(organization, index, key)
-    memory.use(cell, this.monotonic)
-    return cell
-  }
-
-  /** Whether an actor's state is there to decide upon. One that is not is asked for. */
-  private bring(cell: Cell, isFresh = false): boolean {
-    return cell.loaded || this.draft.hasChanged(cell) || this.host.load(cell, isFresh)
-  }
-
-  /**
-   * The actors that a command names. Those not loaded are asked for together, and one of them is answered instead. Undefined
-   * when there is no room for one of them.
-   */
-  private touch(entry: Entry, self: Cell, names: ReadonlyArray<Touched>): TouchedCells | Cell | undefined {
-    const { host } = this
-    if (names.length > maximumTouchedActors)
-      throw new RangeError(`it names ${names.length} actors, at most ${maximumTouchedActors} are allowed`)
-    this.touchedCount += names.length
-    const cells: Array<Cell> = []
-    const fresh: Array<Cell> = entry.isFresh ? [self] : []
-    let missing: Cell | undefined
-    for (const name of names) {
-      const index = host.memory.registry.actorIndex(name.actor.kind)
-      if (index < 0) throw new Error(`${name.actor.kind} is not an actor of this engine`)
-      if (entry.organization.cell(index, name.key) === undefined && !host.memory.admitsActor()) return undefined
-      const cell = host.memory.cell(entry.organization, index, name.key)
-      host.memory.use(cell, this.monotonic)
-      if (!this.bring(cell, name.fresh)) missing ??= cell
-      if (name.fresh === true) fresh.push(cell)
-      cells.push(cell)
-    }
-    return missing ?? new TouchedCells(self, cells, fresh)
-  }
-
-  private accept(entry: Entry, touched: TouchedCells, decision: Decision<unknown, unknown, unknown>): Fate {
+  private accept(
+    entry: Entry,
+    touched: TouchedCells,
+    decision: Decision<unknown, unknown, unknown>,
+    remembrance: Remembrance | undefined
+  ): Fate {
     const { draft } = this
+    const { keyGuard } = entry
     const cell = touched.self
     const { kind } = entry.actor
     let encoded: EncodedDecision
@@ -289,11 +258,12 @@ export class Decider {
     } catch (cause) {
       return this.poison(entry, cause)
     }
-    if (encoded.bytes > roomBytes) {
-      const error = new DecisionTooLarge({ kind, bytes: encoded.bytes, maximumBytes: roomBytes })
+    const bytes = encoded.bytes + (remembrance === undefined ? 0 : bytesOf(entry, keyGuard!, remembrance))
+    if (bytes > roomBytes) {
+      const error = new DecisionTooLarge({ kind, bytes, maximumBytes: roomBytes })
       return this.unchanged(entry, cell, false, error)
     }
-    if (draft.builder.bytes + encoded.bytes > Math.min(roomBytes, this.logRoom)) return this.noRoom(entry, encoded)
+    if (draft.builder.bytes + bytes > Math.min(roomBytes, this.logRoom)) return this.noRoom(entry, bytes)
     try {
       const problem = draft.apply(encoded, entry.organization.isCareful)
       if (problem?._tag === "Threw") return this.poison(entry, problem.cause)
@@ -308,11 +278,13 @@ export class Decider {
       throw cause
     }
     draft.add(touched, encoded)
-    return this.settle(entry, true, decision.reply)
+    if (keyGuard === undefined || remembrance === undefined) return this.settle(entry, true, decision.reply)
+    remember(this.host.memory, draft, entry, keyGuard, remembrance)
+    return this.settle(entry, true, keyGuard.answerOf(decision.reply))
   }
 
   /** The facts do not fit: into this frame, which has others already, or into the log. */
-  private noRoom(entry: Entry, { bytes }: EncodedDecision): Fate {
+  private noRoom(entry: Entry, bytes: number): Fate {
     if (this.draft.builder.count > 0 || bytes <= this.logRoom) {
       this.full = true
       return "no room"
@@ -369,7 +341,8 @@ export class Decider {
     if (entry.wakeAt !== undefined && cell !== undefined) cell.suspendedWakeAt = entry.wakeAt
     // An actor that could not be made is not left behind.
     if (cell?.isEmpty === true && !this.draft.hasChanged(cell)) this.host.memory.remove(cell)
-    if (cause instanceof KeyInvalid || (cause instanceof NotFresh && entry.caller !== undefined))
+    const isRefusable = cause instanceof NotFresh || cause instanceof MoreThanFit
+    if (cause instanceof KeyInvalid || (isRefusable && entry.caller !== undefined))
       return this.settle(entry, false, new CommandInvalid({ kind, reason: cause.message }))
     if (cause instanceof ReplyTooLarge) return this.settle(entry, false, cause)
     this.host.poisoned(kind, reason)

@@ -335,7 +335,8 @@ export class Draft implements DecidingDraft {
       cell.frameOf = this.stamp
       const { actor, key, organization } = cell
       const isFresh = cell.freshOf === this.stamp
-      cell.frameIndex = this.builder.addActor(actor.kind, actor.version, organization.name, key, isFresh)
+      const keyText = key === "" ? '""' : JSON.stringify(key)
+      cell.frameIndex = this.builder.addActorTexts(actor.kind, actor.version, organization.text, keyText, isFresh)
     }
     return cell.frameIndex
   }

@@ -89,7 +89,7 @@ export class Drain {
           this.putBack(inHand)
         }
         for (const entry of waiting.toReversed()) this.putBack(entry)
-        decider.draft.discard()
+        this.discard()
         if (!(error instanceof DecideAgain)) throw error
       }
     }
@@ -126,6 +126,7 @@ export class Drain {
   /** Commits the drain, whose frame is stored at `sequence`. Answers what waited for it. */
   commit(sequence: number): Answers {
     this.decider.draft.commit(sequence, this.host.memory, this.timers)
+    this.host.memory.keys.commit(sequence)
     this.host.memory.endDrain()
     return this.decider.takeAnswers()
   }
@@ -136,10 +137,15 @@ export class Drain {
    */
   abandon(): ReadonlyArray<Caller> {
     const entries = this.decider.takeWaiting()
-    this.decider.draft.discard()
+    this.discard()
     this.host.memory.endDrain()
     for (const entry of entries.toReversed()) if (entry.caller === undefined) this.putBack(entry)
     return entries.flatMap(({ caller }) => caller ?? [])
+  }
+
+  private discard(): void {
+    this.decider.draft.discard()
+    this.host.memory.keys.discard()
   }
 
   private decide(entry: Entry): Fate {

@@ -11,7 +11,7 @@ import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
 import { peekCommand } from "./Decider.ts"
-import type { Guard } from "./guard.ts"
+import type { Guard, KeyGuard } from "./guard.ts"
 import type { LaneAnswer, Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { CoreOptions } from "./protocol.ts"
@@ -62,7 +62,7 @@ export class Intake {
     command: unknown,
     caller: Caller,
     isFresh = false,
-    guard?: Guard
+    guard?: Guard | KeyGuard
   ): void {
     const { host, partition, registry } = this.options
     if (this.refusal !== undefined) {
@@ -79,8 +79,11 @@ export class Intake {
     const entry = new Entry(organization, actor, actorIndex, key, command, caller)
     entry.isFresh = isFresh
     entry.bytes = estimateBytes(command)
-    if (guard !== undefined) entry.bytes += guardBytes
-    entry.guard = guard
+    if (guard !== undefined) {
+      entry.bytes += guardBytes
+      if ("remember" in guard) entry.keyGuard = guard
+      else entry.guard = guard
+    }
     this.parts.memory.noteEmptied(organization)
     if (this.parts.mailbox.offer(entry)) host.wake()
     else host.reply(caller, false, new Overloaded({ partition, retryAfterMillis }))

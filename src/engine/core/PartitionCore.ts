@@ -135,6 +135,7 @@ export class PartitionCore implements Evictable {
     this.headNow = head
     this.setTimers(new Timers(base !== undefined))
     this.loader.useBase(base, false)
+    this.memory.keys.stored.begin(base !== undefined, head.now)
     return this.continueReplay(careful)
   }
 
@@ -238,9 +239,11 @@ export class PartitionCore implements Evictable {
   /** Tells the shell what it can do beside the loop. */
   private notice(told: number): void {
     const { host } = this.options
+    const { monotonic } = this.now
     if (this.isCheckpointDue) host.checkpointWanted()
     this.isCheckpointDue = false
-    if (this.pages.isWanted(this.timers, told, this.now.monotonic)) host.readsWanted()
+    const { stored } = this.memory.keys
+    if (this.pages.isWanted(this.timers, told, monotonic) || stored.isWanted(monotonic)) host.readsWanted()
   }
 
   /** Whether something waits for a proof of the ownership, or will soon. */
@@ -274,7 +277,7 @@ export class PartitionCore implements Evictable {
     this.advance(header, bytes, provenAt)
     const stored = { head: this.headNow, bytes: bytes.length, records, messages }
     const answers = this.drain.commit(stored.head.sequence)
-    if (this.pace.stored(bytes.length, this.memory.dirty.size)) this.isCheckpointDue = true
+    if (this.pace.stored(bytes.length, this.memory.changedCount)) this.isCheckpointDue = true
     answers.give(this.options.host.reply)
     if (this.time.isFresh(now)) {
       this.drain.immediate.give(this.options.host.reply)
@@ -290,7 +293,7 @@ export class PartitionCore implements Evictable {
     const callers = this.drain.abandon()
     if (outcome._tag === "Fenced off") {
       this.advance({ ...header, signalSequence: this.headNow.signalSequence }, outcome.fence, outcome.provenAt)
-      this.pace.stored(outcome.fence.length, this.memory.dirty.size)
+      this.pace.stored(outcome.fence.length, this.memory.changedCount)
     }
     if (outcome._tag !== "Not sent") this.logIsFull(true)
     for (const caller of callers) reply(caller, false, error)

@@ -3,6 +3,7 @@ import type { CheckpointRecord } from "../Checkpoints.ts"
 import type { Head } from "../frame.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import type { Cell } from "./actors.ts"
+import type { RememberedKey } from "./KeyTable.ts"
 import type { Mailbox } from "./Mailbox.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Timers } from "./timers.ts"
@@ -55,8 +56,8 @@ export class Probe {
     return {
       organizations: memory.organizations.size,
       actors: memory.cellCount,
-      /** the actors that stay until a checkpoint has them; while the log is replayed, all of them */
-      changedActors: memory.isReplaying ? memory.cellCount : memory.dirty.size,
+      /** The actors and idempotency keys that stay until a checkpoint has them; while the log is replayed, all of them. */
+      changedActors: memory.isReplaying ? memory.cellCount : memory.changedCount,
       laneActors: memory.laneCount,
       timers: timers.size,
       signals: signals.size,
@@ -75,11 +76,25 @@ export class Probe {
         for (const cell of cells.values()) yield probed(cell)
       }
     }
+    for (const key of this.look().memory.keys.all()) yield this.key(key)
   }
 
   actor(organization: string, actorIndex: number, key: string): ProbedActor | undefined {
-    const cell = this.look().memory.organizations.get(organization)?.cell(actorIndex, key)
-    return cell === undefined ? undefined : probed(cell)
+    const { keys, organizations, registry } = this.look().memory
+    const found = organizations.get(organization)
+    const cell = found?.cell(actorIndex, key)
+    if (cell !== undefined) return probed(cell)
+    const known = found && actorIndex === registry.keyIndex ? keys.durable(found, key) : undefined
+    return known && this.key(known)
+  }
+
+  /** An idempotency key as the actor that it stands for. */
+  private key(known: RememberedKey): ProbedActor {
+    const { key, organization, sequence: changedAt, text } = known
+    const { actors, keyIndex } = this.look().memory.registry
+    const address = { organization: organization.name, kind: actors[keyIndex]!.kind, key }
+    const state: unknown = JSON.parse(text)
+    return { token: known, ...address, isLoaded: true, state, changedAt, wakeAt: Number.POSITIVE_INFINITY }
   }
 }
 

@@ -3,10 +3,10 @@
  * mutable objects, touched only by the core's synchronous code.
  */
 import type { AnyActor } from "../Actor.ts"
-import type { ActorAddress } from "../address.ts"
+import { type ActorAddress, fnv1a } from "../address.ts"
 import { internalActors } from "../internalActors.ts"
 import type { AnyLane } from "../Lane.ts"
-import type { Guard } from "./guard.ts"
+import type { Guard, KeyGuard } from "./guard.ts"
 import type { Timer } from "./timers.ts"
 import type { WakeBrake } from "./WakeBrake.ts"
 
@@ -15,12 +15,15 @@ export class Registry {
   /** The users' actors, then the engine's own. */
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes: ReadonlyArray<AnyLane>
+  /** The index of the actors of idempotency keys. */
+  readonly keyIndex: number
   private readonly actorIndexes = new Map<string, number>()
   private readonly laneIndexes = new Map<string, number>()
 
   /** Throws when a kind is defined twice. */
   constructor(actors: ReadonlyArray<AnyActor>, lanes: ReadonlyArray<AnyLane>) {
     this.actors = [...actors, ...internalActors]
+    this.keyIndex = this.actors.findIndex(({ internal }) => internal?.isRemembered !== undefined)
     this.lanes = lanes
     for (const [index, actor] of this.actors.entries()) {
       if (this.actorIndexes.has(actor.kind)) throw new Error(`two actors are of kind ${actor.kind}`)
@@ -67,6 +70,8 @@ export class Entry {
   signalSequence = 0
   /** What is looked at before it is decided, and noted with the decision; undefined for most. */
   guard: Guard | undefined = undefined
+  /** The idempotency key that it is asked under; undefined for most. */
+  keyGuard: KeyGuard | undefined = undefined
   /** For a timer, the time it was set to; undefined for others. */
   wakeAt: number | undefined = undefined
   /** Whether that time was set by `wakeAgain` or by the brake, so that no checkpoint has it. */
@@ -215,10 +220,14 @@ export class LaneCell {
 /** An organization that has commands waiting or actors in memory. */
 export class Organization {
   readonly name: string
+  /** As JSON. */
+  readonly text: string
+  readonly hash: number
   /** By actor index, then key. */
   readonly cells: Array<Map<string, Cell> | undefined> = []
   /** By lane index, then key. */
   readonly lanes: Array<Map<string, LaneCell> | undefined> = []
+  /** Actors and idempotency keys. */
   cellCount = 0
   laneCount = 0
   head: Entry | undefined = undefined
@@ -240,6 +249,8 @@ export class Organization {
 
   constructor(name: string) {
     this.name = name
+    this.text = JSON.stringify(name)
+    this.hash = fnv1a(name)
   }
 
   cell(actorIndex: number, key: string): Cell | undefined {

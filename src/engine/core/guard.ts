@@ -24,6 +24,28 @@ export interface Guard {
   readonly answerOfRejection?: () => unknown
 }
 
+/** What is remembered of a decision under an idempotency key. */
+export interface Remembrance {
+  /** The fact of the key's actor as JSON; it is the whole state. */
+  readonly text: string
+  /** Its length in UTF-8. */
+  readonly bytes: number
+  /** From when on it counts as if it had never been, milliseconds since the Unix epoch. */
+  readonly until: number
+}
+
+/** The idempotency key that a command is asked under. */
+export interface KeyGuard {
+  /** The key of the key's actor. */
+  readonly key: string
+  /** The answer that the fact of its actor knows at a time (null for none), so that nothing is decided; undefined when the rule has to decide. */
+  readonly recall: (fact: unknown, now: number) => KnownAnswer | undefined
+  /** What to keep of an accepted decision's reply. Throws what the caller is told instead. */
+  readonly remember: (reply: unknown, now: number) => Remembrance
+  /** The answer to the caller after an accepted decision. */
+  readonly answerOf: (reply: unknown) => unknown
+}
+
 /** A decision together with the fact of its guard: both are stored, or neither is. */
 export const guarded = (
   guard: Guard,

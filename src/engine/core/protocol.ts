@@ -8,6 +8,7 @@ import type { Caller, Registry } from "./actors.ts"
 import type { ProcessBounds } from "./bounds.ts"
 import type { PaceOptions } from "./CheckpointPace.ts"
 import type { LoadBatch } from "./loads.ts"
+import type { KeyPageRequest } from "./StoredKeys.ts"
 import type { PageRequest } from "./TimerPages.ts"
 import type { Instant } from "./time.ts"
 
@@ -57,6 +58,7 @@ export type NotStored =
 export type ReadRequest =
   | { readonly _tag: "Actors"; readonly batch: LoadBatch }
   | { readonly _tag: "Timers"; readonly page: PageRequest }
+  | { readonly _tag: "Keys"; readonly page: KeyPageRequest }
 
 /** The actors' states at a frame boundary. */
 export interface Snapshot {

@@ -129,6 +129,7 @@ export class Replay {
         const organization = memory.organization(actor.organization)
         if (memory.registry.actors[index]?.isStateless !== false) continue
         if (organization === undefined || organization.cell(index, actor.key) !== undefined) continue
+        if (this.isRemembered(record)) continue
         // The actor is made in any case, because a log's tail must be in memory; the other partitions' idle actors make
         // room.
         memory.admitsActor()
@@ -140,8 +141,18 @@ export class Replay {
     return missing
   }
 
+  /** Whether a record is an answer under an idempotency key, which is remembered without an actor. */
+  private isRemembered({ actor: { key, kind, version }, fact }: FrameRecord): boolean {
+    const { actors, keyIndex } = this.memory.registry
+    const keyActor = actors[keyIndex]!
+    return (
+      kind === keyActor.kind && version === keyActor.version && keyActor.internal?.isRemembered?.(key, fact) === true
+    )
+  }
+
   /** Answers how the sentence ends about a fact that this program cannot apply. */
-  private applyFact(sequence: number, { actor: of, fact }: FrameRecord): string | undefined {
+  private applyFact(sequence: number, record: FrameRecord): string | undefined {
+    const { actor: of, fact } = record
     const { registry } = this.memory
     const index = registry.actorIndex(of.kind)
     const actor = registry.actors[index]
@@ -149,6 +160,13 @@ export class Replay {
     if (of.version > actor.version) return ` of version ${of.version}; this program knows ${actor.version}`
     if (actor.isStateless) return undefined
     const organization = this.memory.organizations.get(of.organization)
+    if (organization !== undefined && this.isRemembered(record)) {
+      const until = actor.internal!.expiresAt!(fact)!
+      const text = JSON.stringify(fact)
+      this.memory.admitsActor()
+      this.memory.keys.replay(organization, of.key, { text, bytes: Buffer.byteLength(text), until }, sequence)
+      return undefined
+    }
     const cell = organization?.cell(index, of.key)
     if (organization === undefined || cell === undefined) return ", whose name is none"
     if (this.broken.size > 0 && this.broken.has(of.organization)) return undefined

@@ -7,6 +7,7 @@ import { formatAddress } from "../address.ts"
 import type { ActorRow } from "../Checkpoints.ts"
 import { describe } from "../describe.ts"
 import type { Cell } from "./actors.ts"
+import type { RememberedKey } from "./KeyTable.ts"
 import { checkState, isOver, wakeAtOf } from "./rules.ts"
 
 /** The version of rows that hold what could not be folded; definitions begin at 1. */
@@ -136,3 +137,19 @@ export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: nu
   const expiresAt = actor.internal?.expiresAt?.(state) ?? null
   return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
 }
+
+/** The row of an idempotency key, which has the text of its fact. */
+export const rowOfKey = (
+  { kind, version }: AnyActor,
+  { key, organization, text, until }: RememberedKey,
+  sequence: number
+): ActorRow => ({
+  organization: organization.name,
+  kind,
+  key,
+  sequence,
+  version,
+  state: text,
+  wakeAt: null,
+  expiresAt: until
+})

@@ -27,6 +27,15 @@ export class NotFresh extends Error {
   }
 }
 
+/** A command touches more actors than the process may hold, so it never finds room for them. */
+export class MoreThanFit extends RangeError {
+  override readonly name = "MoreThanFit"
+
+  constructor(needed: number, maximumActors: number) {
+    super(`it needs ${needed} actors in memory at once, and at most ${maximumActors} are held (maximumActors)`)
+  }
+}
+
 /**
  * Checks that a key can pass through a database and a log: it is bounded, has no zero byte, and only whole characters.
  */

@@ -9,6 +9,7 @@ import {
   CheckpointConflict,
   type CheckpointRecord,
   Checkpoints,
+  type ExpiryRow,
   type Removed,
   type TimerRow
 } from "../Checkpoints.ts"
@@ -17,6 +18,10 @@ interface PartitionRows {
   records: Array<CheckpointRecord>
   /** By actor, its rows with rising sequence. */
   rows: Map<string, Array<ActorRow>>
+  /** Names of actors of which rows may be superseded. */
+  readonly unpruned: Set<string>
+  /** The rows that count until a time, in the order of these. */
+  expiring: ReadonlyArray<ActorRow>
 }
 
 /** What a deployment's checkpoints hold. Tests and simulations may change it. */
@@ -36,7 +41,7 @@ export const makeStore = (options?: { readonly deployment?: string }): Checkpoin
     of: (partition) => {
       let found = partitions.get(partition)
       if (found === undefined) {
-        found = { records: [], rows: new Map() }
+        found = { records: [], rows: new Map(), unpruned: new Set(), expiring: [] }
         partitions.set(partition, found)
       }
       return found
@@ -44,7 +49,7 @@ export const makeStore = (options?: { readonly deployment?: string }): Checkpoin
   }
 }
 
-const nameOf = (address: ActorAddress): string => JSON.stringify([address.organization, address.kind, address.key])
+const nameOf = ({ key, kind, organization }: ActorAddress): string => `${organization}\n${kind}\n${key}`
 
 const newestAt = (rows: ReadonlyArray<ActorRow>, through: number): ActorRow | undefined => {
   for (let index = rows.length - 1; index >= 0; index--) {
@@ -56,6 +61,27 @@ const newestAt = (rows: ReadonlyArray<ActorRow>, through: number): ActorRow | un
 
 const compareTimers = (left: TimerRow, right: TimerRow): number =>
   left.wakeAt - right.wakeAt || compareAddresses(left, right)
+
+type Expiring = Omit<ExpiryRow, "expiresAt"> & Pick<ActorRow, "expiresAt">
+
+const compareExpiries = (left: Expiring, right: Expiring): number =>
+  left.expiresAt! - right.expiresAt! || compareAddresses(left, right)
+
+/** Both lists in one, in order; the second one mostly comes behind the first. */
+const merged = (list: ReadonlyArray<ActorRow>, others: ReadonlyArray<ActorRow>): ReadonlyArray<ActorRow> => {
+  const behind = others.toSorted(compareExpiries)
+  const all = list.concat(behind)
+  const isSorted = list.length === 0 || behind.length === 0 || compareExpiries(list.at(-1)!, behind[0]!) <= 0
+  return isSorted ? all : all.sort(compareExpiries)
+}
+
+/** Takes a row away, if it is there. */
+const remove = ({ rows }: PartitionRows, row: ActorRow): void => {
+  const name = nameOf(row)
+  const kept = rows.get(name)?.filter((other) => other !== row)
+  if (kept?.length === 0) rows.delete(name)
+  else if (kept !== undefined) rows.set(name, kept)
+}
 
 type Service = Checkpoints["Service"]
 
@@ -84,13 +110,16 @@ const writing = (store: CheckpointsStore): Pick<Service, "fixPartitions" | "depl
         const list = held.rows.get(name)
         if (list === undefined) held.rows.set(name, [row])
         else list.push(row)
+        if (row.expiresAt === null && (list !== undefined || row.state === null)) held.unpruned.add(name)
       }
+      const expiring = rows.filter(({ expiresAt }) => expiresAt !== null)
+      if (expiring.length > 0) held.expiring = merged(held.expiring, expiring)
       held.records.push(write.record)
       return Effect.void
     })
 })
 
-const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "timers"> => ({
+const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "timers" | "expiring"> => ({
   list: (partition) => Effect.sync(() => [...store.of(partition).records].sort((a, b) => b.sequence - a.sequence)),
   load: (partition, addresses, through) =>
     Effect.sync(() => {
@@ -112,6 +141,15 @@ const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "time
         if (options.after === undefined || compareTimers(timer, options.after) > 0) found.push(timer)
       }
       return found.sort(compareTimers).slice(0, options.limit)
+    }),
+  expiring: (partition, { after, limit }) =>
+    Effect.sync(() => {
+      const { expiring } = store.of(partition)
+      const from = expiring.findIndex((row) => compareExpiries(row, after) > 0)
+      if (from === -1) return []
+      return expiring
+        .slice(from, from + limit)
+        .map(({ expiresAt, key, kind, organization }) => ({ organization, kind, key, expiresAt: expiresAt! }))
     })
 })
 
@@ -123,14 +161,16 @@ const removing = (store: CheckpointsStore): Pick<Service, "prune" | "expire" | "
       const covered = records[1]?.sequence
       if (covered === undefined) return { rows: 0, checkpoints: 0 }
       let removedRows = 0
-      for (const [name, rows] of held.rows) {
+      for (const name of stateless.length === 0 ? held.unpruned : held.rows.keys()) {
+        const rows = held.rows.get(name) ?? []
         const newest = newestAt(rows, covered)
-        if (newest === undefined) continue
+        if (newest === undefined || newest.expiresAt !== null) continue
         const keepsNewest = newest.state !== null && !stateless.includes(newest.kind)
         const kept = rows.filter((row) => row.sequence > newest.sequence || (row === newest && keepsNewest))
         removedRows += rows.length - kept.length
         if (kept.length === 0) held.rows.delete(name)
         else held.rows.set(name, kept)
+        if (kept.length < 2 && kept[0]?.state !== null) held.unpruned.delete(name)
       }
       held.records = records.slice(0, 2)
       return { rows: removedRows, checkpoints: records.length - held.records.length }
@@ -138,22 +178,18 @@ const removing = (store: CheckpointsStore): Pick<Service, "prune" | "expire" | "
   expire: (partition, now, limit) =>
     Effect.sync(() => {
       const held = store.of(partition)
-      const over = (row: ActorRow) => row.expiresAt !== null && row.expiresAt <= now
-      const all: Array<ActorRow> = []
-      for (const rows of held.rows.values()) for (const row of rows) if (over(row)) all.push(row)
-      const gone = new Set(all.sort((left, right) => left.expiresAt! - right.expiresAt!).slice(0, limit))
-      for (const name of new Set([...gone].map(nameOf))) {
-        const kept = held.rows.get(name)!.filter((row) => !gone.has(row))
-        if (kept.length === 0) held.rows.delete(name)
-        else held.rows.set(name, kept)
-      }
-      return gone.size
+      const first = held.expiring.findIndex(({ expiresAt }) => expiresAt! > now)
+      const gone = held.expiring.slice(0, Math.min(limit, first === -1 ? held.expiring.length : first))
+      for (const row of gone) remove(held, row)
+      if (gone.length > 0) held.expiring = held.expiring.slice(gone.length)
+      return gone.length
     }),
   discardAbove: (partition, sequence) =>
     Effect.sync((): Removed => {
       const held = store.of(partition)
       const before = held.records.length
       held.records = held.records.filter((record) => record.sequence <= sequence)
+      held.expiring = held.expiring.filter((row) => row.sequence <= sequence)
       let removedRows = 0
       for (const [name, rows] of held.rows) {
         const kept = rows.filter((row) => row.sequence <= sequence)

@@ -6,7 +6,7 @@
 import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
 import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
 import type { Caller, LaneAsk } from "../core/actors.ts"
-import type { Guard } from "../core/guard.ts"
+import type { Guard, KeyGuard } from "../core/guard.ts"
 import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
@@ -193,7 +193,7 @@ export class Partition {
     command: unknown,
     resume: Resume,
     isFresh = false,
-    guard?: Guard
+    guard?: Guard | KeyGuard
   ): void {
     this.core.intake.offer(organization, actorIndex, key, command, resume, isFresh, guard)
   }

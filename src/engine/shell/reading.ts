@@ -1,11 +1,12 @@
 /**
  * Reads what the core wants from the checkpoints, beside its loop (docs/architecture.md, rules 10 and 16): actors a
- * batch at a time, and pages of timers. Each read has a deadline. The core hears of one that fails, and the partition
+ * batch at a time, and pages of timers and of idempotency keys. Each read has a deadline. The core hears of one that fails, and the partition
  * goes on with what it has in memory.
  */
 import { Duration, Effect } from "effect"
 import { CheckpointsUnavailable } from "../Checkpoints.ts"
 import type { LoadBatch } from "../core/loads.ts"
+import type { KeyPageRequest } from "../core/StoredKeys.ts"
 import type { PageRequest } from "../core/TimerPages.ts"
 import { loadDeadlineMillis } from "../limits.ts"
 import { deadline } from "./deadline.ts"
@@ -42,7 +43,12 @@ export const readCheckpoints = Effect.fnUntraced(function* (partition: Partition
       yield* partition.readsWakeup.wait
       continue
     }
-    const read = wanted._tag === "Actors" ? loadBatch(partition, wanted.batch) : readPage(partition, wanted.page)
+    const read =
+      wanted._tag === "Actors"
+        ? loadBatch(partition, wanted.batch)
+        : wanted._tag === "Timers"
+          ? readPage(partition, wanted.page)
+          : readKeys(partition, wanted.page)
     yield* Effect.forkChild(
       Effect.ensuring(
         read,
@@ -93,4 +99,16 @@ const readPage = Effect.fnUntraced(function* (partition: Partition, page: PageRe
   const read = yield* Effect.exit(soundly(partition, timers, () => false))
   if (read._tag === "Success" && read.value === "unsound") return partition.restart(baseIsGone)
   partition.core.checkpoints.paged(page, read._tag === "Success" ? (read.value as never) : undefined, partition.now())
+})
+
+const readKeys = Effect.fnUntraced(function* (partition: Partition, page: KeyPageRequest) {
+  const { after, limit } = page
+  const keys = partition.parts.checkpoints.expiring(partition.id, { after, limit })
+  const read = yield* Effect.exit(soundly(partition, keys, () => false))
+  if (read._tag === "Success" && read.value === "unsound") return partition.restart(baseIsGone)
+  partition.core.checkpoints.keysPaged(
+    page,
+    read._tag === "Success" ? (read.value as never) : undefined,
+    partition.now()
+  )
 })

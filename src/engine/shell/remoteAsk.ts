@@ -6,7 +6,7 @@
 import { Cause, Effect, Exit, Schema } from "effect"
 import type { Actor, AnyActor } from "../Actor.ts"
 import type { Target } from "../address.ts"
-import type { Guard } from "../core/guard.ts"
+import type { KeyGuard } from "../core/guard.ts"
 import { describe } from "../describe.ts"
 import { type AskError, CommandInvalid, OnceError, OutcomeUnknown, PartitionUnavailable } from "../errors.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "../once.ts"
@@ -145,7 +145,7 @@ const handle = (partition: Partition, bytes: Uint8Array): Effect.Effect<Uint8Arr
     let actor: AnyActor | undefined
     let payload: Payload
     let command: unknown
-    let guard: Guard | undefined
+    let guard: KeyGuard | undefined
     try {
       const parsed = parse(bytes)
       const post = postOf(parsed)

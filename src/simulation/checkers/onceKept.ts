@@ -17,8 +17,11 @@ const nameOf = (organization: string, key: string): string => `${organization}/$
 /** What is remembered when an attempt is decided at a time with a reply, and under which name. */
 const expected = ({ engine, operation }: Attempt, reply: unknown, now: number) => {
   const guard = onceGuard(engine.actors.get(operation.kind)!, operation.key, operation.once!)
-  if (!("factOf" in guard)) throw guard
-  return { name: nameOf(operation.organization, guard.key), fact: guard.factOf(reply, now) as Remembered }
+  if (!("remember" in guard)) throw guard
+  return {
+    name: nameOf(operation.organization, guard.key),
+    fact: JSON.parse(guard.remember(reply, now).text) as Remembered
+  }
 }
 
 /** Whether two commands were asked under one key and are not the same request. */

@@ -1,7 +1,7 @@
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ActorAddress } from "../../../src/engine/address.ts"
-import type { ActorRow, Checkpoints } from "../../../src/engine/Checkpoints.ts"
+import type { ActorRow, Checkpoints, ExpiryRow } from "../../../src/engine/Checkpoints.ts"
 import { maximumTimerPage } from "../../../src/engine/limits.ts"
 import { address, byKey, fresh, names, passing, recordAt, row, save, states } from "./checkpointsSupport.ts"
 
@@ -102,6 +102,71 @@ export const removals = (it: Vitest.MethodsNonLive<Checkpoints>): void => {
       assert.strictEqual(yield* checkpoints.expire(partition, 300, 2), 0)
       assert.deepStrictEqual(byKey(yield* checkpoints.load(partition, all, 10))[0], passing("d", 10, 301))
       assert.strictEqual((yield* checkpoints.load(other, [address("a")], 10)).length, 1)
+    })
+  )
+
+  it.effect("rows that expire are listed in the order of time and name, page by page, and no others", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      const other = (yield* fresh).partition
+      const rows = Array.from({ length: 50 }, (_, index) =>
+        passing(`key ${String(index).padStart(2, "0")}`, 10, 1_763_632_000_000 + (index % 7))
+      )
+      yield* save(checkpoints, partition, 0, 10, [...rows, row("lasts", 10, 1)])
+      yield* save(checkpoints, other, 0, 10, [passing("elsewhere", 10, 1_763_632_000_000)])
+      const listed = (from: number, limit: number) =>
+        Effect.gen(function* () {
+          const found: Array<ExpiryRow> = []
+          let after: ExpiryRow = { expiresAt: from, organization: "", kind: "", key: "" }
+          while (true) {
+            const page = yield* checkpoints.expiring(partition, { after, limit })
+            found.push(...page)
+            if (page.length < limit) return found
+            after = page[page.length - 1]!
+          }
+        })
+      const expected = rows
+        .map(({ expiresAt, key, kind, organization }) => ({ organization, kind, key, expiresAt: expiresAt! }))
+        .sort((left, right) => left.expiresAt - right.expiresAt || (left.key < right.key ? -1 : 1))
+      assert.deepStrictEqual(yield* listed(0, 8), expected)
+      assert.deepStrictEqual(
+        yield* listed(1_763_632_000_003, 100),
+        expected.filter(({ expiresAt }) => expiresAt >= 1_763_632_000_003)
+      )
+      assert.deepStrictEqual(yield* listed(1_763_632_000_007, 100), [])
+      yield* checkpoints.expire(partition, 1_763_632_000_005, 100)
+      assert.deepStrictEqual(
+        yield* listed(0, 100),
+        expected.filter(({ expiresAt }) => expiresAt > 1_763_632_000_005)
+      )
+    })
+  )
+
+  it.effect("rows that expire outlast pruning, and go when what is above a place is discarded", () =>
+    Effect.gen(function* () {
+      const { checkpoints, partition } = yield* fresh
+      yield* save(checkpoints, partition, 0, 10, [passing("a", 10, 100), row("b", 10, 1)])
+      yield* save(checkpoints, partition, 10, 20, [passing("a", 20, 500), row("b", 20, 2)])
+      yield* save(checkpoints, partition, 20, 30, [passing("c", 30, 500), row("b", 30, 3)])
+      assert.deepStrictEqual(yield* checkpoints.prune(partition), { rows: 1, checkpoints: 1 })
+      const after = { expiresAt: 0, organization: "", kind: "", key: "" }
+      const left = Effect.map(checkpoints.expiring(partition, { after, limit: 10 }), (rows) =>
+        rows.map(({ expiresAt, key }) => [key, expiresAt])
+      )
+      assert.deepStrictEqual(yield* left, [
+        ["a", 100],
+        ["a", 500],
+        ["c", 500]
+      ])
+      assert.deepStrictEqual(yield* checkpoints.discardAbove(partition, 20), { rows: 2, checkpoints: 1 })
+      assert.deepStrictEqual(yield* left, [
+        ["a", 100],
+        ["a", 500]
+      ])
+      assert.deepStrictEqual(states(yield* checkpoints.load(partition, [address("a"), address("b")], 100)), [
+        ["a", 20, "20"],
+        ["b", 20, "2"]
+      ])
     })
   )
 

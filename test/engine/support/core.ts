@@ -229,6 +229,9 @@ export class CoreDriver {
       const { cells, through } = request.batch
       const addresses = cells.map(({ address }) => address)
       this.core.checkpoints.loaded(request.batch, Effect.runSync(this.port.load(0, addresses, through)), this.now)
+    } else if (request._tag === "Keys") {
+      const rows = Effect.runSync(this.port.expiring(0, request.page))
+      this.core.checkpoints.keysPaged(request.page, rows, this.now)
     } else {
       const { after, limit, through } = request.page
       const rows = Effect.runSync(this.port.timers(0, { through, after, limit }))
@@ -239,6 +242,7 @@ export class CoreDriver {
   /** Tells that a read has failed. */
   failRead(request: ReadRequest): void {
     if (request._tag === "Actors") this.core.checkpoints.loaded(request.batch, undefined, this.now)
+    else if (request._tag === "Keys") this.core.checkpoints.keysPaged(request.page, undefined, this.now)
     else this.core.checkpoints.paged(request.page, undefined, this.now)
   }
 
