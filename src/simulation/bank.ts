@@ -1,7 +1,7 @@
 /**
  * The workload with which the engine itself is simulated: accounts between which money moves (two actors in one decision, rejections,
- * idempotency keys, an older version with an upcast), alarms (timers), a lookout and a spinner (`lookout.ts`), a meter fed by signals, a till
- * that relies on the engine's idempotency keys, and a lane that limits.
+ * idempotency keys, an older version with an upcast), alarms (timers), a lookout and a spinner (`lookout.ts`), a choir and its singers
+ * (`choir.ts`), a meter fed by signals, a till that relies on the engine's idempotency keys, and a lane that limits.
  */
 import { Arbitrary, Schema } from "effect"
 import * as Actor from "../engine/Actor.ts"
@@ -9,6 +9,7 @@ import * as Lane from "../engine/Lane.ts"
 import type { SignalRule } from "../engine/shell/signalFeed.ts"
 import { bankCheckers } from "./checkers/bank.ts"
 import { purseCheckers } from "./checkers/purses.ts"
+import { Choir, choirCommands, Singer, singerKey } from "./choir.ts"
 import { Lookout, Spinner, watchCommands } from "./lookout.ts"
 import { Purse, PurseCommand } from "./purses.ts"
 import type { Workload } from "./Workload.ts"
@@ -297,6 +298,9 @@ export const Till = Actor.make<
   evolve: ({ sales, total }, price) => ({ sales: sales + 1, total: total + price })
 })
 
+/** So many singers learn verses; states are compared often, so there are few. */
+const largeSingers = 2
+
 const withId = (command: unknown, number: number): unknown =>
   typeof command === "object" && command !== null && "id" in command ? { ...command, id: `k${number}` } : command
 
@@ -307,7 +311,7 @@ const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema
 
 export const bank: Workload = {
   name: "bank",
-  actors: [Account, Alarm, Meter, Letter, Bell, Till, Purse, Lookout, Spinner],
+  actors: [Account, Alarm, Meter, Letter, Bell, Till, Purse, Lookout, Spinner, Singer, Choir],
   lanes: [Limiter],
   signals: { [usageKind]: usage },
   organizations: ["org_1", "org_2", "org_3"],
@@ -325,6 +329,14 @@ export const bank: Workload = {
     { actor: Bell, weight: 3, arbitrary: draw(BellCommand), finish: withName },
     { actor: Lookout, weight: 3, arbitrary: draw(watchCommands.lookout), finish: withId },
     { actor: Spinner, weight: 0.5, arbitrary: draw(watchCommands.spinner), finish: withId },
+    {
+      actor: Singer,
+      weight: 0.6,
+      arbitrary: draw(choirCommands.singer),
+      finish: withName,
+      keyOf: (number) => singerKey(number % largeSingers)
+    },
+    { actor: Choir, weight: 0.6, arbitrary: draw(choirCommands.choir), finish: withName },
     { actor: Purse, weight: 3, arbitrary: draw(PurseCommand.members[0]), finish: withName },
     { actor: Purse, weight: 5, arbitrary: draw(PurseCommand.members[1]), finish: withName }
   ],

@@ -1,9 +1,11 @@
 /**
- * Everything is bounded: mailbox and an organization's share of it, actors, lanes, the log, frames, checkpoints
+ * Everything is bounded: mailbox and an organization's share of it, actors and their states, lanes, the log, frames, checkpoints
  * (docs/architecture.md, rules 10, 13).
  */
+
+import { unreadableVersion } from "../../engine/core/rows.ts"
 import { maximumColdTimers } from "../../engine/core/timers.ts"
-import { maximumFrameBytes, maximumQueuedSignals } from "../../engine/limits.ts"
+import { maximumFrameBytes, maximumQueuedSignals, maximumStateBytes, stateSlackBytes } from "../../engine/limits.ts"
 import type { Checker } from "../Checker.ts"
 
 export const boundedEverything: Checker = {
@@ -42,8 +44,15 @@ export const boundedEverything: Checker = {
       // A crash may leave more behind, until the next checkpoint.
       healed: () => {
         for (let partition = 0; partition < topology.partitions; partition++) {
-          const { records } = simulation.stores.checkpoints.of(partition)
+          const { records, rows } = simulation.stores.checkpoints.of(partition)
           if (records.length > 3) violate(`partition ${partition} has ${records.length} checkpoints`)
+          for (const [name, list] of rows) {
+            for (const { state, version } of list) {
+              // What could not be read is kept with its facts, however much that is.
+              const bytes = version === unreadableVersion ? 0 : Buffer.byteLength(state ?? "")
+              if (bytes > maximumStateBytes + stateSlackBytes) violate(`${name} has a state of ${bytes} bytes`)
+            }
+          }
         }
       }
     }
