@@ -1,4 +1,6 @@
-/** What the engine's own facts cost beside a decision: an idempotency key, a message to another organization. CPU alone, in memory. */
+/**
+ * What a decision costs with more beside it: an idempotency key, an actor that is new, a message to another organization. CPU alone, in memory.
+ */
 import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import type { CpuOfAsksLoad, CpuOfAsksSample } from "../workloads/cpuOfAsks.ts"
 import type { CpuOfMessagesLoad, CpuOfMessagesSample } from "../workloads/cpuOfMessages.ts"
@@ -26,6 +28,19 @@ export const engineBesideBenchmarks: ReadonlyArray<Benchmark> = [
         peer: ({ plain }) => plain.microsPerDecision,
         goal: atMost(1.4),
         note: `${asks.callers} callers, a new key each, in memory, over the same decisions without keys`
+      }
+    ]
+  }),
+  benchmark({
+    name: "engine/fresh",
+    sides: { fresh: cpuOf("fresh actor"), loaded: cpuOf("loaded actor") },
+    rows: [
+      {
+        name: "cpu",
+        unit: "µs/decision",
+        figure: ({ fresh }) => fresh.microsPerDecision,
+        peer: ({ loaded }) => loaded.microsPerDecision,
+        note: `${asks.callers} callers, a new actor each that is claimed to be fresh, in memory, over the same actors looked for in the checkpoints`
       }
     ]
   }),

@@ -1,6 +1,7 @@
 /**
- * CPU of the engine for each decision, in memory: no server, no disk. Callers in a closed loop ask for durable decisions, as they are or under an
- * idempotency key each, which no ask has used before. Checkpoints are taken meanwhile.
+ * CPU of the engine for each decision, in memory: no server, no disk. Callers in a closed loop ask for durable decisions: as they are, under an
+ * idempotency key each, which no ask has used before, or each of an actor of its own, which it claims to be fresh or which is looked for in the
+ * checkpoints. Checkpoints are taken meanwhile.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { Context, Effect, Layer } from "effect"
@@ -11,7 +12,7 @@ import { admit, organizationOf, Sender } from "./mail.ts"
 import { serveWorkload } from "./workload.ts"
 
 export interface CpuOfAsksLoad {
-  readonly ask: "plain" | "once"
+  readonly ask: "plain" | "once" | "fresh actor" | "loaded actor"
   readonly callers: number
   readonly warmUpAsks: number
   readonly asks: number
@@ -28,9 +29,12 @@ const digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
 const askOf = (engine: Engine["Service"], { ask, callers }: CpuOfAsksLoad): Ask => {
   const targets = Array.from({ length: callers }, (_, index) => ({ organization: organizationOf(index) }))
-  return ask === "plain"
-    ? (number) => engine.ask(Sender, targets[number % callers]!, admit(number))
-    : (number) => engine.askOnce(Sender, targets[number % callers]!, admit(number), { key: `key_${number}`, digest })
+  const targetOf = (number: number) => targets[number % callers]!
+  if (ask === "plain") return (number) => engine.ask(Sender, targetOf(number), admit(number))
+  if (ask === "once")
+    return (number) => engine.askOnce(Sender, targetOf(number), admit(number), { key: `key_${number}`, digest })
+  const fresh = ask === "fresh actor"
+  return (number) => engine.ask(Sender, { ...targetOf(number), key: `key_${number}`, fresh }, admit(number))
 }
 
 /** Asks `count` times, from number `from` on. */
