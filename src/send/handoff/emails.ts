@@ -83,7 +83,7 @@ const attempt = Effect.fnUntraced(function* (
   const { email, job, message, state } = one
   const about = { id: email.email, sender: state.sender }
   const failed = (reason: string) => {
-    const reports: ReadonlyArray<EmailReport> = [{ ...about, what: "failed", kind: "expired", reason }]
+    const reports: ReadonlyArray<EmailReport> = [{ ...about, what: "failed", reason }]
     return { job, reports, outcome: { _tag: "Done", id: job.id, attempt: job.attempt } satisfies Outcome }
   }
   const handed = handedOf(one, recipients)
