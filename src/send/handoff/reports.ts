@@ -41,7 +41,8 @@ export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number
     case "Temporary": {
       const { code, reason } = answer
       if (isLast(attempt)) return [{ ...about, what: "failed", kind: "expired", code, reason }]
-      return attempt === 1 ? [{ ...about, what: "delayed", code, reason }] : []
+      // Only the first one counts.
+      return [{ ...about, what: "delayed", code, reason }]
     }
     case "Permanent": {
       const { code, reason } = answer
