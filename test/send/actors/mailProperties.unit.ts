@@ -46,6 +46,8 @@ const Act = Schema.Union([
     to: person,
     suppresses: Schema.Boolean
   }),
+  /** Mail goes, and somebody complains, which pauses the account. */
+  Schema.TaggedStruct("Complain", { newest: int(0, 2), to: person }),
   Schema.TaggedStruct("Cancel", { newest: which }),
   Schema.TaggedStruct("SetCap", { sender: Schema.Literals(senders), cap: int(1, 8) }),
   Schema.TaggedStruct("SetVerified", { sender: Schema.Literals(senders), isVerified: Schema.Boolean }),
@@ -162,6 +164,13 @@ class Pair {
         const expected = emails.map(({ id }) => naive.dispatch(id))
         const { reply } = this.account({ _tag: "Dispatch", emails })
         expect(reply?.emails.map(({ state }) => state)).toEqual(expected)
+        return
+      }
+      case "Complain": {
+        const about = { newest: act.newest, count: 1, to: act.to, suppresses: false }
+        this.act({ _tag: "Dispatch", newest: act.newest })
+        this.report({ _tag: "Report", what: "handedOver", ...about })
+        this.report({ _tag: "Report", what: "complained", ...about })
         return
       }
       case "Cancel": {
