@@ -86,15 +86,21 @@ const stateOf = <State>(simulation: Simulation, kind: string, key: string): Stat
 class Followed {
   readonly model = new SendModel()
   readonly versions: Array<SendModel> = [new SendModel()]
+  /** The model that the last decision was judged by: a transition that was due came with it, and before it. */
+  judged: SendModel = this.versions[0]!
   /** Types of the events of the last decision. */
   told: ReadonlyArray<string> = []
 
   /** Takes a decision's facts in. Answers what is wrong with them, or with the events beside them. */
   take(decided: Decided): string | undefined {
     const records = decided.records.map((text) => JSON.parse(text) as StoredRecord)
+    this.judged = this.versions[this.versions.length - 1]!
     for (const [, kind, key, content] of records) {
-      const problem = "type" in content ? undefined : this.model.take(kind, key, content)
+      if ("type" in content) continue
+      const { stage } = this.model
+      const problem = this.model.take(kind, key, content)
       if (problem !== undefined) return problem
+      if (stage === "probation" && this.model.stage === "established") this.judged = this.model.copy()
     }
     this.told = records.flatMap(([, , , content]) => ("type" in content ? [content.type] : []))
     const before = this.versions[this.versions.length - 1]!
@@ -179,11 +185,10 @@ export const sendKept: Checker = {
       committed: ({ decisions, frame, sequence }) => {
         for (const decided of decisions) {
           if (isBroken) return
-          const before = followed.versions[followed.versions.length - 1]!
           const where = `frame ${sequence}, ${JSON.stringify(decided.command ?? "a wake")} at ${new Date(decided.now).toISOString()}`
           complain(followed.take(decided), where)
           for (const type of followed.told) simulation.marks.reach(`send, told ${type}`)
-          if (isAdmit(decided)) complain(answerProblem(before, model, decided), where)
+          if (isAdmit(decided)) complain(answerProblem(followed.judged, model, decided), where)
         }
         if (!isBroken && decisions.length > 0)
           complain(countsProblem(simulation, model, frame.now), `frame ${sequence}`)
