@@ -139,9 +139,10 @@ export const sendGroup = HttpApiGroup.make("send")
       params: { id: organizationId },
       payload: Schema.Struct({
         mode,
-        sender: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(maximumAddressLength)).annotate({
-          description: "A verified domain or address"
-        }),
+        sender: Schema.String.check(
+          Schema.isPattern(/^[^\p{Cc}\p{Cs}]+$/u, { message: "Expected a domain or an address" }),
+          Schema.isMaxLength(maximumAddressLength)
+        ).annotate({ description: "A verified domain or address" }),
         dailyCap: Schema.NullOr(count(1_000_000_000)).annotate({ description: "Emails a day; null for the tier's own" })
       }),
       success: SenderShown,

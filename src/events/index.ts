@@ -35,5 +35,4 @@ export {
   parsePatterns,
   unmatchedPatterns
 } from "./patterns.ts"
-export { EventNotStored, storing } from "./storing.ts"
 export { eventsTable } from "./table.ts"

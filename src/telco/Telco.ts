@@ -15,7 +15,7 @@ import {
   searchCodes
 } from "../directory/index.ts"
 import { Engine } from "../engine/Engine.ts"
-import { type EventNotStored, storing } from "../events/index.ts"
+import { type EventNotStored, storing } from "../platform/storing.ts"
 import { Inventory } from "./Inventory.ts"
 import { codeOf } from "./numbers.ts"
 import { TelcoActor } from "./TelcoActor.ts"

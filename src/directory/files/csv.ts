@@ -4,8 +4,7 @@
  * cannot promise.
  */
 
-/** Answers the trimmed cells of a line, or why it cannot be split. */
-export const splitCsv = (line: string): ReadonlyArray<string> | string => {
+const split = (line: string): ReadonlyArray<string> | string => {
   if (!line.includes('"')) return line.split(",").map((cell) => cell.trim())
   const cells: Array<string> = []
   let at = 0
@@ -37,4 +36,11 @@ export const splitCsv = (line: string): ReadonlyArray<string> | string => {
     if (at >= line.length) return cells
     at++
   }
+}
+
+/** Answers the trimmed cells of a line, or why it cannot be split. A tab within a cell is no part of a text here. */
+export const splitCsv = (line: string): ReadonlyArray<string> | string => {
+  const cells = split(line)
+  if (typeof cells === "string" || !line.includes("\t")) return cells
+  return cells.some((cell) => cell.includes("\t")) ? "has a tab inside a cell" : cells
 }

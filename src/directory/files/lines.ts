@@ -25,7 +25,7 @@ const byteOrderMark = 0xfeff
 
 /** Only a tab and the carriage return of a line end are expected. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\r(?!\n)/
+const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\r(?!\n)/
 
 const tooLong = `is longer than ${lineLimitBytes} bytes`
 const notUtf8 = "is not valid UTF-8"

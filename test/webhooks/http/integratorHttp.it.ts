@@ -132,8 +132,11 @@ describe("an endpoint", () => {
     for (const fine of [["*"], ["platform.*"], ["send.email.*"], ["telco.lookup.completed"]]) {
       expect((await ask("PATCH", `/v1/webhooks/${id}`, { enabled_events: fine })).body).not.toHaveProperty("warning")
     }
-    const changed = await ask("PATCH", `/v1/webhooks/${id}`, { enabled_events: ["talk.*"] })
-    expect(changed.body).toMatchObject({ enabled_events: ["talk.*"], warning: expect.stringContaining('"talk.*"') })
+    const changed = await ask("PATCH", `/v1/webhooks/${id}`, { enabled_events: ["transcribe.*"] })
+    expect(changed.body).toMatchObject({
+      enabled_events: ["transcribe.*"],
+      warning: expect.stringContaining('"transcribe.*"')
+    })
   })
 
   it("at a literal address that is not public is refused, however it is written, also as a change", async () => {
