@@ -53,4 +53,33 @@ describe("sluice simulate", () => {
       expect(results[0]).toBe("3 scenarios, nothing found")
     })
   )
+
+  it.effect.each(["send", "webhooks"])("plays %s, and tells what so few seeds have not reached", (of) =>
+    Effect.gen(function* () {
+      const { progress, results } = yield* run(["--of", of, "--seeds", "2", "--seed", "0"], 1)
+      expect(progress[0]).toMatch(/^2 of 2 scenarios, /)
+      expect(results[0]).toBe("2 scenarios, nothing found")
+      expect(results[1]).toMatch(of === "send" ? /^not reached: send, / : /^not reached: send: /)
+    })
+  )
+
+  it.effect.each([
+    "corpus/idle-owner-whose-successor-died-timer.json",
+    "send/admitted-with-the-end-of-probation.json",
+    "webhooks/rate-of-a-deleted-endpoint.json"
+  ])("plays the saved scenario %s, whichever it is of", (name) =>
+    Effect.gen(function* () {
+      const { results } = yield* run(["--replay", new URL(`../simulation/${name}`, import.meta.url).pathname], 1)
+      expect(results[0]!.split("\n").length).toBeGreaterThan(20)
+      expect(results[1]).toBe("nothing found")
+    })
+  )
+
+  it.effect("says so where a file holds no scenario", () =>
+    Effect.gen(function* () {
+      const file = new URL("../../package.json", import.meta.url).pathname
+      const error = yield* Effect.flip(run(["--replay", file], 1))
+      expect(String(error)).toContain("holds no scenario of engine, send, webhooks")
+    })
+  )
 })

@@ -2,7 +2,10 @@
  * A scenario of webhook deliveries is data, as those of the engine are: the settings, the fault plan and the steps. It
  * is drawn from a seed, plays the same each time, and can be shrunk piece by piece. Needs no service.
  */
+import { Schema } from "effect"
 import { Prng } from "../Prng.ts"
+
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
 /** The operations of the dispatcher's ports at which something can go wrong, counted over all processes, from 0. */
 export const operations = {
@@ -36,55 +39,66 @@ export const operations = {
 export type Operation = keyof typeof operations
 
 /** One planned fault: the `nth` operation of its kind goes wrong like this. */
-export interface Fault {
-  readonly operation: Operation
-  readonly nth: number
-  readonly kind: string
-}
+export const Fault = Schema.Struct({
+  operation: Schema.Literals(Object.keys(operations) as [Operation, ...Array<Operation>]),
+  nth: Count,
+  kind: Schema.String
+})
+export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
 /** How an endpoint's receiver behaves until told otherwise. */
 export const modes = ["well", "failing", "hanging", "slow", "refusing", "flaky", "gone", "limiting"] as const
 export type Mode = (typeof modes)[number]
 
-export type Step =
-  | { readonly _tag: "Emit"; readonly type: "telco.a" | "send.b"; readonly count: number }
-  | {
-      readonly _tag: "Owner"
-      readonly endpoint: number
-      readonly does: "disable" | "enable" | "delete" | "create" | "unpause" | "unpause with replay" | "rotate" | "test"
-    }
-  | { readonly _tag: "Rate"; readonly endpoint: number; readonly rate: number | null }
-  | { readonly _tag: "Replay"; readonly endpoint: number }
-  | { readonly _tag: "Retry"; readonly nth: number }
-  | { readonly _tag: "Behave"; readonly endpoint: number; readonly mode: Mode }
-  | { readonly _tag: "Advance"; readonly millis: number }
-  | { readonly _tag: "Crash" }
-  | { readonly _tag: "Restart" }
-  | { readonly _tag: "Outage"; readonly millis: number }
-  | { readonly _tag: "ClockStops"; readonly millis: number }
+export const Step = Schema.Union([
+  Schema.TaggedStruct("Emit", { type: Schema.Literals(["telco.a", "send.b"]), count: Count }),
+  Schema.TaggedStruct("Owner", {
+    endpoint: Count,
+    does: Schema.Literals(["disable", "enable", "delete", "create", "unpause", "unpause with replay", "rotate", "test"])
+  }),
+  Schema.TaggedStruct("Rate", { endpoint: Count, rate: Schema.NullOr(Schema.Number) }),
+  Schema.TaggedStruct("Replay", { endpoint: Count }),
+  Schema.TaggedStruct("Retry", { nth: Count }),
+  Schema.TaggedStruct("Behave", { endpoint: Count, mode: Schema.Literals(modes) }),
+  Schema.TaggedStruct("Advance", { millis: Count }),
+  Schema.TaggedStruct("Crash", {}),
+  Schema.TaggedStruct("Restart", {}),
+  Schema.TaggedStruct("Outage", { millis: Count }),
+  Schema.TaggedStruct("ClockStops", { millis: Count })
+])
+export type Step = typeof Step.Type
 
-export interface Topology {
-  readonly endpoints: number
+export const Topology = Schema.Struct({
+  endpoints: Count,
   /** Organizations that the endpoints belong to in turn; 1 where it is left out. */
-  readonly organizations?: number | undefined
+  organizations: Schema.optional(Count),
   /** Attempts per second at the endpoint of each place, null for any number; no rates where it is left out. */
-  readonly rates?: ReadonlyArray<number | null> | undefined
-  readonly delaysMillis: ReadonlyArray<number>
-  readonly timeoutMillis: number
-  readonly capacity: number
-  readonly disorder: number
-  readonly sliceOperations: number
-  readonly latencyMicros: number
+  rates: Schema.optional(Schema.Array(Schema.NullOr(Schema.Number))),
+  delaysMillis: Schema.Array(Count),
+  timeoutMillis: Count,
+  capacity: Count,
+  disorder: Schema.Number,
+  sliceOperations: Count,
+  latencyMicros: Count,
   /** How far the reactor may lag behind the log, milliseconds. */
-  readonly lagMillis: number
-}
+  lagMillis: Count
+})
+export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
-export interface Scenario {
-  readonly seed: number
-  readonly topology: Topology
-  readonly faults: ReadonlyArray<Fault>
-  readonly steps: ReadonlyArray<Step>
-}
+export const Scenario = Schema.Struct({
+  seed: Count,
+  topology: Topology,
+  faults: Schema.Array(Fault),
+  steps: Schema.Array(Step)
+})
+export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
+
+const Json = Schema.fromJsonString(Scenario)
+
+export const toJson = (scenario: Scenario): string => Schema.encodeSync(Json)(scenario)
+
+/** Throws on anything that is no scenario of webhooks. */
+export const fromJson: (text: string) => Scenario = Schema.decodeSync(Json)
 
 const stepWeights = {
   Emit: 30,

@@ -4,7 +4,7 @@ import { leaveOut } from "../shrink.ts"
 import { RunawaySimulation } from "../World.ts"
 import { webhookCheckers } from "./checkers/index.ts"
 import { urlOf } from "./Network.ts"
-import type { Scenario, Step } from "./Scenario.ts"
+import { type Scenario, type Step, toJson } from "./Scenario.ts"
 import { Simulation, type SimulationOptions, type Violation } from "./Simulation.ts"
 
 export interface PlayOptions extends Partial<SimulationOptions> {}
@@ -180,6 +180,6 @@ export const describe = (scenario: Scenario, options: PlayOptions = {}): string 
   return [
     `seed ${scenario.seed}: ${violation?.checker}: ${violation?.message}`,
     ...trace.slice(-150),
-    JSON.stringify(small)
+    toJson(small)
   ].join("\n")
 }

@@ -1,0 +1,93 @@
+/** What `sluice simulate` can play: the engine's own workload, accounts that send, and webhook deliveries. */
+import {
+  bank,
+  campaign,
+  describeFailure,
+  explain,
+  fromJson,
+  Marks,
+  play,
+  requiredMarks,
+  requiredSendMarks,
+  sendAccounts,
+  type Workload
+} from "../simulation/index.ts"
+import * as Webhooks from "../simulation/webhooks/index.ts"
+
+export interface Played {
+  readonly played: number
+  readonly marks: Marks
+  /** The first scenario that fails, made small, for people. */
+  readonly finding: { readonly seed: number; readonly text: string } | undefined
+}
+
+export interface Replayed {
+  readonly trace: ReadonlyArray<string>
+  readonly finding: string | undefined
+}
+
+export interface Simulated {
+  readonly requiredMarks: ReadonlyArray<string>
+  /** Plays so many seeds from the first one on, or fewer when one fails. */
+  readonly play: (first: number, seeds: number) => Played
+  /** Plays a saved scenario; undefined when the text is none of this kind. */
+  readonly replay: (text: string) => Replayed | undefined
+}
+
+/** The scenario in a text; undefined when it holds none. */
+const parsed = <Scenario>(parse: (text: string) => Scenario, text: string): Scenario | undefined => {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: number): Simulated => ({
+  requiredMarks: marks,
+  play: (first, seeds) => {
+    const options = steps === undefined ? {} : { steps }
+    const { failure, marks: reached, played } = campaign(workload, { seed: first, seeds, ...options })
+    const finding = failure === undefined ? undefined : { seed: failure.seed, text: describeFailure(failure) }
+    return { played, marks: reached, finding }
+  },
+  replay: (text) => {
+    const scenario = parsed(fromJson, text)
+    if (scenario === undefined || scenario.workload !== workload.name) return undefined
+    const { trace, violation } = play(scenario, workload, { isTraced: true })
+    const failure = violation === undefined ? undefined : explain(workload, scenario)
+    return { trace, finding: failure && describeFailure(failure) }
+  }
+})
+
+const webhooks: Simulated = {
+  requiredMarks: Webhooks.requiredMarks,
+  play: (first, seeds) => {
+    const marks = new Marks()
+    for (let played = 0; played < seeds; played++) {
+      const scenario = Webhooks.generate(first + played)
+      const outcome = Webhooks.play(scenario)
+      marks.add(outcome.marks)
+      if (outcome.violation !== undefined)
+        return { played: played + 1, marks, finding: { seed: scenario.seed, text: Webhooks.describe(scenario) } }
+    }
+    return { played: seeds, marks, finding: undefined }
+  },
+  replay: (text) => {
+    const scenario = parsed(Webhooks.fromJson, text)
+    if (scenario === undefined) return undefined
+    const { trace, violation } = Webhooks.play(scenario, { isTraced: true })
+    return { trace, finding: violation === undefined ? undefined : Webhooks.describe(scenario) }
+  }
+}
+
+/** Steps of an account's scenario: days go by in one. */
+const sendSteps = 60
+
+export const simulations = {
+  engine: onEngine(bank, requiredMarks),
+  send: onEngine(sendAccounts, requiredSendMarks, sendSteps),
+  webhooks
+} as const satisfies Readonly<Record<string, Simulated>>
+
+export type SimulationName = keyof typeof simulations
