@@ -32,11 +32,11 @@ const backlogSeconds = 20
 const healthyEndpoints = 900
 const hangingEndpoints = 50
 const refusingEndpoints = 50
-const eventsPerEndpoint = 2
 const fairnessSeconds = 60
-/** Of one organization, beside the healthy ones, which are sent fewer events then: two cores keep up with that. */
+/** Part of this machine's throughput that the healthy endpoints of the fairness rows are sent: a queue that only grows would tell nothing. */
+const fairnessShare = 0.2
+/** Of one organization, beside the healthy ones. */
 const badEndpoints = 24
-const eventsBesideBad = 1
 
 interface Target {
   readonly url: string
@@ -127,12 +127,19 @@ const backlog = (round: Round): Promise<BacklogSample> =>
     return runWorkload<BacklogSample>(round, "webhooks/backlog", load)
   })
 
+/** Events a second for each healthy endpoint, the same in all rounds of a run: both sides of a ratio have it. */
+const eventsPerEndpoint = (round: Round): Promise<number> =>
+  round.workbench.once("pace of the fairness rows", async () => {
+    const { perSecond } = await sluice({ endpoints: 100 })(round)
+    return (perSecond * fairnessShare) / healthyEndpoints
+  })
+
 const fairness = (hanging: number, refusing: number) => async (round: Round) =>
   keptUp(
     await openLoop(round, {
       ...{ endpoints: healthyEndpoints, hanging, refusing },
       refusingUrl: `http://127.0.0.1:${await freePort()}`,
-      eventsPerSecond: (healthyEndpoints + hanging + refusing) * eventsPerEndpoint,
+      eventsPerSecond: Math.round((healthyEndpoints + hanging + refusing) * (await eventsPerEndpoint(round))),
       seconds: fairnessSeconds
     })
   )
@@ -142,7 +149,7 @@ const fairnessOf = (kind?: BadKind) => async (round: Round) =>
     await openLoop(round, {
       endpoints: healthyEndpoints,
       ...(kind === undefined ? {} : { bad: { endpoints: badEndpoints, kind } }),
-      eventsPerSecond: (healthyEndpoints + (kind === undefined ? 0 : 1)) * eventsBesideBad,
+      eventsPerSecond: Math.round((healthyEndpoints + (kind === undefined ? 0 : 1)) * (await eventsPerEndpoint(round))),
       seconds: fairnessSeconds
     })
   )
