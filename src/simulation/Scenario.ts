@@ -4,6 +4,9 @@
  */
 import { Schema } from "effect"
 
+/** `sluice simulate` takes every one. */
+export const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
 /** The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. */
@@ -152,7 +155,7 @@ export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
 export const Scenario = Schema.Struct({
   /** The seed that the scenario was drawn from, and of all draws of the event loop. */
-  seed: Count,
+  seed: Seed,
   /** Name of the workload whose commands it has. */
   workload: Schema.String,
   topology: Topology,

@@ -317,6 +317,21 @@ describe("timers that no checkpoint has", () => {
     expect(timers.mayLeave(more)).toBe(true)
   })
 
+  it("stay when an older timer of their actor, which was put off, is tried again", () => {
+    const timers = new Timers(false)
+    const memory = makeMemory()
+    const cell = againIn(loadedCell(memory, "org_1", "again"), 500)
+    timers.set(cell, cell.dueAt)
+    memory.remove(cell)
+    timers.evicted(cell)
+    const putOff = (key: string) => ({ organization: "org_1", kind: "counter", key, wakeAt: 10, isAgain: false })
+    timers.addPutOff(putOff("again"))
+    expect(timers.first).toMatchObject({ key: "again", wakeAt: 500, isAgain: true })
+    // Of an actor that has no other timer it comes back.
+    timers.addPutOff(putOff("other"))
+    expect(timers.first).toMatchObject({ key: "other", wakeAt: 10, isAgain: false })
+  })
+
   it("outlast the pages' timers, and a page does not bring the time before them back", () => {
     const timers = new Timers(true)
     const memory = makeMemory()

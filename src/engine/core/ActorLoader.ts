@@ -296,7 +296,7 @@ export class ActorLoader {
     const { memory } = this.options
     const index = memory.registry.actorIndex(row.kind)
     const cell = memory.organizations.get(row.organization)?.cell(index, row.key)
-    if (cell === undefined) this.timers.addCold(row)
+    if (cell === undefined) this.timers.addPutOff(row)
     // We soon learn whether it can be loaded; until then the timer must not be forgotten.
     else if (cell.requested) this.deferred.push(row)
     else if (cell.loaded && cell.suspendedWakeAt !== cell.dueAt) this.timers.set(cell, cell.dueAt)

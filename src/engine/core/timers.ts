@@ -184,6 +184,11 @@ export class Timers {
     this.more = true
   }
 
+  /** The same for a timer that was put off. Where there is one already, its actor has been in memory meanwhile, and that one is newer. */
+  addPutOff(row: ColdTimer): void {
+    if (!this.cold.has(nameOf(row))) this.addCold(row)
+  }
+
   private dropCold(address: ActorAddress): void {
     if (this.cold.size === 0) return
     const timer = this.cold.get(nameOf(address))

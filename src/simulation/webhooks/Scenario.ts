@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { Prng } from "../Prng.ts"
+import { Seed } from "../Scenario.ts"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
 
@@ -86,7 +87,7 @@ export const Topology = Schema.Struct({
 export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
 export const Scenario = Schema.Struct({
-  seed: Count,
+  seed: Seed,
   topology: Topology,
   faults: Schema.Array(Fault),
   steps: Schema.Array(Step)
