@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Exit, Logger, Result, Scope } from "effect"
 import { OutcomeUnknown, PartitionUnavailable } from "../../engine/errors.ts"
+import type { EventRecord, FactRecord } from "../../engine/records.ts"
 import { eventRetentionMillis } from "../../events/event.ts"
 import { DispatchFeed } from "../../webhooks/delivery/DispatchFeed.ts"
 import { MatchedBatch } from "../../webhooks/delivery/matching.ts"
@@ -113,12 +114,17 @@ export class SimulatedDispatcher {
     })
   }
 
+  /** What the reactor gets next. A frame is never split, as in the engine. */
+  private batch(): ReadonlyArray<FactRecord | EventRecord> {
+    const { cursor, log, organizations } = this.simulation
+    let end = Math.min(log.length, cursor + batchRecords * organizations.length)
+    while (end < log.length && log[end]!.sequence === log[end - 1]!.sequence) end++
+    return log.slice(cursor, end)
+  }
+
   private commit(fault: string | undefined): void {
     const simulation = this.simulation
-    const records = simulation.log.slice(
-      simulation.cursor,
-      simulation.cursor + batchRecords * simulation.organizations.length
-    )
+    const records = this.batch()
     const folded = [...simulation.data.endpoints.values()].filter(({ endpoint }) => endpoint !== null)
     const listener = this.feed.listener()
     const batch = new MatchedBatch(folded, fault === "no room" ? undefined : listener, this.process.wallMillis())
