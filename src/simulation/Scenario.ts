@@ -91,6 +91,19 @@ export const Step = Schema.Union([
   }),
   /** Begins to load what a command touches. */
   Schema.TaggedStruct("Prefetch", { ...Target, command: Schema.Json, to: Which }),
+  /**
+   * A command that comes when it may matter: so long after a time that stands in its actor's state (`wakeAt` among them; `time` counts them from the
+   * latest, and beyond the earliest means the next hour, day or month), or a millisecond before or after that. At once where it has passed.
+   */
+  Schema.TaggedStruct("Meet", {
+    ...Target,
+    command: Schema.Json,
+    time: Count,
+    afterMillis: Count,
+    edgeMillis: Schema.Literals([-1, 0, 1])
+  }),
+  /** So many commands of an actor, drawn when they are asked. */
+  Schema.TaggedStruct("Flood", { ...Target, draw: Count, count: Count }),
   /** The same command of an earlier step once more, with the same idempotency key. */
   Schema.TaggedStruct("Repeat", { back: Count }),
   /** Many commands at once. */

@@ -106,7 +106,11 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
             return saved
         }
       }),
-    load: (partition, addresses, through) => ask("load", () => inner.load(partition, addresses, through)),
+    load: (partition, addresses, through) =>
+      Effect.tap(
+        ask("load", () => inner.load(partition, addresses, through)),
+        (rows) => Effect.sync(() => rows.length > 0 && simulation.marks.reach("an actor was read again"))
+      ),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
     expiring: (partition, options) => ask("keys", () => inner.expiring(partition, options)),
     prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),

@@ -126,6 +126,7 @@ export class Simulation {
 
   violate(checker: string, message: string): void {
     this.violations.push({ checker, message, at: this.world.now })
+    this.world.isOver = true
     this.trace(() => `VIOLATION, ${checker}: ${message}`)
   }
 
@@ -150,6 +151,7 @@ export class Simulation {
     const engine = new SimulatedEngine(this, this.engines.length + 1)
     this.engines.push(engine)
     this.trace(() => `${engine.name} starts`)
+    this.marks.reach("a process has begun")
     engine.start()
     return engine
   }

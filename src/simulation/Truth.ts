@@ -81,7 +81,7 @@ export class Truth {
   /** By partition. */
   readonly commits: Array<Array<Commit>>
   /** By organization, then kind, then key. */
-  private readonly histories = new Map<string, Map<string, Map<string, ActorHistory>>>()
+  private readonly byName = new Map<string, Map<string, Map<string, ActorHistory>>>()
   private readonly actors: ReadonlyMap<string, AnyActor>
   private readonly initialModel: (actor: AnyActor, key: string) => unknown
   private readonly partitionOf: (organization: string) => number
@@ -132,7 +132,7 @@ export class Truth {
 
   history(address: ActorAddress): ActorHistory {
     const { key, kind, organization } = address
-    const ofOrganization = within(this.histories, organization)
+    const ofOrganization = within(this.byName, organization)
     const ofKind = within(ofOrganization, kind)
     let found = ofKind.get(key)
     if (found === undefined) {
@@ -150,16 +150,18 @@ export class Truth {
     return found
   }
 
+  /** The histories of an organization's actors, or of all. */
+  *histories(organization: string | undefined): Generator<ActorHistory> {
+    const all = organization === undefined ? this.byName.values() : [this.byName.get(organization)]
+    for (const ofOrganization of all) for (const ofKind of ofOrganization?.values() ?? []) yield* ofKind.values()
+  }
+
   /** The actors that want to be woken, by their last states. */
   *wanted(): Generator<{ readonly address: ActorAddress; readonly wakeAt: number; readonly json: string }> {
-    for (const ofOrganization of this.histories.values()) {
-      for (const ofKind of ofOrganization.values()) {
-        for (const history of ofKind.values()) {
-          const last = history.moments[history.moments.length - 1]!
-          const wakeAt = history.actor.options.wakeAt?.(last.state)
-          if (wakeAt !== undefined) yield { address: history, wakeAt, json: last.json }
-        }
-      }
+    for (const history of this.histories(undefined)) {
+      const last = history.moments[history.moments.length - 1]!
+      const wakeAt = history.actor.options.wakeAt?.(last.state)
+      if (wakeAt !== undefined) yield { address: history, wakeAt, json: last.json }
     }
   }
 

@@ -7,6 +7,7 @@ import type { AnyActor } from "../engine/Actor.ts"
 import type { AnyLane } from "../engine/Lane.ts"
 import type { SignalRules } from "../engine/shell/signalFeed.ts"
 import type { Checker } from "./Checker.ts"
+import type { States } from "./rules/States.ts"
 
 /**
  * A model of an actor, written independently of its rule: it is told every stored decision in order and says what the reply must have been.
@@ -27,6 +28,23 @@ export type AnyOracle = Oracle<any, any, any, any>
 
 /** Statements about every state of an actor; a false one is a finding. */
 export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
+
+/** A statement about several actors together: those of one organization, or all. */
+export type Sentences = Readonly<Record<string, (states: States, organization: string) => boolean>>
+
+/** Statements that hold after every stored frame, of each organization and of all together. */
+export interface Together {
+  readonly each: Sentences
+  readonly all: Sentences
+}
+
+/** Times at which it matters when a command comes; see `Meet` of `Scenario.ts`. */
+export interface Meetings {
+  /** Milliseconds after a time that stands in an actor's state. */
+  readonly after: ReadonlyArray<number>
+  /** Whether some scenarios ask an actor thousands of commands, so that a state without a bound meets the engine's. */
+  readonly floods: boolean
+}
 
 /** Commands of an actor and how often they are drawn. */
 export interface CommandSource {
@@ -57,6 +75,8 @@ export interface Workload {
   readonly least?: { readonly maximumActors: number; readonly logBytes: number }
   /** Stretches of time that are leapt over, milliseconds, for rules of hours and days; none when left out. */
   readonly leaps?: ReadonlyArray<number>
+  /** Makes scenarios for rules that nobody knows yet: commands at times that matter, and very many of them; none when left out. */
+  readonly meetings?: Meetings
   /** Whether earlier commands are never asked again on purpose, because each brings something new into being. */
   readonly isWithoutRepeats?: boolean
   /** Whether a command may be repeated when its outcome is not known: its rule recognizes repeats by a key in the command. */

@@ -163,6 +163,8 @@ export class World {
   tasksRun = 0
   /** Operations since the running fiber last yielded. */
   busy = 0
+  /** Whether time stands still for good, because what was looked for is found. */
+  isOver = false
   private readonly order: Prng
   private readonly queue: Array<Task> = []
   private queueHead = 0
@@ -233,7 +235,7 @@ export class World {
 
   /** Lets time pass until a condition holds, at most up to a time. Answers whether it holds. */
   advanceUntil(end: number, done: () => boolean): boolean {
-    while (true) {
+    while (!this.isOver) {
       this.run(Number.POSITIVE_INFINITY)
       if (done()) return true
       const next = this.timers.first
@@ -246,6 +248,7 @@ export class World {
       this.now = Math.max(this.now, next.at)
       this.ready(next.process, next.run)
     }
+    return false
   }
 
   private take(): Task {

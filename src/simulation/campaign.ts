@@ -8,11 +8,14 @@ import { Marks } from "./Marks.ts"
 import { type Outcome, type PlayOptions, play } from "./play.ts"
 import { type Scenario, toJson } from "./Scenario.ts"
 import type { Violation } from "./Simulation.ts"
-import { shrink } from "./shrink.ts"
+import { type Shrunk, shrink } from "./shrink.ts"
 import type { Workload } from "./Workload.ts"
 
 /** One in this many scenarios is played twice: the same seed must give the same course of events. */
 const repeatEvery = 50
+
+/** Tasks of all plays that make one scenario small, beside a bound on their number: some scenarios take a second to play. */
+const shrinkingTasks = 6_000_000
 
 export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   /** The first seed; further ones follow it. */
@@ -32,6 +35,8 @@ export interface Failure {
   /** Steps and faults that the scenario had before it was shrunk. */
   readonly drawnSteps: number
   readonly drawnFaults: number
+  /** Whether shrinking ended because nothing more could be left out, and not at its budget. */
+  readonly isSmall: boolean
   /** The course of the shrunk scenario, for people. */
   readonly trace: ReadonlyArray<string>
 }
@@ -65,15 +70,23 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
 export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
   const { violation } = play(scenario, workload, options)
   if (violation === undefined) return undefined
-  const shrunk = shrink(
-    scenario,
-    workload,
-    (candidate) => play(candidate, workload, options).violation?.checker === violation.checker
-  )
-  return report(workload, scenario, shrunk.scenario, options)
+  let tasksLeft = shrinkingTasks
+  const shrunk = shrink(scenario, workload, (candidate) => {
+    if (tasksLeft <= 0) return false
+    const outcome = play(candidate, workload, options)
+    tasksLeft -= outcome.tasks
+    return outcome.violation?.checker === violation.checker
+  })
+  return report(workload, scenario, shrunk, tasksLeft > 0 && !shrunk.isCutShort, options)
 }
 
-const report = (workload: Workload, drawn: Scenario, shrunk: Scenario, options: PlayOptions): Failure => {
+const report = (
+  workload: Workload,
+  drawn: Scenario,
+  { scenario: shrunk }: Shrunk,
+  isSmall: boolean,
+  options: PlayOptions
+): Failure => {
   const outcome = play(shrunk, workload, { ...options, isTraced: true })
   return {
     seed: drawn.seed,
@@ -81,6 +94,7 @@ const report = (workload: Workload, drawn: Scenario, shrunk: Scenario, options: 
     scenario: shrunk,
     drawnSteps: drawn.steps.length,
     drawnFaults: drawn.faults.length,
+    isSmall,
     trace: outcome.trace
   }
 }
@@ -99,6 +113,7 @@ const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options
     scenario,
     drawnSteps: scenario.steps.length,
     drawnFaults: scenario.faults.length,
+    isSmall: false,
     trace: []
   }
 }
@@ -108,12 +123,12 @@ const shownLines = 200
 
 /** A failure as a person reads it: what was found, the trace, the scenario. */
 export const describeFailure = (failure: Failure): string => {
-  const { drawnFaults, drawnSteps, scenario, seed, trace, violation } = failure
+  const { drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
   const left = trace.length - shownLines
   return [
     `seed ${seed}: ${violation.checker}`,
     `  ${violation.message}`,
-    `shrunk from ${drawnSteps} steps and ${drawnFaults} faults to ${scenario.steps.length} and ${scenario.faults.length}:`,
+    `shrunk from ${drawnSteps} steps and ${drawnFaults} faults to ${scenario.steps.length} and ${scenario.faults.length}${isSmall ? "" : ", and not further for want of time"}:`,
     "",
     ...(left > 0 ? [`  … ${left} earlier lines`] : []),
     ...trace.slice(-shownLines),

@@ -24,6 +24,16 @@ const plannedOperations = 160
 /** Largest seed. */
 const maximumSeed = 1_000_000_000
 
+/** How many scenarios of rules have a flood of commands, and commands of each: a fact of 24 bytes for each fills a state. */
+const floodChance = 0.04
+const floodCommands = 3_000
+
+/** The latest times of a state are met most often. */
+const metTimes = [0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 9, 12, 20]
+
+/** Different commands of a flood. */
+const drawnOfFlood = 256
+
 type StepTag = Step["_tag"]
 
 /** The weights of the usual steps. */
@@ -68,6 +78,7 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   if (workload.onceCommands === undefined) delete weights.Once
   if (workload.isWithoutRepeats === true) delete weights.Repeat
   if (workload.leaps !== undefined) weights.Leap = 10
+  if (workload.meetings !== undefined) weights.Meet = 30
   const hasLane = weights.AskLane !== undefined
   const hasOnce = weights.Once !== undefined
   const hasSignals = weights.Signal !== undefined
@@ -82,6 +93,11 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   const commands = new CommandDraw(workload, seed)
   const steps: Array<Step> = []
   for (let index = 0; index < stepCount; index++) steps.push(drawStep(draw, weights, workload, commands))
+  if (workload.meetings?.floods === true && draw.chance(floodChance)) {
+    const source = commands.source()
+    const flood: Step = { _tag: "Flood", ...commands.target(source), draw: seed % 1_000_000, count: floodCommands }
+    steps.splice(draw.int(0, steps.length), 0, flood)
+  }
   return {
     seed,
     workload: workload.name,
@@ -168,6 +184,19 @@ const encode = (source: CommandSource, value: unknown): unknown => {
   return encoder(value)
 }
 
+/** The commands of a flood, which come again and again where it asks for more. */
+export const floodOf = (
+  workload: Workload,
+  { actor, count, draw }: Step & { readonly _tag: "Flood" }
+): ReadonlyArray<unknown> => {
+  const source = workload.commands.find((known) => known.actor.kind === actor)
+  if (source === undefined) return []
+  const drawn = sample(source.arbitrary, `flood/${draw}`, Math.min(count, drawnOfFlood))
+  return drawn.map((value, number) =>
+    encode(source, source.finish === undefined ? value : source.finish(value, number))
+  )
+}
+
 const which = (draw: Prng): Which => (draw.chance(0.3) ? "older" : "newest")
 
 /** A command under one of few keys, so that keys are used again, in time and too late. */
@@ -221,6 +250,17 @@ const drawStep = (
       return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
     case "Signal":
       return { _tag: tag, organization: draw.pick(workload.organizations), amount: draw.int(1, 9) }
+    case "Meet": {
+      const source = commands.source()
+      return {
+        _tag: tag,
+        ...commands.target(source),
+        command: commands.next(source) as Schema.Json,
+        time: draw.pick(metTimes),
+        afterMillis: draw.pick(workload.meetings?.after ?? [0]),
+        edgeMillis: draw.pick([-1, 0, 0, 1] as const)
+      }
+    }
     case "Leap":
       return { _tag: tag, millis: draw.pick(workload.leaps ?? [0]) }
     case "Advance":

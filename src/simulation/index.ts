@@ -16,14 +16,18 @@ export { engineCheckers } from "./checkers/index.ts"
 export { defaultSteps, generate, scenarios } from "./generate.ts"
 export { appendMarks, Marks, requiredMarks } from "./Marks.ts"
 export { type Outcome, type PlayOptions, play } from "./play.ts"
+export type { Reach } from "./rules/reach.ts"
+export type { ActorState, States } from "./rules/States.ts"
 export { Fault, fromJson, operations, Scenario, Step, Topology, toJson } from "./Scenario.ts"
 export type { Violation } from "./Simulation.ts"
 export { requiredSendMarks, sendAccounts } from "./send/workload.ts"
 export { type Shrunk, shrink } from "./shrink.ts"
 export {
   describeReport,
+  plan,
   type SimulateOptions,
   SimulationFailed,
+  type SimulationPlan,
   type SimulationReport,
   simulate,
   workloadOf
@@ -35,4 +39,4 @@ export {
   SpecificationFailed,
   type SpecificationOptions
 } from "./specification.ts"
-export type { CommandSource, Expected, Invariants, Oracle, Workload } from "./Workload.ts"
+export type { CommandSource, Expected, Invariants, Oracle, Sentences, Workload } from "./Workload.ts"

@@ -32,6 +32,8 @@ export interface Outcome {
   readonly fingerprint: string
   /** Empty unless it was asked for. */
   readonly trace: ReadonlyArray<string>
+  /** Tasks that were run: what it cost to play. */
+  readonly tasks: number
   /** Index of the step after which it was found; undefined for none or after healing. */
   readonly failedStep: number | undefined
 }
@@ -86,6 +88,7 @@ export const play = (scenario: Scenario, workload: Workload, options: PlayOption
     marks: simulation.marks,
     fingerprint: `${simulation.world.tasksRun} ${simulation.world.now} ${heads}`,
     trace: simulation.lines,
+    tasks: simulation.world.tasksRun,
     failedStep
   }
 }

@@ -13,6 +13,8 @@ const maximumPlays = 1_500
 export interface Shrunk {
   readonly scenario: Scenario
   readonly plays: number
+  /** Whether it ended because it had played too often. */
+  readonly isCutShort: boolean
 }
 
 /** Leaves out as many items as it can, half of them at first and then ever fewer, while what is left still fails. */
@@ -61,7 +63,7 @@ export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate
       }
     }
   }
-  return { scenario: best, plays }
+  return { scenario: best, plays, isCutShort: plays >= maximumPlays }
 }
 
 const sizeOf = (scenario: Scenario): number =>
@@ -117,9 +119,16 @@ const simplerSteps = function* (steps: ReadonlyArray<Step>, index: number, workl
       }
       return
     }
+    case "Flood":
+      if (step.count > 1) yield { ...step, count: Math.floor(step.count / 2) }
+      return
+    case "Meet":
     case "Once":
     case "Command": {
-      if (step.to === "older") yield { ...step, to: "newest" }
+      if (step._tag === "Meet") {
+        const { actor, command, key, organization } = step
+        yield { _tag: "Command", organization, actor, key, command, to: "newest" }
+      } else if (step.to === "older") yield { ...step, to: "newest" }
       const actor = workload.actors.find(({ kind }) => kind === step.actor)
       for (const name of [workload.organizations[0]!]) {
         if (step.organization !== name) yield { ...step, organization: name }

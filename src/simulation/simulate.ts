@@ -1,19 +1,48 @@
 /**
- * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults,
- * its invariants and its oracle asked at every stored decision. A failing scenario is shrunk to the few steps that
- * matter.
+ * Simulates a user's own actor: commands derived from its schema, its rule running in the real engine under all faults, at times that matter to
+ * it, its invariants and its oracle asked at every stored decision. Whatever the engine would refuse of a rule is a finding too: what throws, what a
+ * schema refuses, what is not pure, what grows without a bound. A failing scenario is shrunk to the few steps that matter.
  */
 import { Arbitrary, Data, Effect } from "effect"
 import type { Actor, AnyActor } from "../engine/Actor.ts"
+import { describe } from "../engine/describe.ts"
 import { campaign, describeFailure, type Failure } from "./campaign.ts"
+import { generate } from "./generate.ts"
+import type { Marks } from "./Marks.ts"
+import { usualAfter } from "./rules/meeting.ts"
+import { RuleWatch } from "./rules/RuleWatch.ts"
+import { describeReach, type Reach, reachOf } from "./rules/reach.ts"
+import { rulesHold } from "./rules/rulesHold.ts"
+import { membersOf } from "./rules/tags.ts"
 import { toJson } from "./Scenario.ts"
-import type { CommandSource, Invariants, Oracle, Workload } from "./Workload.ts"
+import type { CommandSource, Invariants, Oracle, Sentences, Workload } from "./Workload.ts"
 
 export interface SimulateOptions<Command, State, Reply, Rejection> {
   /** How commands are drawn; from the command's schema unless told otherwise. */
   readonly commands?: Arbitrary.Arbitrary<Command>
+  /** How often each kind of command is drawn, by `_tag`, beside 1 for those that are not named; 0 for never. */
+  readonly weights?: Readonly<Record<string, number>>
+  /** Commands of the other actors, drawn from their schemas beside those of this one; a weight for each, beside 1. */
+  readonly otherCommands?: Readonly<Record<string, number>>
   /** Sentences about every stored state. */
   readonly invariants?: Invariants<State>
+  /** Sentences about the actors of each organization together, after every stored frame. */
+  readonly together?: Sentences
+  /** Sentences about the actors of all organizations together. What messages are under way with has left one and is not at the other. */
+  readonly overall?: Sentences
+  /**
+   * Further times at which commands come on purpose, in milliseconds after a time that stands in an actor's state: the lengths of the rule's
+   * windows and deadlines. A second, a minute, 15 minutes, an hour, a day, 7 and 30 days are tried anyway, each to the millisecond.
+   */
+  readonly after?: ReadonlyArray<number>
+  /** Whether some scenarios ask an actor thousands of commands, so that a state without a bound is found; true unless told otherwise. */
+  readonly floods?: boolean
+  /** Facts and states as earlier versions of the actor have stored them, as JSON: its upcasts must take them. */
+  readonly old?: ReadonlyArray<{
+    readonly version: number
+    readonly facts?: ReadonlyArray<unknown>
+    readonly states?: ReadonlyArray<unknown>
+  }>
   /** What the replies must be. */
   // biome-ignore lint/suspicious/noExplicitAny: the model is the oracle's own business
   readonly oracle?: Oracle<any, Command, Reply, Rejection>
@@ -40,6 +69,8 @@ export interface SimulationReport {
   readonly scenarios: number
   /** How often each fault and each branch of the engine was reached. */
   readonly marks: ReadonlyMap<string, number>
+  /** What was reached of the rule itself, and what never was. */
+  readonly reach: Reach
 }
 
 /** A scenario in which the actor breaks an invariant, its oracle or a promise of the engine. */
@@ -53,25 +84,144 @@ export class SimulationFailed extends Data.TaggedError("SimulationFailed")<{
 
 const defaultSeeds = 100
 
-/** A workload of one actor. */
+/** Draws a command by its schema; with weights, a kind of command first. */
+const drawn = (actor: AnyActor, weights: Readonly<Record<string, number>> = {}): ReadonlyArray<CommandSource> => {
+  const members = membersOf(actor.options.command)
+  return members.map(({ schema, tag }) => ({
+    actor,
+    weight: tag === undefined ? 1 : (weights[tag] ?? 1),
+    arbitrary: Arbitrary.schema(schema as never) as Arbitrary.Arbitrary<unknown>
+  }))
+}
+
+const sourcesOf = <Command, State, Reply, Rejection>(
+  watched: AnyActor,
+  others: ReadonlyArray<AnyActor>,
+  { commands, otherCommands = {}, weights }: SimulateOptions<Command, State, Reply, Rejection>
+): ReadonlyArray<CommandSource> => {
+  const own = commands === undefined ? drawn(watched, weights) : [{ actor: watched, weight: 1, arbitrary: commands }]
+  const further = Object.entries(otherCommands).flatMap(([kind, weight]) => {
+    const other = others.find((known) => known.kind === kind)
+    if (other === undefined) throw new Error(`${kind} is not among the other actors`)
+    return drawn(other).map((source) => ({ ...source, weight: weight * own.length }))
+  })
+  return [...own.filter(({ weight }) => weight > 0), ...further]
+}
+
+/** What earlier versions have stored, as frames that a log begins with. */
+const oldFactsOf = (actor: AnyActor, keys: ReadonlyArray<string>, old: ReadonlyArray<OldVersion>) => {
+  const facts = old.flatMap((of) => (of.facts ?? []).map((fact) => ({ version: of.version, fact })))
+  if (facts.length === 0) return {}
+  return {
+    oldFacts: (index: number) => ({
+      organization: organizations[index % organizations.length]!,
+      kind: actor.kind,
+      key: keys[index % keys.length]!,
+      ...facts[index % facts.length]!
+    })
+  }
+}
+
+type OldVersion = NonNullable<SimulateOptions<never, never, never, never>["old"]>[number]
+
+const organizations = ["org_1", "org_2"]
+
+/** A workload of one actor. Its rules are watched while it is played. */
 export const workloadOf = <Command, Fact, State, Reply, Rejection>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   options: SimulateOptions<Command, State, Reply, Rejection>
 ): Workload => {
-  const arbitrary = options.commands ?? (Arbitrary.schema(actor.options.command) as Arbitrary.Arbitrary<Command>)
-  const source: CommandSource = { actor, weight: 1, arbitrary }
+  const watch = new RuleWatch()
+  const watched = watch.of(actor)
+  const others = (options.others ?? []).map((other) => watch.of(other))
+  const keys = options.keys ?? [""]
   return {
     name: actor.kind,
-    actors: [actor, ...(options.others ?? [])],
+    actors: [watched, ...others],
     lanes: [],
     signals: {},
-    organizations: ["org_1", "org_2"],
-    keys: options.keys ?? [""],
-    commands: [source],
+    organizations,
+    keys,
+    commands: sourcesOf(watched, others, options),
     isRepeatable: options.isRepeatable ?? false,
     oracles: options.oracle === undefined ? {} : { [actor.kind]: options.oracle },
     invariants: options.invariants === undefined ? {} : { [actor.kind]: options.invariants as Invariants<never> },
-    checkers: []
+    meetings: { after: [...usualAfter, ...(options.after ?? [])], floods: options.floods ?? true },
+    ...oldFactsOf(actor, keys, options.old ?? []),
+    checkers: [rulesHold(watch, { each: options.together ?? {}, all: options.overall ?? {} })]
+  }
+}
+
+/** Why what earlier versions have stored cannot be read; undefined when all can. */
+const oldProblem = (actor: AnyActor, old: ReadonlyArray<OldVersion>): string | undefined => {
+  const read = (what: string, encoded: unknown, version: number, by: () => void): string | undefined => {
+    try {
+      by()
+      return undefined
+    } catch (cause) {
+      return `${actor.kind} cannot read a ${what} of version ${version}, ${JSON.stringify(encoded)}: ${describe(cause)}`
+    }
+  }
+  const { evolve, initial } = actor.options
+  for (const { facts = [], states = [], version } of old) {
+    for (const fact of facts) {
+      const problem = read("fact", fact, version, () => evolve(initial(""), actor.decodeFact(fact, version)))
+      if (problem !== undefined) return problem
+    }
+    for (const state of states) {
+      const problem = read("state", state, version, () => actor.decodeState(state, version))
+      if (problem !== undefined) return problem
+    }
+  }
+  return undefined
+}
+
+/** A finding that needs no scenario. */
+const problemOf = (workload: Workload, message: string | undefined): Failure | undefined =>
+  message === undefined
+    ? undefined
+    : {
+        seed: 0,
+        violation: { checker: "rules hold", message, at: 0 },
+        scenario: generate(workload, 0, 0),
+        drawnSteps: 0,
+        drawnFaults: 0,
+        isSmall: true,
+        trace: []
+      }
+
+const failedWith = (failure: Failure): SimulationFailed =>
+  new SimulationFailed({ message: describeFailure(failure), failure, scenario: toJson(failure.scenario) })
+
+/** A simulation that is yet to be played: `simulate` plays it, and `sluice simulate --file` those that a file exports. */
+export interface SimulationPlan {
+  readonly _tag: "SimulationPlan"
+  readonly kind: string
+  readonly workload: Workload
+  readonly seed: number
+  readonly seeds: number
+  readonly steps: number | undefined
+  /** What is wrong before anything is played. */
+  readonly problem: Failure | undefined
+  /** What was reached of the rules. */
+  readonly reachOf: (marks: Marks) => Reach
+}
+
+/** Plans the simulation of an actor. */
+export const plan = <Command, Fact, State, Reply, Rejection>(
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  options: SimulateOptions<Command, State, Reply, Rejection> = {}
+): SimulationPlan => {
+  const workload = workloadOf(actor, options)
+  return {
+    _tag: "SimulationPlan",
+    kind: actor.kind,
+    workload,
+    seed: options.seed ?? 0,
+    seeds: options.seeds ?? defaultSeeds,
+    steps: options.steps,
+    problem: problemOf(workload, oldProblem(actor, options.old ?? [])),
+    reachOf: (marks) => reachOf(workload, marks)
   }
 }
 
@@ -81,24 +231,21 @@ export const simulate = <Command, Fact, State, Reply, Rejection>(
   options: SimulateOptions<Command, State, Reply, Rejection> = {}
 ): Effect.Effect<SimulationReport, SimulationFailed> =>
   Effect.suspend(() => {
-    const { failure, marks, played } = campaign(workloadOf(actor, options), {
-      seed: options.seed ?? 0,
-      seeds: options.seeds ?? defaultSeeds,
-      ...(options.steps === undefined ? {} : { steps: options.steps })
-    })
-    if (failure !== undefined) {
-      return Effect.fail(
-        new SimulationFailed({ message: describeFailure(failure), failure, scenario: toJson(failure.scenario) })
-      )
-    }
-    return Effect.succeed({ kind: actor.kind, scenarios: played, marks: marks.counts })
+    const planned = plan(actor, options)
+    const { kind, problem, seed, seeds, steps, workload } = planned
+    if (problem !== undefined) return Effect.fail(failedWith(problem))
+    const { failure, marks, played } = campaign(workload, { seed, seeds, ...(steps === undefined ? {} : { steps }) })
+    if (failure !== undefined) return Effect.fail(failedWith(failure))
+    return Effect.succeed({ kind, scenarios: played, marks: marks.counts, reach: planned.reachOf(marks) })
   })
 
-/** A report as text: scenarios, and the coverage of marks. */
+/** A report as text: scenarios, what was reached of the rule, and the coverage of the engine's marks. */
 export const describeReport = (report: SimulationReport): string =>
   [
     `${report.kind}: ${report.scenarios} scenarios, nothing found`,
+    ...describeReach(report.reach),
     ...[...report.marks]
+      .filter(([mark]) => !mark.startsWith("rule, "))
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([mark, count]) => `${String(count).padStart(8)} ${mark}`)
   ].join("\n")

@@ -14,6 +14,7 @@ import {
   decided as nothingDecided,
   WakeAgain
 } from "../engine/Actor.ts"
+import { RuleWatch } from "./rules/RuleWatch.ts"
 
 /** A rule did not do what its specification says. */
 export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")<{ readonly message: string }> {}
@@ -109,27 +110,36 @@ const expectEqual = (what: string, wanted: unknown, found: unknown): void => {
 /**
  * Begins a specification: an actor that has had these facts.
  *
- * Throws what a schema refuses, and `SpecificationFailed` when the rule changed the state that it was given.
+ * Throws what a schema refuses, and `SpecificationFailed` when the rule is not pure: when it changes what it was given, reads the machine's clock or
+ * random numbers, or answers the same question in two ways.
  */
 export const given = <Command, Fact, State, Reply, Rejection>(
-  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  defined: Actor<Command, Fact, State, Reply, Rejection>,
   facts: ReadonlyArray<Fact> = [],
   options: SpecificationOptions = {}
 ) => {
+  const watch = new RuleWatch()
+  let impurity: string | undefined
+  watch.complain = (sentence, isImpure) => {
+    if (isImpure) impurity ??= sentence
+  }
+  const actor = watch.of(defined) as typeof defined
+  const checkPurity = () => {
+    if (impurity !== undefined) throw new SpecificationFailed({ message: impurity })
+  }
   const initial = actor.options.initial(options.key ?? "")
   const state = facts.reduce<unknown>(evolveOf(actor), initial) as State
+  checkPurity()
   const decided = (decide: (context: DecideContext) => Decision<Fact, Reply, Rejection> | WakeAgain) => {
-    const before = show(actor.encodeState(state))
     const answer = decide(contextOf(actor, options))
     const wakeAgainAt = answer instanceof WakeAgain ? answer.time : undefined
     const decision = answer instanceof WakeAgain ? nothingDecided<Fact, Reply>({}) : answer
-    if (show(actor.encodeState(state)) !== before) {
-      throw new SpecificationFailed({ message: `${actor.kind} has changed the state that it decides upon` })
-    }
+    const after = decision.facts.reduce<unknown>(evolveOf(actor), state) as State
+    checkPurity()
     const result: Decided<Fact, State, Reply, Rejection> = {
       decision,
       wakeAgainAt,
-      state: decision.facts.reduce<unknown>(evolveOf(actor), state) as State,
+      state: after,
       // biome-ignore lint/suspicious/noThenProperty: the word of the specification; nobody awaits it
       then: (wanted) => {
         const expected: ExpectedDecision<Fact, Reply, Rejection> = Array.isArray(wanted)

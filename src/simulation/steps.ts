@@ -1,7 +1,9 @@
 /** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../engine/shell/purge.ts"
+import { floodOf } from "./generate.ts"
 import { ensureOwner, heal } from "./healing.ts"
+import { flood, meet } from "./rules/meeting.ts"
 import type { Step, Which } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -39,6 +41,10 @@ export const perform = (simulation: Simulation, step: Step) => {
       const engine = pick(simulation, step.to)
       return engine === undefined ? undefined : simulation.prefetch(step, step.command, engine)
     }
+    case "Meet":
+      return meet(simulation, step)
+    case "Flood":
+      return flood(simulation, step, floodOf(simulation.workload, step))
     case "Repeat": {
       const before = simulation.operations[simulation.operations.length - 1 - step.back]
       if (before === undefined) return
@@ -223,12 +229,17 @@ const corruptFrame = (simulation: Simulation, back: number): void => {
   ensureOwner(simulation)
 }
 
+const meetingOf = ({ afterMillis, edgeMillis, time }: Extract<Step, { readonly _tag: "Meet" }>): string =>
+  `${afterMillis + edgeMillis} ms after time ${time} of its state`
+
 /** A step as a person reads it. */
 export const describeStep = (step: Step): string => {
   const { _tag, ...rest } = step
   switch (step._tag) {
     case "Command":
       return `${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.command)}${step.to === "older" ? ", asked of the older process" : ""}`
+    case "Meet":
+      return `${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.command)}, ${meetingOf(step)}`
     case "Burst":
       return `${step.commands.length} at once for ${step.actor} ${step.key} of ${step.organization}: ${JSON.stringify(step.commands)}`
     default:

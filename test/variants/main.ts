@@ -1,8 +1,10 @@
 /**
  * `npm run test:variants [-- --only name…] [--seeds n]`: shows broken variants of the program to its tests, and prints who noticed each of them
- * after how long. The exit code tells whether all were noticed. The tests see the program as it is first: what complains about that finds nothing.
+ * after how long; then how soon a simulation finds rules that are wrong on purpose. The exit code tells whether all were noticed. The tests see the program as it is first: what complains about that finds nothing.
  */
 import { parseArgs } from "node:util"
+import { campaign } from "../../src/simulation/index.ts"
+import { wrongRules } from "../simulation/rules/wrongRules.ts"
 import { type Tried, tryFinder } from "./runner/run.ts"
 import { assertFits, type Finder, finderKinds, type Variant } from "./runner/variant.ts"
 import { variants } from "./variants.ts"
@@ -107,6 +109,23 @@ const line = (name: string, finder: string, seconds: number | string) =>
     `${name.padEnd(62)} ${(typeof seconds === "string" ? seconds : seconds.toFixed(1)).padStart(7)}  ${finder}\n`
   )
 
+/** How long a simulation takes to find what is wrong with rules of a user, and to make it small. */
+const findWrongRules = (seeds: number): boolean => {
+  line("wrong rule", "found as", "seconds")
+  let found = 0
+  for (const { name, plan, says } of wrongRules) {
+    const begun = performance.now()
+    const { problem, workload } = plan()
+    const failure = problem ?? campaign(workload, { seed: 0, seeds }).failure
+    const isFound = failure?.violation.message.includes(says) === true
+    if (isFound) found++
+    const what = isFound ? `seed ${failure.seed}, ${shortened(failure.violation.message)}` : "NOT FOUND"
+    line(name, what, (performance.now() - begun) / 1000)
+  }
+  process.stdout.write(`${found} of ${wrongRules.length} wrong rules found\n`)
+  return found === wrongRules.length
+}
+
 const main = async (): Promise<number> => {
   const given = readArguments()
   if (given.help) {
@@ -125,7 +144,8 @@ const main = async (): Promise<number> => {
     if (await show(variant, given)) noticed++
   })
   process.stdout.write(`${noticed} of ${given.wanted.length} variants noticed\n`)
-  return noticed === given.wanted.length ? 0 : 1
+  const isAllFound = given.only.length > 0 || findWrongRules(given.seeds)
+  return noticed === given.wanted.length && isAllFound ? 0 : 1
 }
 
 // The children are ended at the exit.

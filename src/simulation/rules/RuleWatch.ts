@@ -1,0 +1,191 @@
+/**
+ * Watches a rule while it runs in the engine: what its functions throw, what they change that is not theirs, what they read of the machine, and
+ * whether they answer the same when they are asked the same. The engine promises its users that it will refuse most of that; a simulation says
+ * which function it was. Needs no service.
+ */
+import { type AnyActor, type DecideContext, Decision, WakeAgain } from "../../engine/Actor.ts"
+import { describe } from "../../engine/describe.ts"
+import { differenceOf } from "./differences.ts"
+import { watching } from "./machineReads.ts"
+
+/** Told what is wrong with a rule; `isImpure` for what makes it answer otherwise another time. */
+export type Complain = (sentence: string, isImpure: boolean) => void
+
+const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
+
+/** The JSON form of something; undefined where its schema refuses it, which the engine says itself. */
+const encoded = (encode: (value: unknown) => unknown, value: unknown): unknown => {
+  try {
+    return encode(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** What of a decision can be compared. */
+const contentOf = (answer: unknown): unknown => {
+  if (!(answer instanceof Decision)) return answer
+  const others = answer.others.map(({ actor, facts, key }) => ({ kind: actor.kind, key, facts }))
+  const messages = answer.messages.map(({ actor, command, key, organization }) => ({
+    organization,
+    kind: actor.kind,
+    key,
+    command
+  }))
+  const { accepted, events, facts, rejection, reply } = answer
+  return { accepted, facts, reply, rejection, others, events, messages }
+}
+
+export class RuleWatch {
+  /** Who is told. A scenario sets it for its time. */
+  complain: Complain = () => {}
+
+  private impure(sentence: string): void {
+    this.complain(sentence, true)
+  }
+
+  private broken(sentence: string): void {
+    this.complain(sentence, false)
+  }
+
+  /** The same actor, watched. */
+  of(actor: AnyActor): AnyActor {
+    const { decide, evolve, touches, wake, wakeAt, wakeTouches } = actor.options
+    const options = {
+      ...actor.options,
+      decide: (state: unknown, command: unknown, context: DecideContext) => {
+        const before = encoded(actor.encodeCommand, command)
+        const answer = this.deciding(actor, "decide", state, show(before), () => decide(state, command, context))
+        const change = differenceOf(before, encoded(actor.encodeCommand, command))
+        if (change !== undefined) this.impure(`${actor.kind}.decide changes its command, ${change}`)
+        return answer
+      },
+      evolve: this.evolving(actor, evolve),
+      ...(touches === undefined
+        ? {}
+        : { touches: this.pure(actor, "touches", touches as (...of: ReadonlyArray<unknown>) => unknown) }),
+      ...(wakeTouches === undefined
+        ? {}
+        : { wakeTouches: this.pure(actor, "wakeTouches", wakeTouches as (...of: ReadonlyArray<unknown>) => unknown) }),
+      ...(wakeAt === undefined
+        ? {}
+        : { wakeAt: this.pure(actor, "wakeAt", wakeAt as (...of: ReadonlyArray<unknown>) => unknown) }),
+      ...(wake === undefined
+        ? {}
+        : {
+            wake: (state: unknown, context: DecideContext) => {
+              const answer: unknown = this.deciding(actor, "wake", state, "its wake", () => wake(state, context))
+              this.checkWake(actor, answer, context.now)
+              return answer
+            }
+          })
+    }
+    return { ...actor, options } as AnyActor
+  }
+
+  private readsOf(actor: AnyActor, name: string) {
+    return (what: string) => this.impure(`${actor.kind}.${name} is not pure: it reads ${what}`)
+  }
+
+  /** Runs `decide` or `wake`, twice where the first answer is one. */
+  private deciding<A>(actor: AnyActor, name: string, state: unknown, what: string, run: () => A): A {
+    const before = encoded(actor.encodeState, state)
+    let answer: A
+    try {
+      answer = watching(this.readsOf(actor, name), run)
+    } catch (cause) {
+      this.broken(`${actor.kind}.${name} throws on ${what} in the state ${show(before)}: ${describe(cause)}`)
+      throw cause
+    }
+    this.checkFacts(actor, name, answer)
+    const difference = differenceOf(contentOf(answer), contentOf(this.again(run)))
+    if (difference !== undefined)
+      this.impure(
+        `${actor.kind}.${name} is not pure: asked twice for ${what} in the same state, it answers ${difference}`
+      )
+    const change = differenceOf(before, encoded(actor.encodeState, state))
+    if (change !== undefined) this.impure(`${actor.kind}.${name} changes the state that it decides upon, ${change}`)
+    return answer
+  }
+
+  /** The answer of a second run. */
+  private again(run: () => unknown): unknown {
+    try {
+      return run()
+    } catch (cause) {
+      return describe(cause)
+    }
+  }
+
+  /** Whether what was decided can be written at all. */
+  private checkFacts(actor: AnyActor, name: string, answer: unknown): void {
+    if (!(answer instanceof Decision)) return
+    const check = (of: AnyActor, facts: ReadonlyArray<unknown>) => {
+      for (const fact of facts)
+        try {
+          of.encodeFact(fact)
+        } catch (cause) {
+          this.broken(
+            `${actor.kind}.${name} gives a fact that the schema of ${of.kind} refuses, ${show(fact)}: ${describe(cause)}`
+          )
+        }
+    }
+    check(actor, answer.facts)
+    for (const other of answer.others) check(other.actor, other.facts)
+  }
+
+  private checkWake(actor: AnyActor, answer: unknown, now: number): void {
+    if (answer instanceof WakeAgain) {
+      const { time } = answer
+      if (!Number.isInteger(time) || time <= now)
+        this.broken(`${actor.kind}.wake asks to be woken again at ${time}, which does not come after now, ${now}`)
+      return
+    }
+    if (!(answer instanceof Decision)) return
+    if (!answer.accepted || answer.facts.length + answer.others.length === 0)
+      this.broken(
+        `${actor.kind}.wake decides nothing, so that its actor is not woken any more until a command changes it: it needs a fact, or wakeAgain`
+      )
+  }
+
+  private evolving(actor: AnyActor, evolve: (state: unknown, fact: unknown) => unknown) {
+    const reads = this.readsOf(actor, "evolve")
+    const isInPlace = actor.options.copy !== undefined
+    return (state: unknown, fact: unknown): unknown => {
+      const factBefore = encoded(actor.encodeFact, fact)
+      const before: unknown = isInPlace ? undefined : encoded(actor.encodeState, state)
+      let next: unknown
+      try {
+        next = watching(reads, () => evolve(state, fact))
+      } catch (cause) {
+        this.broken(`${actor.kind}.evolve throws on the fact ${show(factBefore)}: ${describe(cause)}`)
+        throw cause
+      }
+      const factChange = differenceOf(factBefore, encoded(actor.encodeFact, fact))
+      if (factChange !== undefined) this.impure(`${actor.kind}.evolve changes its fact, ${factChange}`)
+      // A state that is changed in place has one chance only.
+      if (isInPlace) return next
+      const change = differenceOf(before, encoded(actor.encodeState, state))
+      if (change !== undefined)
+        this.impure(`${actor.kind}.evolve changes the state that it is given, without \`copy\`: ${change}`)
+      const difference = change === undefined ? differenceOf(next, evolve(state, fact)) : undefined
+      if (difference !== undefined)
+        this.impure(`${actor.kind}.evolve is not pure: with the same fact it makes ${difference}`)
+      return next
+    }
+  }
+
+  private pure(actor: AnyActor, name: string, run: (...of: ReadonlyArray<unknown>) => unknown) {
+    const reads = this.readsOf(actor, name)
+    return (...of: ReadonlyArray<unknown>): unknown => {
+      let answer: unknown
+      try {
+        answer = watching(reads, () => run(...of))
+      } catch (cause) {
+        this.broken(`${actor.kind}.${name} throws: ${describe(cause)}`)
+        throw cause
+      }
+      return answer
+    }
+  }
+}

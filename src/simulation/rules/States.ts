@@ -1,0 +1,39 @@
+/** The stored states of all actors, as invariants over several of them see them. Needs no service. */
+import type { ActorOfState } from "../../engine/Actor.ts"
+import type { ActorHistory, Truth } from "../Truth.ts"
+
+/** An actor with its state. */
+export interface ActorState<State> {
+  readonly organization: string
+  readonly key: string
+  readonly state: State
+}
+
+export class States {
+  private readonly truth: Truth
+  private readonly organization: string | undefined
+
+  /** `organization`: only its actors; all without it. */
+  constructor(truth: Truth, organization: string | undefined) {
+    this.truth = truth
+    this.organization = organization
+  }
+
+  /** The actors of a kind that were ever asked or have had a fact. */
+  of<State>(actor: ActorOfState<State>): ReadonlyArray<ActorState<State>> {
+    const found: Array<ActorState<State>> = []
+    for (const history of this.truth.histories(this.organization)) {
+      if (history.kind !== actor.kind) continue
+      const { key, organization } = history
+      found.push({ organization, key, state: lastOf(history) as State })
+    }
+    return found
+  }
+
+  /** The state of one actor; its initial state where it has had no fact. */
+  get<State>(actor: ActorOfState<State>, key = "", organization = this.organization ?? ""): State {
+    return lastOf(this.truth.history({ organization, kind: actor.kind, key })) as State
+  }
+}
+
+const lastOf = ({ moments }: ActorHistory): unknown => moments[moments.length - 1]!.state

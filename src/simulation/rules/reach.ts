@@ -1,0 +1,71 @@
+/**
+ * What a simulation has reached of a user's rules: silence says little about a command that was never accepted. Pure.
+ */
+import type { Marks } from "../Marks.ts"
+import type { Workload } from "../Workload.ts"
+import { reachMark } from "./rulesHold.ts"
+import { tagsOf } from "./tags.ts"
+
+export interface Reach {
+  /** How often each command was accepted and rejected, by kind and `_tag`. */
+  readonly commands: ReadonlyArray<{
+    readonly kind: string
+    readonly command: string
+    readonly accepted: number
+    readonly rejected: number
+  }>
+  /** How often actors were woken, by kind; of those that can be. */
+  readonly wakes: Readonly<Record<string, number>>
+  /** Processes that began, and so recovered what was stored. */
+  readonly restarts: number
+  /** How often actors were read from the checkpoints after they had left memory. */
+  readonly reads: number
+  /** How often time has jumped to one that matters. */
+  readonly jumps: number
+  /** What was never reached, as sentences. */
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** What was reached of a workload's rules. */
+export const reachOf = (workload: Workload, { counts }: Marks): Reach => {
+  const count = (mark: string) => counts.get(mark) ?? 0
+  const kinds = new Set(workload.commands.map(({ actor }) => actor.kind))
+  const asked = workload.actors.filter(({ kind }) => kinds.has(kind))
+  const commands = asked.flatMap(({ kind, options }) =>
+    tagsOf(options.command).map((tag) => ({
+      kind,
+      command: tag ?? "commands",
+      accepted: count(reachMark(kind, `${tag ?? "commands"} accepted`)),
+      rejected: count(reachMark(kind, `${tag ?? "commands"} rejected`))
+    }))
+  )
+  const wakes = Object.fromEntries(
+    workload.actors
+      .filter(({ options }) => options.wake !== undefined)
+      .map(({ kind }) => [kind, count(reachMark(kind, "woken"))])
+  )
+  const warnings = [
+    ...commands
+      .filter(({ accepted }) => accepted === 0)
+      .map(({ command, kind }) => `${kind} never accepted ${command}`),
+    ...Object.entries(wakes).flatMap(([kind, woken]) => (woken === 0 ? [`${kind} was never woken`] : []))
+  ]
+  return {
+    commands,
+    wakes,
+    restarts: count("a process has begun"),
+    reads: count("an actor was read again"),
+    jumps: count("rule, time has jumped"),
+    warnings
+  }
+}
+
+/** Its lines, for people. */
+export const describeReach = ({ commands, jumps, reads, restarts, wakes, warnings }: Reach): ReadonlyArray<string> => [
+  ...commands.map(
+    ({ accepted, command, kind, rejected }) => `  ${kind} ${command}: ${accepted} accepted, ${rejected} rejected`
+  ),
+  ...Object.entries(wakes).map(([kind, woken]) => `  ${kind}: ${woken} wakes`),
+  `  ${restarts} starts, ${reads} actors read again, ${jumps} jumps in time`,
+  ...warnings.map((warning) => `  WARNING: ${warning}`)
+]

@@ -1,0 +1,124 @@
+/**
+ * What a user's own rules must keep: they do not break or outgrow the engine's bounds, their wakes come to an end, and what is said about several
+ * actors together holds after every stored frame. It notes what was reached of them, and tells the story of a finding in the trace.
+ */
+import { maximumWakes } from "../../engine/limits.ts"
+import type { Checker } from "../Checker.ts"
+import type { Simulation } from "../Simulation.ts"
+import { type ActorHistory, type Commit, nameOf } from "../Truth.ts"
+import type { Together } from "../Workload.ts"
+import type { RuleWatch } from "./RuleWatch.ts"
+import { States } from "./States.ts"
+
+/** Answers of the engine that only a rule can cause. */
+const ruleErrors: ReadonlySet<string> = new Set([
+  "CommandFailed",
+  "CommandInvalid",
+  "DecisionTooLarge",
+  "StateTooLarge",
+  "ReplyTooLarge",
+  "Quarantined",
+  "Defect"
+])
+
+/** Wakes of one actor within a second after which its rule counts as one that never ends. */
+const endlessWakes = maximumWakes / 2
+const endlessMillis = 1_000
+
+/** Characters of a state that a story shows. */
+const shownCharacters = 300
+
+const short = (text: string): string => (text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text)
+
+const tagOf = (command: unknown): string => {
+  const tag = (command as { readonly _tag?: unknown } | null)?._tag
+  return typeof tag === "string" ? tag : "commands"
+}
+
+/** The marks of a rule's reach. */
+export const reachMark = (kind: string, what: string): string => `rule, ${kind}: ${what}`
+
+/** The actors that a frame has changed. */
+const changedBy = function* ({ truth }: Simulation, { frame }: Commit): Generator<ActorHistory> {
+  const seen = new Set<string>()
+  for (const { actor, event, message } of frame.records) {
+    if (event !== undefined || message !== undefined || seen.has(nameOf(actor))) continue
+    seen.add(nameOf(actor))
+    yield truth.history(actor)
+  }
+}
+
+/** The sentences about several actors: of each organization, and of all. */
+const together = (simulation: Simulation, { each, all }: Together, violate: (message: string) => void) => {
+  const check = (sentences: Together["each"], organization: string | undefined) => {
+    const states = new States(simulation.truth, organization)
+    for (const [sentence, holds] of Object.entries(sentences))
+      if (!holds(states, organization ?? ""))
+        violate(`"${sentence}" does not hold${organization === undefined ? "" : ` for ${organization}`}`)
+  }
+  return (organizations: Iterable<string>) => {
+    for (const organization of organizations) check(each, organization)
+    check(all, undefined)
+  }
+}
+
+/** Complains about an actor that is woken again and again. */
+const wakesEnd = (violate: (message: string) => void) => {
+  const last = new Map<string, { since: number; count: number }>()
+  return (name: string, now: number) => {
+    const found = last.get(name)
+    if (found === undefined || now - found.since >= endlessMillis) {
+      last.set(name, { since: now, count: 1 })
+      return
+    }
+    if (++found.count === endlessWakes)
+      violate(
+        `${name} was woken ${endlessWakes} times within ${now - found.since} ms: its wake does not move wakeAt ahead, or moves it by too little`
+      )
+  }
+}
+
+/** Told how a scenario is going, and complains. */
+export const rulesHold = (watch: RuleWatch, said: Together): Checker => ({
+  name: "rules hold",
+  make: (simulation, violate) => {
+    // A rule runs many times with the same fault; one sentence is enough.
+    const complain = (message: string) => {
+      if (simulation.violations.length === 0) violate(message)
+    }
+    watch.complain = complain
+    const checkTogether = together(simulation, said, complain)
+    const noteWake = wakesEnd(complain)
+    return {
+      committed: (commit) => {
+        const organizations = new Set<string>()
+        for (const history of changedBy(simulation, commit)) {
+          organizations.add(history.organization)
+          const { moments } = history
+          const from = moments.findIndex(({ sequence }) => sequence === commit.sequence)
+          const before = moments[from - 1]
+          if (before !== undefined)
+            simulation.trace(
+              () => `  ${nameOf(history)}: ${short(before.json)} -> ${short(moments[moments.length - 1]!.json)}`
+            )
+        }
+        checkTogether(organizations)
+      },
+      answered: ({ answer, operation }) => {
+        if (answer?._tag === "Failed" && ruleErrors.has(answer.error))
+          complain(
+            `${nameOf({ ...operation })} answers ${tagOf(operation.command)} with ${answer.error}: ${answer.message}`
+          )
+      },
+      settled: ({ answer, command, kind }) => {
+        if (answer === undefined || answer._tag === "Failed") return
+        const what = answer._tag === "Replied" ? "accepted" : "rejected"
+        simulation.marks.reach(reachMark(kind, `${tagOf(command)} ${what}`))
+      },
+      woken: (woken) => {
+        simulation.marks.reach(reachMark(woken.kind, "woken"))
+        noteWake(nameOf(woken), woken.now)
+      }
+    }
+  }
+})
