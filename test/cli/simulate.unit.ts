@@ -1,5 +1,6 @@
 /** `sluice simulate` as it is typed: how it ends, and what it prints. */
 import "effect/schema/SchemaJITCompiler/enable"
+import { readFileSync } from "node:fs"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Console, Effect } from "effect"
@@ -80,6 +81,63 @@ describe("sluice simulate", () => {
       const file = new URL("../../package.json", import.meta.url).pathname
       const error = yield* Effect.flip(run(["--replay", file], 1))
       expect(String(error)).toContain("holds no scenario of engine, send, webhooks")
+    })
+  )
+
+  const transfers = new URL("../simulation/example/transfers.ts", import.meta.url).pathname
+
+  it.effect("plays the rules of a file, and says what it has reached of them", () =>
+    Effect.gen(function* () {
+      const { progress, results } = yield* run(["--file", transfers, "--seeds", "20", "--seed", "3"], 1)
+      expect(progress[0]).toMatch(/^20 of 20 scenarios, \d+ a second$/)
+      expect(results.slice(0, 2)).toEqual(["transfers:", "20 scenarios, nothing found"])
+      expect(results[2]).toMatch(
+        /account Open: \d+ accepted, \d+ rejected\n {2}account Transfer: \d+ accepted, \d+ rejected/
+      )
+      expect(results[2]).toMatch(/\d+ starts, \d+ actors read again, \d+ jumps in time/)
+      expect(results[2]).not.toContain("WARNING")
+    })
+  )
+
+  it("plays the program that the guide shows", () => {
+    const guide = readFileSync(new URL("../../docs/simulation.md", import.meta.url), "utf8")
+    const [, shown] = /```ts\n\/\/ transfers\.ts\n([\s\S]*?)```/.exec(guide)!
+    const program = readFileSync(transfers, "utf8")
+    expect(shown).toBe(
+      program
+        .replace("../../../src/index.ts", "sluice")
+        .replace("../../../src/simulation/index.ts", "sluice/simulation")
+    )
+  })
+
+  it.effect("warns of what it has not reached", () =>
+    Effect.gen(function* () {
+      const file = new URL("../simulation/example/neverPaid.ts", import.meta.url).pathname
+      const { results } = yield* run(["--file", file, "--seeds", "5", "--seed", "3"], 1)
+      expect(results[2]).toContain("WARNING: account never accepted Transfer")
+    })
+  )
+
+  it.effect("repeats a finding in rules of a file from its seed, and from its scenario", () =>
+    Effect.gen(function* () {
+      const file = new URL("../simulation/example/forgotten.ts", import.meta.url).pathname
+      const error = yield* Effect.flip(run(["--file", file, "--seeds", "50", "--seed", "3"], 1))
+      const [, seed] = /seed (\d+) fails. Repeat it with: sluice simulate --file \S+ --seed \1 --seeds 1/.exec(
+        String(error)
+      )!
+      const again = yield* Effect.flip(run(["--file", file, "--seeds", "1", "--seed", seed!], 1))
+      expect(String(again)).toBe(String(error))
+    })
+  )
+
+  it.effect.each([
+    ["that is not there", "./noSuchRules.ts", "cannot be loaded"],
+    ["without simulations", "../../src/common/backoff.ts", "exports no simulation"]
+  ])("says so when a file is one %s", ([_name, name, sentence]) =>
+    Effect.gen(function* () {
+      const file = new URL(name!, import.meta.url).pathname
+      const error = yield* Effect.flip(run(["--file", file], 1))
+      expect(String(error)).toContain(sentence)
     })
   )
 })

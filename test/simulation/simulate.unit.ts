@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import * as Actor from "../../src/engine/Actor.ts"
-import { describeReport, simulate } from "../../src/simulation/index.ts"
+import { describeReport, given, type States, simulate } from "../../src/simulation/index.ts"
 
 const Command = Schema.TaggedStruct("Add", { amount: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 })) })
 
@@ -62,4 +62,110 @@ describe("simulate", () => {
       expect(report.scenarios).toBe(10)
     })
   )
+
+  it.effect("given weights, then commands come so often, and one of weight 0 never", () =>
+    Effect.gen(function* () {
+      const Switch = Schema.Union([
+        Schema.TaggedStruct("On", {}),
+        Schema.TaggedStruct("Off", {}),
+        Schema.TaggedStruct("Break", {})
+      ])
+      const lamp = Actor.make<typeof Switch.Type, string, string>({
+        kind: "lamp",
+        command: Switch,
+        fact: Schema.String,
+        state: Schema.String,
+        initial: () => "",
+        decide: (_state, { _tag }) => Actor.decided({ facts: [_tag] }),
+        evolve: (_state, fact) => fact
+      })
+      const { reach } = yield* simulate(lamp, { weights: { On: 9, Break: 0 }, seeds: 10 })
+      const accepted = Object.fromEntries(reach.commands.map(({ accepted, command }) => [command, accepted]))
+      expect(accepted.On).toBeGreaterThan(3 * accepted.Off!)
+      expect(accepted.Break).toBe(0)
+      expect(reach.warnings).toEqual(["lamp never accepted Break"])
+    })
+  )
+
+  it.effect("given a sentence about all organizations, then it is told of each of them", () =>
+    Effect.gen(function* () {
+      const counted = tally((total) => total)
+      const overall = {
+        "at most one organization has begun": (states: States) =>
+          states.of(counted).filter(({ state }) => state.total > 0).length < 2
+      }
+      const { failure, message } = yield* Effect.flip(simulate(counted, { overall, seeds: 20 }))
+      expect(failure.violation.message).toBe('"at most one organization has begun" does not hold')
+      const organizations = failure.scenario.steps.map((step) => "organization" in step && step.organization)
+      expect(organizations.toSorted()).toEqual(["org_1", "org_2"])
+      // The story shows states before and after.
+      expect(message).toMatch(/org_\d\/tally\/: \{"total":0\} -> \{"total":\d\}/)
+    })
+  )
+
+  it.effect("given commands of others, then they are asked and counted too", () =>
+    Effect.gen(function* () {
+      const other = Actor.make<typeof Command.Type, { readonly amount: number }, number>({
+        kind: "other",
+        command: Command,
+        fact: Schema.Struct({ amount: Schema.Int }),
+        state: Schema.Number,
+        initial: () => 0,
+        decide: (_state, { amount }) => Actor.decided({ facts: [{ amount }] }),
+        evolve: (_state, { amount }) => amount
+      })
+      const { reach } = yield* simulate(
+        tally((total) => total),
+        { others: [other], otherCommands: { other: 1 }, seeds: 5 }
+      )
+      expect(reach.commands.map(({ kind }) => kind)).toEqual(["tally", "other"])
+      expect(reach.warnings).toEqual([])
+    })
+  )
+})
+
+describe("a specification", () => {
+  const counter = (decide: (total: number) => number, evolve = (total: number, amount: number) => total + amount) =>
+    Actor.make<typeof Command.Type, { readonly amount: number }, { total: number }>({
+      kind: "counter",
+      command: Command,
+      fact: Schema.Struct({ amount: Schema.Number }),
+      state: Schema.Struct({ total: Schema.Number }),
+      initial: () => ({ total: 0 }),
+      decide: ({ total }) => Actor.decided({ facts: [{ amount: decide(total) }] }),
+      evolve: ({ total }, { amount }) => ({ total: evolve(total, amount) })
+    })
+  const add = { _tag: "Add" as const, amount: 1 }
+  let asked = 0
+
+  it.each([
+    [
+      "its clock",
+      counter(() => (Date.now() > 0 ? 1 : 2)),
+      "counter.decide is not pure: it reads the clock, by Date.now"
+    ],
+    [
+      "chance",
+      counter(
+        () => 1,
+        (total) => total + Math.floor(Math.random())
+      ),
+      "counter.evolve is not pure: it reads random numbers, by Math.random"
+    ],
+    ["what it was asked before", counter(() => ++asked), "counter.decide is not pure: asked twice"]
+  ])("refuses a rule that goes by %s", (_name, actor, sentence) => {
+    expect(() => given(actor).when(add)).toThrow(sentence)
+    // The machine is as it was.
+    expect(Math.random()).not.toBe(Math.random())
+    expect(Date.name).toBe("Date")
+  })
+
+  it("names what a fold has changed in its state", () => {
+    const changing = Actor.make<typeof Command.Type, { readonly amount: number }, { readonly total: number }>({
+      ...counter(() => 1).options,
+      decide: () => Actor.decided({ facts: [{ amount: 1 }] }),
+      evolve: (state, { amount }) => Object.assign(state, { total: state.total + amount })
+    })
+    expect(() => given(changing, [{ amount: 2 }])).toThrow("without `copy`: total: 0 and 2")
+  })
 })
