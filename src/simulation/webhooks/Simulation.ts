@@ -253,9 +253,10 @@ export class Simulation {
     this.tell((observer) => observer.sent?.(sent))
   }
 
-  /** Sends a delivery that is over once more. */
+  /** Sends a delivery that is over once more. A deleted endpoint has none that anybody could ask for. */
   retry(nth: number): void {
-    const over = this.everyEndpoint.flatMap((id) => this.data.deliveries(id)).filter((one) => one.status !== "pending")
+    const there = this.everyEndpoint.filter((id) => this.endpoints.get(id) !== undefined)
+    const over = there.flatMap((id) => this.data.deliveries(id)).filter((one) => one.status !== "pending")
     const delivery = over[nth % Math.max(1, over.length)]
     if (delivery === undefined) return
     const endpointId = this.data.retry(delivery.id, 0, this.wallMillis, eventRetentionMillis)
