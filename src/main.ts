@@ -18,6 +18,7 @@ import { recover } from "./cli/recover.ts"
 import { send } from "./cli/send.ts"
 import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
+import { sites } from "./cli/sites.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { trigger } from "./cli/trigger.ts"
 import { version } from "./common/version.ts"
@@ -31,6 +32,7 @@ const sluice = Command.make("sluice").pipe(
     ingest,
     orgs,
     keys,
+    sites,
     numbers,
     send,
     domains,

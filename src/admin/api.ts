@@ -8,7 +8,6 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "
 import { version } from "../common/version.ts"
 import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
-import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
@@ -16,14 +15,12 @@ import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
+import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { organizationId as id } from "./ids.ts"
 import { sendGroup } from "./sendApi.ts"
+import { sitesGroup } from "./sitesApi.ts"
 
 export { AdminAccess }
-
-const name = Schema.String.check(
-  Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,200}$/u, { message: "Expected 1 to 200 characters" })
-)
 
 const email = Schema.String.check(
   Schema.isPattern(/^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u, { message: "Expected an email address" })
@@ -62,20 +59,6 @@ export const CreatedApiKey = Schema.Struct({
   ...ApiKey.fields,
   key: Schema.NullOr(Schema.String).annotate({ description: "The key itself; not to be had again" })
 }).annotate({ identifier: "CreatedApiKey" })
-
-const pagination = Schema.Struct({
-  hasMore: Schema.Boolean,
-  nextCursor: Schema.optional(Schema.String)
-})
-
-const cursorPage = {
-  limit: Schema.optional(integerParameter(1, maximumPageSize)),
-  cursor: Schema.optional(Schema.String)
-}
-
-const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
-
-const Replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
 
 const organizations = HttpApiGroup.make("organizations")
   .add(
@@ -373,6 +356,7 @@ const parked = HttpApiGroup.make("parked")
 export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
+  .add(sitesGroup)
   .add(ingestions)
   .add(numbers)
   .add(events)

@@ -20,6 +20,7 @@ import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
+import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
@@ -108,8 +109,8 @@ export const layerDecisions = (settings: EngineSettings) =>
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 
-/** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
-export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
+/** Organizations, their keys, credentials and numbers. Needs the stores and `OrganizationPlans`. */
+export const layerTenancy = Layer.mergeAll(ApiKeys.layer, SiteCredentials.layer, Inventory.layer).pipe(
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(PageCursors.layer),
   Layer.provide(PgClient.layerPipelined)
