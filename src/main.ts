@@ -9,6 +9,7 @@ import { config } from "./cli/config.ts"
 import { domains } from "./cli/domains.ts"
 import { ingest } from "./cli/ingest.ts"
 import { inspect } from "./cli/inspect.ts"
+import { invoices } from "./cli/invoices.ts"
 import { keys } from "./cli/keys.ts"
 import { listen } from "./cli/listen.ts"
 import { numbers } from "./cli/numbers.ts"
@@ -33,6 +34,7 @@ const sluice = Command.make("sluice").pipe(
     orgs,
     keys,
     sites,
+    invoices,
     numbers,
     send,
     domains,

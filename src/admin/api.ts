@@ -17,6 +17,7 @@ import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
 import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { organizationId as id } from "./ids.ts"
+import { invoicesGroup } from "./invoicesApi.ts"
 import { sendGroup } from "./sendApi.ts"
 import { sitesGroup } from "./sitesApi.ts"
 
@@ -79,7 +80,18 @@ const organizations = HttpApiGroup.make("organizations")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Set plans",
-        description: "In force at the next request, for what was used in this minute too."
+        description:
+          "In force at the next request, for what was used in this minute too. They stand whatever the organization subscribes to."
+      })
+    ),
+    HttpApiEndpoint.delete("followSubscription", "/admin/v1/organizations/:id/plans", {
+      params: { id },
+      success: Organization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Let plans follow the subscription",
+        description: "Ends what an operator has set: the plans are those that are paid for, or the free ones."
       })
     ),
     HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
@@ -363,5 +375,6 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(engine)
   .add(parked)
   .add(sendGroup)
+  .add(invoicesGroup)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

@@ -36,6 +36,7 @@ import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
+import { layerInvoices } from "./invoicesHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
 import { layerSites } from "./sitesHttp.ts"
@@ -132,7 +133,11 @@ const layerOrganizations = HttpApiBuilder.group(
           )
       }),
       setPlans: ({ params, payload }) =>
-        changed(params.id, "organization.plans_set", payload, (id) => plans.setPlans(id, payload)),
+        changed(params.id, "organization.plans_set", payload, (id) =>
+          plans.setPlans(id, { ...payload, by: "operator" })
+        ),
+      followSubscription: ({ params }) =>
+        changed(params.id, "organization.subscription_followed", {}, plans.followSubscription),
       setLimits: ({ params, payload }) =>
         changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
       list: ({ query }) =>
@@ -379,5 +384,6 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerTestEvents,
   layerEngine,
   layerParked,
-  layerSend
+  layerSend,
+  layerInvoices
 ).pipe(Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

@@ -4,6 +4,7 @@
  */
 import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
+import { BillingApi } from "../billing/http/api.ts"
 import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
@@ -57,6 +58,7 @@ export class SluiceApi extends baseApi
   .add(SendSendersApi)
   .add(SendSuppressionsApi)
   .add(SendTenantsApi)
+  .add(BillingApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

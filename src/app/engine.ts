@@ -5,6 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
+import { BillingActor, invoicesProjection } from "../billing/index.ts"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
 import { immediate } from "../engine/pace.ts"
@@ -65,6 +66,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
     handoffProjection,
     emailsProjection,
     suppressionsProjection,
+    invoicesProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -74,6 +76,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
 
 export const actors = [
   OrganizationActor,
+  BillingActor,
   TelcoActor,
   TalkActor,
   TestEventsActor,

@@ -3,6 +3,7 @@
  * go to the end, whichever product they belong to.
  */
 import { Effect } from "effect"
+import { createBillingTables } from "../billing/tables.ts"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import { addRequestRate, createPlatformTables, createSiteCredentials } from "../platform/migrations.ts"
@@ -43,5 +44,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
-  { number: 24, name: "site credentials", run: createSiteCredentials }
+  { number: 24, name: "site credentials", run: createSiteCredentials },
+  { number: 25, name: "checkouts and invoices", run: createBillingTables }
 ]

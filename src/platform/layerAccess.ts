@@ -38,6 +38,7 @@ import { rateLimitFields } from "../limits/headers.ts"
 import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
 import {
+  BillingAccess,
   CurrentPrincipal,
   DirectoryAccess,
   EventsAccess,
@@ -305,6 +306,12 @@ export const layerWebhooksAccess: Layer.Layer<WebhooksAccess, never, Authenticat
 /** The event log's access. */
 export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication | RequestRate> = Layer.effect(
   EventsAccess,
+  Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
+)
+
+/** Billing's access. */
+export const layerBillingAccess: Layer.Layer<BillingAccess, never, Authentication | RequestRate> = Layer.effect(
+  BillingAccess,
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
 )
 

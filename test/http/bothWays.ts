@@ -14,6 +14,7 @@ import { layerSystem } from "../../src/api/system.ts"
 import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores } from "../../src/app/layers.ts"
+import { layerBilling } from "../../src/billing/http/handlers.ts"
 import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
@@ -29,6 +30,7 @@ import { layerServer } from "../../src/http/server.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
 import {
+  layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
   layerSendAccess,
@@ -256,6 +258,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerTelcoAccess,
     layerWebhookUrlRequired,
     layerSendAccess,
+    layerBillingAccess,
     Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
@@ -275,6 +278,7 @@ const listen = async (
   const layer = layerServer(SluiceApi, options, [docsPage(SluiceApi)]).pipe(
     Layer.provide(
       Layer.mergeAll(
+        layerBilling,
         layerDirectory,
         layerEvents,
         layerTalk,

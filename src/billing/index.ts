@@ -1,0 +1,11 @@
+/** What other rooms may use of billing. */
+export { Billing, type BillingOptions } from "./Billing.ts"
+export { BillingProvider } from "./BillingProvider.ts"
+export { BuiltInCheckouts, layerBuiltIn } from "./BuiltInCheckouts.ts"
+export { BillingUnavailable, InvoiceNotFound, InvoiceSettled } from "./errors.ts"
+export { type Invoice, Invoices } from "./Invoices.ts"
+export { invoicesProjection } from "./invoicesProjection.ts"
+export { type BillingFact, type BillingReply, initialBilling, type Settlement, type Terms } from "./model.ts"
+export { builtInCatalogue, type PriceCatalogue, parseCatalogue } from "./prices.ts"
+export { BillingActor } from "./rules.ts"
+export { Subscriptions } from "./Subscriptions.ts"
