@@ -5,7 +5,13 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import { BillingActor, invoicesProjection } from "../billing/index.ts"
+import {
+  BillingActor,
+  CallCountsActor,
+  invoicesProjection,
+  UsageReportsActor,
+  usageProjection
+} from "../billing/index.ts"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
 import { immediate } from "../engine/pace.ts"
@@ -67,6 +73,7 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
     emailsProjection,
     suppressionsProjection,
     invoicesProjection,
+    usageProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -77,6 +84,8 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
 export const actors = [
   OrganizationActor,
   BillingActor,
+  CallCountsActor,
+  UsageReportsActor,
   TelcoActor,
   TalkActor,
   TestEventsActor,

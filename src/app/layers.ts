@@ -8,9 +8,11 @@ import {
   builtInCatalogue,
   Invoices,
   layerBuiltIn,
+  layerCallCounts,
   type PriceCatalogue,
   Subscriptions,
-  type Terms
+  type Terms,
+  Usage
 } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
@@ -181,6 +183,8 @@ const layerBillingServices = ({
     allowsLoopback: billing.terms.settlement === "at once",
     publicUrl
   }).pipe(
+    Layer.merge(Usage.layer),
+    Layer.merge(layerCallCounts),
     Layer.provideMerge(layerBuiltIn({ terms: billing.terms, publicUrl })),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )

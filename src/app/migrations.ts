@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { createBillingTables } from "../billing/tables.ts"
+import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import { addRequestRate, createPlatformTables, createSiteCredentials } from "../platform/migrations.ts"
@@ -45,5 +46,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
   { number: 24, name: "site credentials", run: createSiteCredentials },
-  { number: 25, name: "checkouts and invoices", run: createBillingTables }
+  { number: 25, name: "checkouts and invoices", run: createBillingTables },
+  { number: 26, name: "usage by the hour", run: createUsageTable }
 ]

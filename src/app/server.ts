@@ -16,6 +16,7 @@ import { layerSystem, type MetricsReaders } from "../api/system.ts"
 import { checkoutPage } from "../billing/http/checkoutPage.ts"
 import { invoiceDocuments } from "../billing/http/documents.ts"
 import { layerBilling } from "../billing/http/handlers.ts"
+import { layerUsage, layerUsageReports } from "../billing/http/usageHandlers.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
@@ -30,6 +31,7 @@ import {
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
+import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domains.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
@@ -99,6 +101,8 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(
       Layer.mergeAll(
         layerBilling,
+        layerUsage,
+        layerUsageReports,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -116,6 +120,7 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(
       Layer.mergeAll(
         layerBillingAccess,
+        layerSiteAccess,
         layerDirectoryAccess,
         layerEventsAccess,
         layerTalkAccess,

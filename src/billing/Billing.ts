@@ -4,11 +4,14 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
+import { Engine } from "../engine/Engine.ts"
 import type { InvalidCursor } from "../http/PageCursors.ts"
+import { retryAfterMillis } from "../http/RequestState.ts"
 import type { Service } from "../platform/model.ts"
 import { type OrganizationNotFound, Organizations, type Page } from "../platform/Organizations.ts"
+import { SendAccount, SendLimits } from "../send/index.ts"
 import { BillingProvider } from "./BillingProvider.ts"
-import { type BillingUnavailable, CheckoutRefused, type NoSubscription } from "./errors.ts"
+import { BillingUnavailable, CheckoutRefused, type NoSubscription } from "./errors.ts"
 import { type Invoice, Invoices } from "./Invoices.ts"
 import { type BillingReply, type ShownSubscription, shownSubscription } from "./model.ts"
 import { monthAt } from "./periods.ts"
@@ -32,11 +35,11 @@ export class Billing extends Context.Service<
   Billing,
   {
     readonly subscription: (organizationId: string) => Effect.Effect<ShownSubscription, Down>
-    /** The plans in force, and whether they include a product. */
+    /** Whether the plans in force include a product, and how many emails a month they take; null for no limit. */
     readonly entitlement: (
       organizationId: string,
       product: Service
-    ) => Effect.Effect<{ readonly plans: Plans; readonly hasAccess: boolean }, Down>
+    ) => Effect.Effect<{ readonly hasAccess: boolean; readonly emails: number | null }, Down>
     readonly invoices: (
       organizationId: string,
       options: { readonly limit: number; readonly cursor: string | undefined }
@@ -71,51 +74,73 @@ export const returnUrlProblem = (text: string, allowsLoopback: boolean): string 
   return "Expected an https address"
 }
 
+/** What an organization has: its plans, and the limit on its emails. */
+const makeStanding = Effect.gen(function* () {
+  const subscriptions = yield* Subscriptions
+  const organizations = yield* Organizations
+  const engine = yield* Engine
+
+  const look = (organizationId: string) =>
+    subscriptions
+      .ask(organizationId, { _tag: "Look" })
+      .pipe(Effect.catch((error) => (error._tag === "BillingUnavailable" ? Effect.fail(error) : Effect.die(error))))
+
+  /** The plans in force. The log knows none of an organization from a version without an engine. */
+  const plansOf = Effect.fnUntraced(function* (organizationId: string, { plan, sendPlan }: BillingReply) {
+    if (plan !== null && sendPlan !== null) return { plan, sendPlan }
+    const row = yield* Effect.catchTag(
+      organizations.get(organizationId),
+      "OrganizationNotFound",
+      // The key that asks belongs to it.
+      (error: OrganizationNotFound) => Effect.die(error)
+    )
+    return { plan: plan ?? row.plan, sendPlan: sendPlan ?? row.sendPlan }
+  })
+
+  const shown = Effect.fnUntraced(function* (organizationId: string, reply: BillingReply) {
+    if (reply.subscription !== null) return shownSubscription(reply.subscription)
+    const { end, start } = monthAt(yield* Clock.currentTimeMillis)
+    const free: ShownSubscription = {
+      id: `sub_free_${organizationId.replace(/^org_/, "")}`,
+      ...(yield* plansOf(organizationId, reply)),
+      status: "active",
+      currentPeriodStart: new Date(start).toISOString(),
+      currentPeriodEnd: new Date(end).toISOString(),
+      cancelAtPeriodEnd: false
+    }
+    return free
+  })
+
+  /** An operator's own limit goes before the plan's. */
+  const emailsPerMonth = Effect.fnUntraced(function* (organization: string, { sendPlan }: Plans) {
+    const { look: found } = yield* engine
+      .ask(SendAccount, { organization, key: "live" }, { _tag: "Look" })
+      .pipe(Effect.mapError(() => limitsUnknown))
+    const limit = found?.custom.emailsPerMonth ?? SendLimits.emailsPerMonthByPlan[sendPlan]
+    return limit === "unlimited" ? null : limit
+  })
+
+  return { look, plansOf, shown, emailsPerMonth }
+})
+
+const limitsUnknown = new BillingUnavailable({
+  message: "The limits cannot be read right now; the request is safe to repeat",
+  retryAfterMillis
+})
+
 const make = ({ allowsLoopback, catalogue, publicUrl }: BillingOptions) =>
   Effect.gen(function* () {
-    const subscriptions = yield* Subscriptions
     const provider = yield* BillingProvider
     const invoices = yield* Invoices
-    const organizations = yield* Organizations
-
-    /** The plans in force. The log knows none of an organization from a version without an engine. */
-    const plansOf = Effect.fnUntraced(function* (organizationId: string, { plan, sendPlan }: BillingReply) {
-      if (plan !== null && sendPlan !== null) return { plan, sendPlan }
-      const row = yield* Effect.catchTag(
-        organizations.get(organizationId),
-        "OrganizationNotFound",
-        // The key that asks belongs to it.
-        (error: OrganizationNotFound) => Effect.die(error)
-      )
-      return { plan: plan ?? row.plan, sendPlan: sendPlan ?? row.sendPlan }
-    })
-
-    const shown = Effect.fnUntraced(function* (organizationId: string, reply: BillingReply) {
-      if (reply.subscription !== null) return shownSubscription(reply.subscription)
-      const { end, start } = monthAt(yield* Clock.currentTimeMillis)
-      const free: ShownSubscription = {
-        id: `sub_free_${organizationId.replace(/^org_/, "")}`,
-        ...(yield* plansOf(organizationId, reply)),
-        status: "active",
-        currentPeriodStart: new Date(start).toISOString(),
-        currentPeriodEnd: new Date(end).toISOString(),
-        cancelAtPeriodEnd: false
-      }
-      return free
-    })
-
-    const look = (organizationId: string) =>
-      subscriptions
-        .ask(organizationId, { _tag: "Look" })
-        .pipe(Effect.catch((error) => (error._tag === "BillingUnavailable" ? Effect.fail(error) : Effect.die(error))))
-
+    const { emailsPerMonth, look, plansOf, shown } = yield* makeStanding
     return Billing.of({
       subscription: Effect.fn("Billing.subscription")((organizationId) =>
         Effect.flatMap(look(organizationId), (reply) => shown(organizationId, reply))
       ),
       entitlement: Effect.fn("Billing.entitlement")(function* (organizationId, product) {
         const plans = yield* plansOf(organizationId, yield* look(organizationId))
-        return { plans, hasAccess: catalogue.includes(plans, product) }
+        const emails = yield* emailsPerMonth(organizationId, plans)
+        return { hasAccess: catalogue.includes(plans, product), emails }
       }),
       invoices: Effect.fn("Billing.invoices")(function* (organizationId, options) {
         const { data, pagination } = yield* invoices.list(organizationId, options)

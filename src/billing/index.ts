@@ -9,3 +9,8 @@ export { type BillingFact, type BillingReply, initialBilling, type Settlement, t
 export { builtInCatalogue, type PriceCatalogue, parseCatalogue } from "./prices.ts"
 export { BillingActor } from "./rules.ts"
 export { Subscriptions } from "./Subscriptions.ts"
+export { summed, tellsOfUsage, type Used, usedIn } from "./usage/counting.ts"
+export { layerCallCounts } from "./usage/Flushing.ts"
+export { CallCountsActor, UsageReportsActor } from "./usage/model.ts"
+export { usageProjection } from "./usage/projection.ts"
+export { Usage } from "./usage/Usage.ts"

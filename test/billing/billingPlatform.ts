@@ -16,6 +16,7 @@ import * as Engine from "../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
 import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
 import { layerLocal } from "../../src/engine/Placement.ts"
+import { TestEvents } from "../../src/events/TestEvents.ts"
 import { ApiKeys, type NewApiKey } from "../../src/platform/ApiKeys.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
@@ -48,7 +49,14 @@ export interface Tenant {
   readonly askAs: (key: Partial<NewApiKey>) => Promise<Ask>
 }
 
-type Needed = Subscriptions | Invoices | SiteCredentials | OrganizationPlans | SqlClient.SqlClient | Engine.Engine
+type Needed =
+  | Subscriptions
+  | Invoices
+  | SiteCredentials
+  | OrganizationPlans
+  | TestEvents
+  | SqlClient.SqlClient
+  | Engine.Engine
 
 export interface BillingPlatform {
   readonly url: string
@@ -78,7 +86,9 @@ const build = (scope: Scope.Scope, billing: BillingSettings) =>
     const services = yield* Layer.build(
       layerServices(options).pipe(
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layer, SendRate.layer)),
+        Layer.provideMerge(
+          Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer, SendRate.layer)
+        ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
         Layer.provideMerge(layerEngine),
         Layer.provideMerge(layerStores(options))

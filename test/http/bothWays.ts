@@ -15,6 +15,7 @@ import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores } from "../../src/app/layers.ts"
 import { layerBilling } from "../../src/billing/http/handlers.ts"
+import { layerUsage, layerUsageReports } from "../../src/billing/http/usageHandlers.ts"
 import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
@@ -38,6 +39,7 @@ import {
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../../src/platform/layerAccess.ts"
+import { layerSiteAccess } from "../../src/platform/layerSiteAccess.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
@@ -181,10 +183,11 @@ const planted = <Access extends object>(
     grantsAccess({
       ...mark,
       principalOf: (endpoint) => (forgetsServices ? anyone : mark.principalOf(endpoint)),
-      take: (principal) => {
+      takeOf: (endpoint) => (principal) => {
+        const take = mark.takeOf(endpoint)
         counter.taken++
-        for (let extra = 1; extra < counts; extra++) mark.take(principal)
-        return mark.take(principal)
+        for (let extra = 1; extra < counts; extra++) take(principal)
+        return take(principal)
       }
     })
   )
@@ -259,6 +262,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerWebhookUrlRequired,
     layerSendAccess,
     layerBillingAccess,
+    layerSiteAccess,
     Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
@@ -279,6 +283,8 @@ const listen = async (
     Layer.provide(
       Layer.mergeAll(
         layerBilling,
+        layerUsage,
+        layerUsageReports,
         layerDirectory,
         layerEvents,
         layerTalk,
