@@ -9,6 +9,7 @@ import { config } from "./cli/config.ts"
 import { domains } from "./cli/domains.ts"
 import { ingest } from "./cli/ingest.ts"
 import { inspect } from "./cli/inspect.ts"
+import { invoices } from "./cli/invoices.ts"
 import { keys } from "./cli/keys.ts"
 import { listen } from "./cli/listen.ts"
 import { numbers } from "./cli/numbers.ts"
@@ -18,6 +19,7 @@ import { recover } from "./cli/recover.ts"
 import { send } from "./cli/send.ts"
 import { serve } from "./cli/serve.ts"
 import { simulate } from "./cli/simulate.ts"
+import { sites } from "./cli/sites.ts"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
 import { trigger } from "./cli/trigger.ts"
 import { version } from "./common/version.ts"
@@ -31,6 +33,8 @@ const sluice = Command.make("sluice").pipe(
     ingest,
     orgs,
     keys,
+    sites,
+    invoices,
     numbers,
     send,
     domains,

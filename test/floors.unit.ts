@@ -15,7 +15,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["nats", "postgres", "embedded"],
   ["http"],
   ["limits", "platform"],
-  ["directory", "telco", "talk", "events", "webhooks", "send"],
+  ["directory", "telco", "talk", "events", "webhooks", "send", "billing"],
   ["admin", "api"],
   ["app", "config", "simulation"],
   ["cli"],

@@ -86,7 +86,7 @@ const ofEvents: Promises = {
       [rules, "is the documented event, under the id of the answer"],
       [pauses, "come with the fifth and the tenth failure, each with its event"]
     ],
-    ["Some types are known by name alone", [catalogue, "knows the types without a documented payload"]]
+    ["The types of billing are the platform's", [catalogue, "has the types of billing among those of the platform"]]
   ],
   "5.3": [
     ["A star matches everything", [patterns, "a star alone"], [lines, "select everything, a family"]],

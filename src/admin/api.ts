@@ -8,7 +8,6 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "
 import { version } from "../common/version.ts"
 import { IngestionEvent, IngestionRecord } from "../directory/ingestionSchema.ts"
 import { exampleTypes } from "../events/TestEvents.ts"
-import { IdempotencyKey } from "../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../http/parameters.ts"
 import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { ApiKey, Organization, platformPlans, risks, scopes, sendPlans, services } from "../platform/model.ts"
@@ -16,14 +15,13 @@ import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
+import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { organizationId as id } from "./ids.ts"
+import { invoicesGroup } from "./invoicesApi.ts"
 import { sendGroup } from "./sendApi.ts"
+import { sitesGroup } from "./sitesApi.ts"
 
 export { AdminAccess }
-
-const name = Schema.String.check(
-  Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,200}$/u, { message: "Expected 1 to 200 characters" })
-)
 
 const email = Schema.String.check(
   Schema.isPattern(/^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u, { message: "Expected an email address" })
@@ -63,20 +61,6 @@ export const CreatedApiKey = Schema.Struct({
   key: Schema.NullOr(Schema.String).annotate({ description: "The key itself; not to be had again" })
 }).annotate({ identifier: "CreatedApiKey" })
 
-const pagination = Schema.Struct({
-  hasMore: Schema.Boolean,
-  nextCursor: Schema.optional(Schema.String)
-})
-
-const cursorPage = {
-  limit: Schema.optional(integerParameter(1, maximumPageSize)),
-  cursor: Schema.optional(Schema.String)
-}
-
-const idempotent = { "idempotency-key": Schema.optional(IdempotencyKey) }
-
-const Replayed = { "idempotency-replayed": Schema.optional(Schema.String) }
-
 const organizations = HttpApiGroup.make("organizations")
   .add(
     HttpApiEndpoint.post("create", "/admin/v1/organizations", {
@@ -96,7 +80,18 @@ const organizations = HttpApiGroup.make("organizations")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Set plans",
-        description: "In force at the next request, for what was used in this minute too."
+        description:
+          "In force at the next request, for what was used in this minute too. They stand whatever the organization subscribes to."
+      })
+    ),
+    HttpApiEndpoint.delete("followSubscription", "/admin/v1/organizations/:id/plans", {
+      params: { id },
+      success: Organization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Let plans follow the subscription",
+        description: "Ends what an operator has set: the plans are those that are paid for, or the free ones."
       })
     ),
     HttpApiEndpoint.put("setLimits", "/admin/v1/organizations/:id/limits", {
@@ -373,11 +368,13 @@ const parked = HttpApiGroup.make("parked")
 export class AdminApi extends HttpApi.make("sluice-admin")
   .add(organizations)
   .add(keys)
+  .add(sitesGroup)
   .add(ingestions)
   .add(numbers)
   .add(events)
   .add(engine)
   .add(parked)
   .add(sendGroup)
+  .add(invoicesGroup)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

@@ -1,8 +1,9 @@
 /** How failures of the services become the admin API's answers (docs/platform.md, 1.4). */
 import { Effect } from "effect"
+import { HttpApiSchema } from "effect/http-api"
 import type { SqlError } from "effect/sql"
 import { databaseFailed } from "../http/databaseFailed.ts"
-import { EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
+import { EnvelopeConflict, EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { isOutOfSpace } from "../postgres/transactions.ts"
 
 export const unavailable = (error: SqlError.SqlError) =>
@@ -22,3 +23,12 @@ export const notFound = (error: Error) => EnvelopeNotFound.of(error.message)
 /** The engine's own sentence names no secret, and an operator needs it. */
 export const repeatable = (error: Error) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. The request is safe to repeat.`))
+
+export const conflict = (error: Error) => EnvelopeConflict.of(error.message)
+
+export const invalidCursor = () =>
+  EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
+
+/** Marks the answer to a repeated request (docs/platform.md, 3.2). */
+export const withReplayed = <A>(body: A, replayed: boolean) =>
+  HttpApiSchema.withHeaders({ body, headers: replayed ? { "idempotency-replayed": "true" } : {} })

@@ -7,7 +7,7 @@
 import { timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { keyDigest } from "../common/identifiers.ts"
 import { Directory } from "../directory/Directory.ts"
@@ -19,7 +19,6 @@ import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
 import { quote } from "../http/parameters.ts"
 import {
-  EnvelopeConflict,
   EnvelopeInvalidRequest,
   EnvelopeNotFound,
   EnvelopeUnauthorized,
@@ -35,10 +34,12 @@ import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
-import { notFound, repeatable, unavailable } from "./failures.ts"
+import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
+import { layerInvoices } from "./invoicesHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
+import { layerSites } from "./sitesHttp.ts"
 
 /** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
@@ -67,16 +68,8 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
     )
   })
 
-const conflict = (error: Error) => EnvelopeConflict.of(error.message)
 const notStored = (error: TestEventNotStored) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. Repeating the request may emit the event twice.`))
-const invalidCursor = () =>
-  EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave.")
-
-/** Marks the answer to a repeated request (docs/platform.md, 3.2). */
-const withReplayed = <A>(body: A, replayed: boolean) =>
-  HttpApiSchema.withHeaders({ body, headers: replayed ? { "idempotency-replayed": "true" } : {} })
-
 const layerOrganizations = HttpApiBuilder.group(
   AdminApi,
   "organizations",
@@ -140,7 +133,11 @@ const layerOrganizations = HttpApiBuilder.group(
           )
       }),
       setPlans: ({ params, payload }) =>
-        changed(params.id, "organization.plans_set", payload, (id) => plans.setPlans(id, payload)),
+        changed(params.id, "organization.plans_set", payload, (id) =>
+          plans.setPlans(id, { ...payload, by: "operator" })
+        ),
+      followSubscription: ({ params }) =>
+        changed(params.id, "organization.subscription_followed", {}, plans.followSubscription),
       setLimits: ({ params, payload }) =>
         changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
       list: ({ query }) =>
@@ -381,10 +378,12 @@ const layerParked = HttpApiBuilder.group(
 export const layerAdminHandlers = Layer.mergeAll(
   layerOrganizations,
   layerKeys,
+  layerSites,
   layerIngestions,
   layerNumbers,
   layerTestEvents,
   layerEngine,
   layerParked,
-  layerSend
+  layerSend,
+  layerInvoices
 ).pipe(Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

@@ -4,6 +4,8 @@
  */
 import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
+import { BillingApi } from "../billing/http/api.ts"
+import { UsageApi, UsageReportsApi } from "../billing/http/usageApi.ts"
 import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
@@ -57,6 +59,9 @@ export class SluiceApi extends baseApi
   .add(SendSendersApi)
   .add(SendSuppressionsApi)
   .add(SendTenantsApi)
+  .add(BillingApi)
+  .add(UsageApi)
+  .add(UsageReportsApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

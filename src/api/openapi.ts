@@ -69,7 +69,9 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
       }
       // Metrics take the admin credential, which is no API key.
       if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
-        operation.security = [{ bearer: [] }, { apiKeyHeader: [] }]
+        operation.security = operation.tags?.includes("Usage reports")
+          ? [{ siteCredential: [] }]
+          : [{ bearer: [] }, { apiKeyHeader: [] }]
         if (operation.tags?.includes("Number directory")) {
           operation.security = [...operation.security, { apiKeyQuery: [] }]
         }
@@ -84,6 +86,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
     ...document.components,
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <API key>` (recommended)" },
+      siteCredential: { type: "http", scheme: "bearer", description: "`Authorization: Bearer <site credential>`" },
       apiKeyHeader: { type: "apiKey", in: "header", name: "X-API-Key" },
       apiKeyQuery: { type: "apiKey", in: "query", name: "apiKey", description: "The number directory only" }
     }

@@ -5,6 +5,13 @@
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
+import {
+  BillingActor,
+  CallCountsActor,
+  invoicesProjection,
+  UsageReportsActor,
+  usageProjection
+} from "../billing/index.ts"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
 import { immediate } from "../engine/pace.ts"
@@ -65,6 +72,8 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
     handoffProjection,
     emailsProjection,
     suppressionsProjection,
+    invoicesProjection,
+    usageProjection,
     eventProjection,
     replayProjection,
     dispatchProjection
@@ -74,6 +83,9 @@ export const projections: Reactor.Reactor<ProjectionServices> = {
 
 export const actors = [
   OrganizationActor,
+  BillingActor,
+  CallCountsActor,
+  UsageReportsActor,
   TelcoActor,
   TalkActor,
   TestEventsActor,

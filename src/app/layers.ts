@@ -3,6 +3,17 @@
  * own, and embedders (`sluice/server`) all build on these.
  */
 import { Effect, Layer, type Redacted, Result } from "effect"
+import {
+  Billing,
+  builtInCatalogue,
+  Invoices,
+  layerBuiltIn,
+  layerCallCounts,
+  type PriceCatalogue,
+  Subscriptions,
+  type Terms,
+  Usage
+} from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
@@ -20,6 +31,7 @@ import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
+import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
@@ -76,10 +88,25 @@ export interface SenderOptions extends DomainChecksOptions, SendersOptions {
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
 }
 
+/** What is sold, and how it is paid. */
+export interface BillingSettings {
+  readonly catalogue: PriceCatalogue
+  readonly terms: Terms
+}
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+const defaultBilling: BillingSettings = {
+  catalogue: builtInCatalogue,
+  terms: { settlement: "by operator", graceMillis: 7 * dayMillis, dueMillis: 14 * dayMillis }
+}
+
 /** What a node's services are made with. */
 export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<WebhookOptions, "webhookTargets"> {
   /** Where accounts find a larger plan. */
   readonly upgradeUrl?: string | undefined
+  /** What is sold, and how it is paid; without it the built-in catalogue, and an operator confirms payments. */
+  readonly billing?: BillingSettings | undefined
   /** What speaks; without it the programs of this machine. */
   readonly talk?: TalkOptions | undefined
 }
@@ -108,8 +135,8 @@ export const layerDecisions = (settings: EngineSettings) =>
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 
-/** Organizations, their keys and numbers. Needs the stores and `OrganizationPlans`. */
-export const layerTenancy = Layer.mergeAll(ApiKeys.layer, Inventory.layer).pipe(
+/** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */
+export const layerTenancy = Layer.mergeAll(ApiKeys.layer, SiteCredentials.layer, Inventory.layer, Invoices.layer).pipe(
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(PageCursors.layer),
   Layer.provide(PgClient.layerPipelined)
@@ -145,6 +172,23 @@ const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: Servic
     Layer.provide(PgClient.layerPipelined)
   )
 
+/** Subscriptions and what belongs to them. Needs the stores, `Organizations`, `Invoices` and `Engine`. */
+const layerBillingServices = ({
+  billing = defaultBilling,
+  publicUrl = () => "http://127.0.0.1:8080"
+}: ServiceOptions) =>
+  Billing.layer({
+    catalogue: billing.catalogue,
+    // Who lets invoices pay themselves develops on this machine.
+    allowsLoopback: billing.terms.settlement === "at once",
+    publicUrl
+  }).pipe(
+    Layer.merge(Usage.layer),
+    Layer.merge(layerCallCounts),
+    Layer.provideMerge(layerBuiltIn({ terms: billing.terms, publicUrl })),
+    Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
+  )
+
 /** Senders and what belongs to them. Needs the stores, `Organizations` and what `layerDecisions` gives. */
 const layerSenderServices = (options: SenderOptions) =>
   Layer.mergeAll(
@@ -176,6 +220,7 @@ export const layerServices = (options: ServiceOptions) =>
     layerWebhookServices(options),
     layerSendServices(options),
     layerSenderServices(options),
+    layerBillingServices(options),
     layerKeeper(keptTables),
     Ingestions.layer({ databaseUrl: options.databaseUrl })
   ).pipe(Layer.provideMerge(layerTenancy))

@@ -3,9 +3,11 @@
  * go to the end, whichever product they belong to.
  */
 import { Effect } from "effect"
+import { createBillingTables } from "../billing/tables.ts"
+import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
-import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
+import { addRequestRate, createPlatformTables, createSiteCredentials } from "../platform/migrations.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -42,5 +44,8 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 17, name: "expiring rows apart", run: keepExpiringRowsApart },
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
-  { number: 20, name: "domains, senders and suppressions", run: createSenderTables }
+  { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
+  { number: 24, name: "site credentials", run: createSiteCredentials },
+  { number: 25, name: "checkouts and invoices", run: createBillingTables },
+  { number: 26, name: "usage by the hour", run: createUsageTable }
 ]

@@ -13,12 +13,17 @@ import { docsPage } from "../api/docs.ts"
 import { landingPage } from "../api/landing.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
 import { layerSystem, type MetricsReaders } from "../api/system.ts"
+import { checkoutPage } from "../billing/http/checkoutPage.ts"
+import { invoiceDocuments } from "../billing/http/documents.ts"
+import { layerBilling } from "../billing/http/handlers.ts"
+import { layerUsage, layerUsageReports } from "../billing/http/usageHandlers.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
 import { Health } from "../platform/Health.ts"
 import {
+  layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
   layerSendAccess,
@@ -26,6 +31,7 @@ import {
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
+import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domains.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
@@ -82,10 +88,10 @@ export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(confirmationPage, (confirmation) =>
+        Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments]), (ownPages) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
-            confirmation,
+            ...ownPages,
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
           ])
@@ -94,6 +100,9 @@ export const layerPublic = (options: ServerOptions) =>
     ),
     Layer.provide(
       Layer.mergeAll(
+        layerBilling,
+        layerUsage,
+        layerUsageReports,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -110,6 +119,8 @@ export const layerPublic = (options: ServerOptions) =>
     ),
     Layer.provide(
       Layer.mergeAll(
+        layerBillingAccess,
+        layerSiteAccess,
         layerDirectoryAccess,
         layerEventsAccess,
         layerTalkAccess,

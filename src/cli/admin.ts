@@ -9,6 +9,7 @@ import { Inspection } from "../admin/Inspection.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import { type EngineSettings, layerEngine } from "../app/engine.ts"
 import { layerStores, layerTenancy } from "../app/layers.ts"
+import { Subscriptions } from "../billing/index.ts"
 import type { Config } from "../config/settings.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { type DataFolder, findRunning, openDataFolder, type RunningPlatform } from "../embedded/dataFolder.ts"
@@ -79,6 +80,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     OrganizationPlans.layerWhenNeeded,
     TestEvents.layerWhenNeeded,
     SendOperator.layer,
+    Subscriptions.layer,
     DomainChecks.layer({ nameServers: config.nameServers })
   ).pipe(
     Layer.provide(

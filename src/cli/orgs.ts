@@ -1,5 +1,5 @@
 /** `sluice orgs create | list | show` (docs/platform.md, 2.1). */
-import { Console, Effect, Option, Schema } from "effect"
+import { Console, Data, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
 import { type Organization, platformPlans, risks, sendPlans } from "../platform/model.ts"
@@ -95,12 +95,23 @@ const showOne = Command.make("show", { id: Argument.String("id"), json, ...dataD
 
 const id = Argument.String("id").pipe(Argument.withDescription("Id of the organization"))
 
+/** A plan cannot be set and follow the subscription. */
+export class PlanAndSubscription extends Data.TaggedError("PlanAndSubscription") {
+  override get message(): string {
+    return "Give plans, or --from-subscription for those that are paid for: not both"
+  }
+}
+
 const setPlan = Command.make(
   "set-plan",
   {
     id,
     plan: Flag.Literals("plan", platformPlans).pipe(Flag.withDescription("Platform plan"), Flag.optional),
     sendPlan: Flag.Literals("send-plan", sendPlans).pipe(Flag.withDescription("Send plan"), Flag.optional),
+    fromSubscription: Flag.Boolean("from-subscription").pipe(
+      Flag.withDescription("Both plans are again those that the organization pays for"),
+      Flag.withDefault(false)
+    ),
     json,
     ...dataDir
   },
@@ -109,13 +120,18 @@ const setPlan = Command.make(
       flags,
       Effect.gen(function* () {
         const client = yield* AdminClient
-        const organization = yield* client.organizations.setPlans({
-          params: { id: flags.id },
-          payload: {
-            ...(Option.isSome(flags.plan) ? { plan: flags.plan.value } : {}),
-            ...(Option.isSome(flags.sendPlan) ? { sendPlan: flags.sendPlan.value } : {})
-          }
-        })
+        const params = { id: flags.id }
+        if (flags.fromSubscription && (Option.isSome(flags.plan) || Option.isSome(flags.sendPlan)))
+          return yield* new PlanAndSubscription()
+        const organization = yield* flags.fromSubscription
+          ? client.organizations.followSubscription({ params })
+          : client.organizations.setPlans({
+              params,
+              payload: {
+                ...(Option.isSome(flags.plan) ? { plan: flags.plan.value } : {}),
+                ...(Option.isSome(flags.sendPlan) ? { sendPlan: flags.sendPlan.value } : {})
+              }
+            })
         yield* flags.json ? printJson(organization) : Console.log(show(organization))
       })
     )

@@ -11,6 +11,7 @@ import { layerEngineHealth } from "../app/engine.ts"
 import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerPublic } from "../app/server.ts"
+import { builtInCatalogue } from "../billing/index.ts"
 import { version } from "../common/version.ts"
 import { layerObservability } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
@@ -129,6 +130,18 @@ type Start = Effect.Success<ReturnType<typeof begin>>
 const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
   talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
 
+const dayMillis = 24 * 60 * 60 * 1000
+
+/** What is sold, and how it is paid. */
+const billingOf = ({ billingDueDays, billingGraceDays, billingPayments, billingPrices }: Config) => ({
+  catalogue: billingPrices ?? builtInCatalogue,
+  terms: {
+    settlement: billingPayments === "automatic" ? ("at once" as const) : ("by operator" as const),
+    graceMillis: billingGraceDays * dayMillis,
+    dueMillis: billingDueDays * dayMillis
+  }
+})
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
   const options = {
@@ -142,6 +155,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     webhookTimeoutMillis: config.webhookTimeout,
     upgradeUrl:
       config.upgradeUrl ?? `${(config.publicUrl ?? `http://${config.host}:${config.port}`).replace(/\/+$/, "")}/docs`,
+    billing: billingOf(config),
     talk: { upstream: speechServiceOf(config) }
   }
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))

@@ -6,6 +6,7 @@
 import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
+import { billingSettings } from "./billingSettings.ts"
 import {
   adminKey,
   apiKey,
@@ -220,6 +221,7 @@ export const settings = {
   }),
   ...mailSettings,
   ...talkSettings,
+  ...billingSettings,
   metrics: oneOf(["open", "admin"])({
     env: "SLUICE_METRICS",
     description:
@@ -271,6 +273,9 @@ type Defaulted =
   | "talkModel"
   | "talkVoices"
   | "metrics"
+  | "billingPayments"
+  | "billingGraceDays"
+  | "billingDueDays"
 
 /** The validated configuration. A setting without default and value is undefined. */
 export type Config = {
@@ -355,6 +360,7 @@ export const resolveConfig = (
   // Defaults that are meant for one's own machine do not apply when the API listens on other addresses.
   const local = isLoopback(config.host)
   assume("webhookTargets", embedded && local && !production ? "any" : "public")
+  assume("billingPayments", embedded && local && !production ? "automatic" : "operator")
   assume("metrics", local ? "open" : "admin")
   const { host, port, adminHost, adminPort } = config
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {

@@ -1,10 +1,10 @@
 /**
  * The event catalogue: every type with its service, payload and an example (docs/platform.md, 5.2). Rules emit through
- * `publicEvent`, which validates the payload. Types whose payload is not defined yet stand in `namedTypes`: endpoints
- * can subscribe to them, and they move into the catalogue together with the code that emits them. Pure.
+ * `publicEvent`, which validates the payload. Pure.
  */
 import { Schema } from "effect"
 import type { PublicEvent } from "../engine/Actor.ts"
+import { platformPlans } from "../limits/plans.ts"
 import type { EventService } from "./event.ts"
 
 interface CatalogueEntry<Data> {
@@ -78,6 +78,51 @@ const troubleFields = {
 }
 
 const time = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
+
+const subscriptionFields = {
+  id: described("The subscription, sub_…"),
+  plan: Schema.Literals(platformPlans).annotate({ description: "The platform plan that it pays for" }),
+  sendPlan: Schema.Literals(["hobby", "pro", "enterprise"]).annotate({ description: "The send plan that it pays for" }),
+  status: Schema.Literals(["active", "trialing", "past_due", "canceled"]),
+  currentPeriodStart: time("When the period began that is paid for"),
+  currentPeriodEnd: time("When it ends"),
+  cancelAtPeriodEnd: Schema.Boolean
+}
+
+/** A subscription, as the API shows it too. */
+export const subscriptionPayload = Schema.Struct(subscriptionFields)
+
+const subscriptionExample: typeof subscriptionPayload.Type = {
+  id: "sub_5pVbXq2nLr8sWc1yTzKd3M",
+  plan: "team",
+  sendPlan: "pro",
+  status: "active",
+  currentPeriodStart: "2026-07-15T09:24:07.512Z",
+  currentPeriodEnd: "2026-08-15T09:24:07.512Z",
+  cancelAtPeriodEnd: false
+}
+
+const invoiceFields = {
+  id: described("The invoice, in_…"),
+  amount: count("In the currency's minor unit"),
+  currency: described("ISO 4217, in lower case"),
+  status: Schema.Literals(["draft", "open", "paid", "void", "uncollectible"]),
+  createdAt: time("When it was made"),
+  pdfUrl: Schema.Null.annotate({
+    description: "Null: an address expires, and `GET /v1/billing/invoices` has a good one"
+  })
+}
+
+const Invoice = Schema.Struct(invoiceFields)
+
+const invoiceExample = (status: (typeof Invoice.Type)["status"]): typeof Invoice.Type => ({
+  id: "in_5pVbXq2nLr8sWc1yTzKd3M",
+  amount: 11_900,
+  currency: "usd",
+  status,
+  createdAt: "2026-07-15T09:24:07.512Z",
+  pdfUrl: null
+})
 
 /** Every type with a payload. Keys are the types. */
 export const catalogue = {
@@ -200,6 +245,36 @@ export const catalogue = {
     }),
     example: { characters: 44, voice: "en-us", format: "wav", duration: 2_795, bytes: 123_304 }
   }),
+  "subscription.created": entry({
+    service: "platform",
+    description: "A subscription began",
+    data: subscriptionPayload,
+    example: subscriptionExample
+  }),
+  "subscription.updated": entry({
+    service: "platform",
+    description: "A subscription has another plan, period or status, or will end with its period",
+    data: subscriptionPayload,
+    example: { ...subscriptionExample, cancelAtPeriodEnd: true }
+  }),
+  "subscription.canceled": entry({
+    service: "platform",
+    description: "A subscription has ended: it was canceled, or not paid for",
+    data: subscriptionPayload,
+    example: { ...subscriptionExample, status: "canceled" }
+  }),
+  "invoice.paid": entry({
+    service: "platform",
+    description: "An invoice was paid",
+    data: Invoice,
+    example: invoiceExample("paid")
+  }),
+  "invoice.failed": entry({
+    service: "platform",
+    description: "The payment of an invoice has failed: it stays open for a renewal, and is void for a checkout",
+    data: Invoice,
+    example: invoiceExample("open")
+  }),
   "platform.test": entry({
     service: "platform",
     description: "POST /v1/webhooks/{id}/test; goes to that endpoint only",
@@ -239,23 +314,13 @@ export const catalogue = {
 export type CataloguedType = keyof typeof catalogue
 export type DataOf<Type extends CataloguedType> = (typeof catalogue)[Type]["example"]
 
-/** Types without a defined payload, with their service (docs/platform.md, 5.2). Nothing emits them yet. */
-export const namedTypes: Readonly<Record<string, EventService>> = {
-  "subscription.created": "platform",
-  "subscription.updated": "platform",
-  "subscription.canceled": "platform",
-  "invoice.paid": "platform",
-  "invoice.failed": "platform"
-}
-
 /** Whether the catalogue has a payload for this type. */
 export const isCatalogued = (type: string): type is CataloguedType => Object.hasOwn(catalogue, type)
 
-/** Every known type, catalogued or named, with its service. */
-export const knownTypes: ReadonlyMap<string, EventService> = new Map([
-  ...Object.entries(catalogue).map(([type, { service }]) => [type, service] as const),
-  ...Object.entries(namedTypes)
-])
+/** Every known type with its service. */
+export const knownTypes: ReadonlyMap<string, EventService> = new Map(
+  Object.entries(catalogue).map(([type, { service }]) => [type, service] as const)
+)
 
 const checks = new Map(
   Object.entries(catalogue).map(([type, { data }]) => [

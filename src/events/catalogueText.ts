@@ -1,6 +1,6 @@
 /** The event catalogue as text for the documentation, made from the catalogue itself so that the two agree. Pure. */
 import { Schema } from "effect"
-import { catalogue, namedTypes } from "./catalogue.ts"
+import { catalogue } from "./catalogue.ts"
 
 interface Description {
   readonly type?: string
@@ -29,7 +29,7 @@ const fieldsOf = (of: Description, prefix: string): ReadonlyArray<string> =>
     ...fieldsOf(field, `${prefix}${name}.`)
   ])
 
-/** Markdown: a table of the fields and an example for each type, then the types that have no payload yet. */
+/** Markdown: a table of the fields and an example for each type. */
 export const catalogueText = (): string => {
   const sections = Object.entries(catalogue).map(([type, { data, description, example, service }]) => {
     // One payload schema each, described by the library as JSON Schema.
@@ -41,11 +41,5 @@ export const catalogueText = (): string => {
       `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
     ].join("\n\n")
   })
-  const named = Object.entries(namedTypes).map(([type, service]) => `| \`${type}\` | ${service} |`)
-  return [
-    "## Event catalogue",
-    ...sections,
-    "### Types without a payload yet",
-    ["| Type | Service |", "|---|---|", ...named].join("\n")
-  ].join("\n\n")
+  return ["## Event catalogue", ...sections].join("\n\n")
 }

@@ -6,8 +6,8 @@ export {
   type DataOf,
   isCatalogued,
   knownTypes,
-  namedTypes,
-  publicEvent
+  publicEvent,
+  subscriptionPayload
 } from "./catalogue.ts"
 export {
   Event,

@@ -121,6 +121,16 @@ export class EnvelopeConflict extends Schema.Error<EnvelopeConflict>("sluice/Env
   }
 }
 
+/** 409 in the generic envelope: what was asked does not fit the present state. */
+export class EnvelopeStateConflict extends Schema.Error<EnvelopeStateConflict>("sluice/EnvelopeStateConflict")(
+  { _tag: Schema.tagDefaultOmit("EnvelopeStateConflict"), ...envelopeError("conflict") },
+  { httpApiStatus: 409, description: "What was asked does not fit the present state; the message says why" }
+) {
+  static of(message: string): EnvelopeStateConflict {
+    return new EnvelopeStateConflict({ error: { code: "conflict", message } })
+  }
+}
+
 /** 403 in the generic envelope. */
 export class EnvelopeForbidden extends Schema.Error<EnvelopeForbidden>("sluice/EnvelopeForbidden")(
   { _tag: Schema.tagDefaultOmit("EnvelopeForbidden"), ...envelopeError("forbidden") },

@@ -18,8 +18,10 @@ export class OrganizationPlans extends Context.Service<
   {
     readonly setPlans: (
       organizationId: string,
-      plans: { readonly plan?: PlatformPlan; readonly sendPlan?: SendPlan }
+      plans: { readonly plan?: PlatformPlan; readonly sendPlan?: SendPlan; readonly by?: "operator" }
     ) => Effect.Effect<OrganizationState, PlansUnavailable>
+    /** Ends what an operator has set: both plans are again those that are paid for. */
+    readonly followSubscription: (organizationId: string) => Effect.Effect<OrganizationState, PlansUnavailable>
     readonly setLimits: (
       organizationId: string,
       limits: OrganizationLimits
@@ -49,6 +51,10 @@ const make = (started: Effect.Effect<Engine["Service"], PlansUnavailable>): Orga
     setPlans: (organization, plans) =>
       Effect.flatMap(started, (engine) =>
         engine.ask(OrganizationActor, { organization }, { _tag: "SetPlans", ...plans }).pipe(Effect.catch(refused))
+      ),
+    followSubscription: (organization) =>
+      Effect.flatMap(started, (engine) =>
+        engine.ask(OrganizationActor, { organization }, { _tag: "FollowSubscription" }).pipe(Effect.catch(refused))
       ),
     setLimits: (organization, limits) =>
       Effect.flatMap(started, (engine) =>

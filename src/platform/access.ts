@@ -101,6 +101,21 @@ export class EventsAccess extends HttpApiMiddleware.Service<EventsAccess, { prov
   }
 ) {}
 
+/** Access to billing: by scope, whatever the key's services (docs/platform.md, 11). Errors in the generic envelope. */
+export class BillingAccess extends HttpApiMiddleware.Service<BillingAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/BillingAccess",
+  {
+    error: [
+      EnvelopeInvalidRequest,
+      EnvelopeUnauthorized,
+      EnvelopeForbidden,
+      EnvelopeRateLimited,
+      EnvelopeInternalError,
+      EnvelopeUnavailable
+    ]
+  }
+) {}
+
 /**
  * Access to sending: a key with the service `send` (docs/platform.md, 2.5). Errors as in the directory, in send's shape. It counts against the
  * platform's request rate, so the endpoints that take email have an access of their own.

@@ -38,6 +38,7 @@ import { rateLimitFields } from "../limits/headers.ts"
 import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
 import {
+  BillingAccess,
   CurrentPrincipal,
   DirectoryAccess,
   EventsAccess,
@@ -47,6 +48,7 @@ import {
   TelcoAccess,
   WebhooksAccess
 } from "./access.ts"
+import { CallCounts, type CallCountsShape, isCountedByFacts } from "./CallCounts.ts"
 import { grants, type Principal, type Service } from "./model.ts"
 import { RequestRate } from "./RequestRate.ts"
 
@@ -150,6 +152,8 @@ interface AccessOptions<Refusal> {
 export interface AccessServices {
   readonly authentication: Authentication["Service"]
   readonly requestRate: RequestRate["Service"]
+  /** Where calls are told of; nowhere without it. */
+  readonly calls?: CallCountsShape
 }
 
 /** Why an endpoint refuses a principal; undefined when it does not. */
@@ -170,9 +174,28 @@ const makeCheck =
     }
   }
 
+/** What counts the requests to each endpoint, and tells of those that it lets through. */
+const makeTake =
+  <Refusal>({ calls, requestRate }: AccessServices, { service }: AccessOptions<Refusal>) =>
+  (endpoint: HttpApiEndpoint.Top): ((principal: Principal) => Taken<Decision>) => {
+    if (calls === undefined || isCountedByFacts(endpoint)) return requestRate.take
+    const product = service ?? "platform"
+    const tell = (principal: Principal, decision: Decision | undefined): void => {
+      // What could not be counted against the limit is a call all the same.
+      if (decision === undefined || decision.allowed) calls.count(principal.organizationId, product)
+    }
+    return (principal) => {
+      const taken = requestRate.take(principal)
+      if (Effect.isEffect(taken)) return Effect.tap(taken, (decision) => Effect.sync(() => tell(principal, decision)))
+      tell(principal, taken)
+      return taken
+    }
+  }
+
 /** What the fast lane takes of an access: the principal where nothing is to be refused or looked up. */
 const makeMark = <Refusal>(
-  { authentication, requestRate }: AccessServices,
+  { authentication }: AccessServices,
+  takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => Taken<Decision>,
   checkOf: (endpoint: HttpApiEndpoint.Top) => RefusalOf<Refusal>,
   fieldsOf: (decision: Decision) => Record<string, string> | undefined
 ) =>
@@ -187,7 +210,7 @@ const makeMark = <Refusal>(
         return principal == null || refusalOf(principal) !== undefined ? undefined : principal
       }
     },
-    take: requestRate.take,
+    takeOf,
     fieldsOf
   })
 
@@ -200,7 +223,8 @@ const lesser = (fiber: RequestFiber, maximumBytes: number): ByteSize.ByteSize =>
 
 /** Makes an access, also for products whose requests are counted in their own way. */
 export const makeAccess = <Refusal>(services: AccessServices, options: AccessOptions<Refusal>) => {
-  const { authentication, requestRate } = services
+  const { authentication } = services
+  const takeOf = makeTake(services, options)
   const { fieldsOf = rateLimitFields, queryKey = false, refusals } = options
   const checkOf = makeCheck(options)
   const before = <E, R>(
@@ -209,6 +233,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
   ) => {
     const refusalOf = checkOf(endpoint)
     const maximumBytes = maximumBodyBytesOf(endpoint)
+    const take = takeOf(endpoint)
     type Admitted = Effect.Effect<HttpServerResponse.HttpServerResponse, E | Refusal, Exclude<R, CurrentPrincipal>>
     const enter = (fiber: RequestFiber, principal: Principal): Admitted => {
       const refusal = refusalOf(principal)
@@ -245,7 +270,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
         : proceed(fiber, principal, taken)
     /** Every authenticated request counts, even one that is refused for its service or answered 400 later. */
     const admit = (fiber: RequestFiber, principal: Principal | null): Admitted =>
-      principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, requestRate.take(principal))
+      principal === null ? Effect.fail(refusals.unauthorized) : counted(fiber, principal, take(principal))
     /**
      * Continues a request that the fast lane has left. If its handler has run, its outcome has the endpoint's errors,
      * as here.
@@ -271,11 +296,11 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       )
     })
   }
-  return middleware(before, makeMark(services, checkOf, fieldsOf))
+  return middleware(before, makeMark(services, takeOf, checkOf, fieldsOf))
 }
 
 const services = Effect.gen(function* () {
-  return { authentication: yield* Authentication, requestRate: yield* RequestRate }
+  return { authentication: yield* Authentication, requestRate: yield* RequestRate, calls: yield* CallCounts }
 })
 
 /** The number directory's access. */
@@ -305,6 +330,12 @@ export const layerWebhooksAccess: Layer.Layer<WebhooksAccess, never, Authenticat
 /** The event log's access. */
 export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication | RequestRate> = Layer.effect(
   EventsAccess,
+  Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
+)
+
+/** Billing's access. */
+export const layerBillingAccess: Layer.Layer<BillingAccess, never, Authentication | RequestRate> = Layer.effect(
+  BillingAccess,
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
 )
 

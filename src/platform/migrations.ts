@@ -58,3 +58,23 @@ export const addRequestRate = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`alter table organizations add column requests_per_minute text`
 )
+
+/** Credentials of other product sites, stored as digests only (docs/platform.md, 2.8). */
+export const createSiteCredentials = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table site_credentials (
+      id text primary key,
+      organization_id text not null references organizations (id),
+      name text,
+      prefix text not null,
+      digest text not null unique,
+      active boolean not null default true,
+      created_at timestamptz not null,
+      revoked_at timestamptz,
+      idempotency_key text,
+      request_digest text,
+      unique (organization_id, idempotency_key)
+    )`
+  yield* sql`create index site_credentials_of_organization on site_credentials (organization_id, created_at desc, id desc)`
+})

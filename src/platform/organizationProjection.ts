@@ -19,6 +19,8 @@ const project = Effect.fnUntraced(function* (record: FactRecord) {
   const fact = record.fact as OrganizationFact
   switch (fact._tag) {
     case "PlansSet":
+    case "PlansSubscribed":
+    case "SubscriptionFollowed":
       yield* sql`
         update organizations
         set plan = coalesce(${fact.plan ?? null}, plan), send_plan = coalesce(${fact.sendPlan ?? null}, send_plan)

@@ -27,6 +27,13 @@ describe("openapi.json", () => {
       Object.values(operations).flatMap((operation) => ((operation.security ?? []).length === 0 ? [] : [path]))
     )
     expect(keyed.sort()).toEqual([
+      "/api/billing/usage",
+      "/v1/billing/cancel",
+      "/v1/billing/checkout",
+      "/v1/billing/entitlement",
+      "/v1/billing/invoices",
+      "/v1/billing/subscription",
+      "/v1/billing/usage",
       "/v1/carrier",
       "/v1/carrier/{ocn}",
       "/v1/carriers",

@@ -67,7 +67,7 @@ describe("sluice trigger", () => {
   })
 
   it("knows the types that have one, and the organizations that there are", async () => {
-    const unknown = await sluice(["trigger", "invoice.paid", "--org", organization], environment)
+    const unknown = await sluice(["trigger", "invoice.lost", "--org", organization], environment)
     expect(unknown.code).toBe(1)
     expect(unknown.stderr).toContain("telco.search.completed")
     expect(refusal(await sluice(["trigger", "platform.test", "--org", "org_none"], environment))).toContain("org_none")

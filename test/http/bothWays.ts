@@ -14,6 +14,8 @@ import { layerSystem } from "../../src/api/system.ts"
 import { layerMatching } from "../../src/app/dispatch.ts"
 import { actors, lanes, projections } from "../../src/app/engine.ts"
 import { layerServices, layerStores } from "../../src/app/layers.ts"
+import { layerBilling } from "../../src/billing/http/handlers.ts"
+import { layerUsage, layerUsageReports } from "../../src/billing/http/usageHandlers.ts"
 import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import { Directory } from "../../src/directory/Directory.ts"
 import { layerDirectory } from "../../src/directory/http.ts"
@@ -29,6 +31,7 @@ import { layerServer } from "../../src/http/server.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
 import {
+  layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
   layerSendAccess,
@@ -36,6 +39,7 @@ import {
   layerTelcoAccess,
   layerWebhooksAccess
 } from "../../src/platform/layerAccess.ts"
+import { layerSiteAccess } from "../../src/platform/layerSiteAccess.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
@@ -179,10 +183,11 @@ const planted = <Access extends object>(
     grantsAccess({
       ...mark,
       principalOf: (endpoint) => (forgetsServices ? anyone : mark.principalOf(endpoint)),
-      take: (principal) => {
+      takeOf: (endpoint) => (principal) => {
+        const take = mark.takeOf(endpoint)
         counter.taken++
-        for (let extra = 1; extra < counts; extra++) mark.take(principal)
-        return mark.take(principal)
+        for (let extra = 1; extra < counts; extra++) take(principal)
+        return take(principal)
       }
     })
   )
@@ -256,6 +261,8 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerTelcoAccess,
     layerWebhookUrlRequired,
     layerSendAccess,
+    layerBillingAccess,
+    layerSiteAccess,
     Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
@@ -275,6 +282,9 @@ const listen = async (
   const layer = layerServer(SluiceApi, options, [docsPage(SluiceApi)]).pipe(
     Layer.provide(
       Layer.mergeAll(
+        layerBilling,
+        layerUsage,
+        layerUsageReports,
         layerDirectory,
         layerEvents,
         layerTalk,

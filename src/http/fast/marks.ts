@@ -69,8 +69,8 @@ export interface Access<Principal = unknown, Decision extends Counted = Counted>
   ) => (headers: IncomingHttpHeaders, nowMillis: number) => Principal | undefined
   /** Where handlers find the principal. */
   readonly principal: Context.Key<unknown, Principal>
-  /** Counts a request, once. */
-  readonly take: (principal: Principal) => Taken<Decision>
+  /** For one endpoint: counts a request, once. */
+  readonly takeOf: (endpoint: HttpApiEndpoint.Top) => (principal: Principal) => Taken<Decision>
   /** The headers of a counted request's answer, their names in lower case; undefined where there are none. */
   readonly fieldsOf: (decision: Decision) => Record<string, string> | undefined
 }
@@ -85,7 +85,7 @@ export const grantsAccess = <Principal, Decision extends Counted>(
   access: Access<Principal, Decision>
 ): MiddlewareMark => ({
   _tag: "Access",
-  // The lane gives `take` only what `principalOf` answered, and `fieldsOf` only what `take` did.
+  // The lane gives `takeOf` only what `principalOf` answered, and `fieldsOf` only what `take` did.
   access: access as unknown as Access
 })
 

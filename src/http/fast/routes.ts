@@ -14,7 +14,8 @@ import { Targets } from "./Targets.ts"
 type Decoder = (given: unknown) => Exit.Exit<unknown, unknown>
 
 /** What every route of the lane has. */
-interface Common extends Omit<Access, "principalOf"> {
+interface Common extends Omit<Access, "principalOf" | "takeOf"> {
+  readonly take: ReturnType<Access["takeOf"]>
   readonly principalOf: ReturnType<Access["principalOf"]>
   readonly series: RouteSeries
 }
@@ -139,6 +140,7 @@ const commonOf = (endpoint: HttpApiEndpoint.Top, { context, meter }: RoutesOptio
     common = {
       ...mark.access,
       principalOf: mark.access.principalOf(endpoint),
+      take: mark.access.takeOf(endpoint),
       series: meter.series(endpoint.method, endpoint.path)
     }
   }

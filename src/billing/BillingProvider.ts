@@ -1,0 +1,32 @@
+/**
+ * Who takes payments: this server with pages of its own (`builtin/`), or Stripe (`stripe/`). Whatever they do becomes facts of the organization, which alone decide over its plans.
+ */
+import { Context, type Effect } from "effect"
+import type { SqlError } from "effect/sql"
+import type { BillingUnavailable, CheckoutRefused, NoSubscription } from "./errors.ts"
+import type { BillingReply } from "./model.ts"
+import type { CatalogueEntry } from "./prices.ts"
+
+/** What a customer is sent to pay. */
+export interface CheckoutRequest {
+  readonly organizationId: string
+  readonly entry: CatalogueEntry
+  /** Where the customer goes on afterwards. Both were checked. */
+  readonly successUrl: string
+  readonly cancelUrl: string
+}
+
+export class BillingProvider extends Context.Service<
+  BillingProvider,
+  {
+    /** Makes a page on which a customer pays, and answers its address. */
+    readonly checkout: (
+      request: CheckoutRequest
+    ) => Effect.Effect<{ readonly url: string }, CheckoutRefused | BillingUnavailable | SqlError.SqlError>
+    /** Ends the subscription with its period, or at once. */
+    readonly cancel: (
+      organizationId: string,
+      atPeriodEnd: boolean
+    ) => Effect.Effect<BillingReply, NoSubscription | BillingUnavailable | SqlError.SqlError>
+  }
+>()("sluice/billing/BillingProvider") {}

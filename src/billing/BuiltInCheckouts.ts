@@ -1,0 +1,138 @@
+/**
+ * Checkouts on pages of this server (docs/platform.md, 11.4). The page's address is a secret of which a digest is kept; the organization's billing decides whether it is open and was
+ * paid, so that nothing is paid twice. Needs `SqlClient`, `Subscriptions`.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { keyDigest, randomText } from "../common/identifiers.ts"
+import { BillingProvider } from "./BillingProvider.ts"
+import { type BillingUnavailable, CheckoutNotFound, NoSubscription, TooManyInvoices } from "./errors.ts"
+import type { BillingRejection, Checkout, Terms } from "./model.ts"
+import { Price } from "./prices.ts"
+import { Subscriptions } from "./Subscriptions.ts"
+
+/** How long a checkout can be paid. */
+export const checkoutMillis = 24 * 60 * 60 * 1000
+/** Characters of a checkout's address behind `cs_`: 190 random bits. */
+const secretLength = 32
+const checkoutPattern = /^cs_[0-9A-Za-z]{32}$/
+
+/** The pages' addresses begin with this. */
+export const checkoutPath = "/checkout"
+
+export interface BuiltInOptions {
+  readonly terms: Terms
+  /** Where customers reach this server. */
+  readonly publicUrl: () => string
+}
+
+/** A checkout as its page shows it. */
+export interface CheckoutPage {
+  readonly price: Price
+  readonly state: Checkout["state"]
+  readonly successUrl: string
+  readonly cancelUrl: string
+}
+
+interface Row {
+  readonly organization_id: string
+  readonly price: unknown
+  readonly success_url: string
+  readonly cancel_url: string
+}
+
+type PageError = CheckoutNotFound | BillingUnavailable | SqlError.SqlError
+
+export class BuiltInCheckouts extends Context.Service<
+  BuiltInCheckouts,
+  {
+    readonly find: (secret: string) => Effect.Effect<CheckoutPage, PageError>
+    /** The customer's word that they pay. A repeat does nothing more. */
+    readonly submit: (secret: string) => Effect.Effect<CheckoutPage, PageError | TooManyInvoices>
+  }
+>()("sluice/billing/BuiltInCheckouts") {}
+
+/** What a checkout is called in facts, which do not give its address away. */
+const idOf = (secret: string): string => `co_${keyDigest(secret).slice(0, 32)}`
+
+/** A rejection that the rules have for nobody who asks like this is a fault of this program. */
+const unexpected = (error: BillingRejection | BillingUnavailable) =>
+  error._tag === "BillingUnavailable" ? Effect.fail(error) : Effect.die(error)
+
+const makeCheckouts = ({ terms }: BuiltInOptions) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const subscriptions = yield* Subscriptions
+    const rowOf = Effect.fnUntraced(function* (secret: string) {
+      if (!checkoutPattern.test(secret)) return yield* new CheckoutNotFound()
+      const now = new Date(yield* Clock.currentTimeMillis)
+      const [row] = yield* sql<Row>`
+        select organization_id, price, success_url, cancel_url from billing_checkouts
+        where id = ${idOf(secret)} and expires_at > ${now}`
+      return row ?? (yield* new CheckoutNotFound())
+    })
+    const page = Effect.fnUntraced(function* (row: Row, checkout: Checkout | null) {
+      if (checkout === null) return yield* new CheckoutNotFound()
+      const { cancel_url: cancelUrl, success_url: successUrl } = row
+      return { price: Schema.decodeUnknownSync(Price)(row.price), state: checkout.state, successUrl, cancelUrl }
+    })
+    return BuiltInCheckouts.of({
+      find: Effect.fn("BuiltInCheckouts.find")(function* (secret) {
+        const row = yield* rowOf(secret)
+        const { checkout } = yield* subscriptions
+          .ask(row.organization_id, { _tag: "Look", checkout: idOf(secret) })
+          .pipe(Effect.catch(unexpected))
+        return yield* page(row, checkout)
+      }),
+      submit: Effect.fn("BuiltInCheckouts.submit")(function* (secret) {
+        const row = yield* rowOf(secret)
+        const { checkout } = yield* subscriptions
+          .ask(row.organization_id, { _tag: "SubmitCheckout", id: idOf(secret), terms })
+          .pipe(
+            Effect.catch((error): Effect.Effect<never, PageError | TooManyInvoices> => {
+              if (error._tag === "CheckoutGone") return Effect.fail(new CheckoutNotFound())
+              if (error._tag === "TooManyInvoices") return Effect.fail(new TooManyInvoices(error))
+              return unexpected(error)
+            })
+          )
+        return yield* page(row, checkout)
+      })
+    })
+  })
+
+const makeProvider = ({ publicUrl }: BuiltInOptions) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const subscriptions = yield* Subscriptions
+    return BillingProvider.of({
+      checkout: Effect.fn("BuiltIn.checkout")(function* ({ cancelUrl, entry, organizationId, successUrl }) {
+        const now = yield* Clock.currentTimeMillis
+        const secret = `cs_${randomText(secretLength)}`
+        const id = idOf(secret)
+        const expiresAt = now + checkoutMillis
+        const { price } = entry
+        // The page finds the row first, so a row without a fact is an address that is not good.
+        yield* sql`
+          insert into billing_checkouts (id, organization_id, price, success_url, cancel_url, created_at, expires_at)
+          values (${id}, ${organizationId}, ${JSON.stringify(price)}::jsonb, ${successUrl}, ${cancelUrl},
+            ${new Date(now)}, ${new Date(expiresAt)})`
+        yield* sql`delete from billing_checkouts where expires_at <= ${new Date(now)}`
+        yield* subscriptions
+          .ask(organizationId, { _tag: "OpenCheckout", id, price, expiresAt })
+          .pipe(Effect.catch(unexpected))
+        return { url: `${publicUrl()}${checkoutPath}/${secret}` }
+      }),
+      cancel: (organizationId, atPeriodEnd) =>
+        subscriptions.ask(organizationId, { _tag: "Cancel", atPeriodEnd }).pipe(
+          Effect.catchTag("NoSubscription", () => Effect.fail(new NoSubscription())),
+          Effect.catchTags({ CheckoutGone: Effect.die, TooManyInvoices: Effect.die, InvoiceNotOpen: Effect.die })
+        )
+    })
+  })
+
+/** Payments on pages of this server. */
+export const layerBuiltIn = (options: BuiltInOptions) =>
+  Layer.merge(
+    Layer.effect(BillingProvider, makeProvider(options)),
+    Layer.effect(BuiltInCheckouts, makeCheckouts(options))
+  )

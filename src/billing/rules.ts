@@ -1,0 +1,314 @@
+/**
+ * The billing of an organization as an actor (docs/platform.md, 11): it decides what a checkout, a payment or a cancellation does to the subscription, and with it in one
+ * decision which plans are in force. Its time comes when a period ends, an invoice is due, or the grace of an unpaid subscription is over. Pure.
+ */
+import * as Actor from "../engine/Actor.ts"
+import { publicEvent } from "../events/index.ts"
+import { freePlans, OrganizationActor, subscribing } from "../platform/OrganizationActor.ts"
+import {
+  BillingCommand,
+  BillingFact,
+  BillingRejection,
+  BillingReply,
+  BillingState,
+  type Checkout,
+  initialBilling,
+  maximumCheckouts,
+  maximumOpenInvoices,
+  type OpenInvoice,
+  type Subscription,
+  shownInvoice,
+  shownSubscription,
+  type Terms
+} from "./model.ts"
+import { periodOf } from "./periods.ts"
+import type { Price } from "./prices.ts"
+
+type BillingDecision = Actor.Decision<BillingFact, BillingReply, BillingRejection>
+
+const withCheckout = (state: BillingState, id: string | null, as: Checkout["state"]): BillingState["checkouts"] =>
+  state.checkouts.map((one) => (one.id === id ? { ...one, state: as } : one))
+
+const without = (state: BillingState, id: string): BillingState["invoices"] =>
+  state.invoices.filter((one) => one.id !== id)
+
+export const evolve = (state: BillingState, fact: BillingFact): BillingState => {
+  switch (fact._tag) {
+    case "CheckoutOpened": {
+      const living = state.checkouts.filter(({ expiresAt }) => expiresAt > fact.at)
+      return { ...state, checkouts: [...living.slice(1 - maximumCheckouts), fact.checkout] }
+    }
+    case "InvoiceOpened": {
+      const checkouts = withCheckout(state, fact.invoice.checkout, "submitted")
+      return { ...state, checkouts, invoices: [...state.invoices, fact.invoice], made: fact.invoice.number }
+    }
+    case "InvoicePaid": {
+      const checkout = state.invoices.find(({ id }) => id === fact.id)?.checkout ?? null
+      return { ...state, checkouts: withCheckout(state, checkout, "paid"), invoices: without(state, fact.id) }
+    }
+    case "InvoiceFailed":
+      return {
+        ...state,
+        invoices: state.invoices.map((one) => (one.id === fact.id ? { ...one, failedAt: fact.at } : one))
+      }
+    case "InvoiceClosed": {
+      const checkout = state.invoices.find(({ id }) => id === fact.id)?.checkout ?? null
+      const checkouts = state.checkouts.filter(({ id }) => id !== checkout)
+      return { ...state, checkouts, invoices: without(state, fact.id) }
+    }
+    case "SubscriptionSet":
+      return { ...state, subscription: fact.subscription }
+    case "SubscriptionEnded":
+      return { ...state, subscription: null }
+  }
+}
+
+const shortId = (prefix: string, uuid: string): string => `${prefix}_${uuid.replaceAll("-", "")}`
+
+/** A decision as it is made: what has happened so far, and what it has made of the state. */
+class Draft {
+  state: BillingState
+  private readonly facts: Array<BillingFact> = []
+  private readonly events: Array<Actor.PublicEvent> = []
+  private readonly context: Actor.DecideContext
+  private ids = 0
+
+  constructor(state: BillingState, context: Actor.DecideContext) {
+    this.state = state
+    this.context = context
+  }
+
+  get now(): number {
+    return this.context.now
+  }
+
+  id(prefix: string): string {
+    return shortId(prefix, this.context.id(this.ids++))
+  }
+
+  add(fact: BillingFact): void {
+    this.facts.push(fact)
+    this.state = evolve(this.state, fact)
+  }
+
+  set(subscription: Subscription): void {
+    const type = this.state.subscription === null ? "subscription.created" : "subscription.updated"
+    this.add({ _tag: "SubscriptionSet", at: this.now, subscription })
+    this.events.push(publicEvent(type, shownSubscription(subscription), true))
+  }
+
+  end(subscription: Subscription, reason: "canceled" | "unpaid"): void {
+    // Somebody may still be paying a checkout.
+    for (const { checkout, id } of this.state.invoices)
+      if (checkout === null) this.close(id, reason === "unpaid" ? "uncollectible" : "void")
+    this.add({ _tag: "SubscriptionEnded", at: this.now, id: subscription.id, reason })
+    this.events.push(publicEvent("subscription.canceled", shownSubscription(subscription, "canceled"), true))
+  }
+
+  open(price: Price, terms: Terms, checkout: string | null): OpenInvoice {
+    const invoice: OpenInvoice = {
+      id: this.id("in"),
+      number: this.state.made + 1,
+      price,
+      terms,
+      checkout,
+      createdAt: this.now,
+      dueAt: this.now + terms.dueMillis,
+      failedAt: null
+    }
+    this.add({ _tag: "InvoiceOpened", at: this.now, invoice })
+    return invoice
+  }
+
+  pay(invoice: OpenInvoice): void {
+    this.add({ _tag: "InvoicePaid", at: this.now, id: invoice.id })
+    this.events.push(publicEvent("invoice.paid", shownInvoice(invoice, "paid"), true))
+  }
+
+  fail(invoice: OpenInvoice): void {
+    if (invoice.checkout === null) this.add({ _tag: "InvoiceFailed", at: this.now, id: invoice.id })
+    else this.close(invoice.id, "void")
+    this.events.push(
+      publicEvent("invoice.failed", shownInvoice(invoice, invoice.checkout === null ? "open" : "void"), true)
+    )
+  }
+
+  close(id: string, status: "void" | "uncollectible"): void {
+    this.add({ _tag: "InvoiceClosed", at: this.now, id, status })
+  }
+
+  /** The decision, with what it does to the organization's plans. */
+  decided(about?: string): BillingDecision {
+    const organization = this.context.read(OrganizationActor)
+    const { subscription } = this.state
+    const paid =
+      subscription === null ? freePlans : { plan: subscription.price.plan, sendPlan: subscription.price.sendPlan }
+    const change = this.facts.length === 0 ? undefined : subscribing(organization, paid)
+    const { plan, sendPlan } = change?._tag === "PlansSubscribed" ? change : organization
+    return Actor.decided({
+      facts: this.facts,
+      events: this.events,
+      others: change === undefined ? [] : [OrganizationActor.facts("", [change])],
+      reply: {
+        subscription,
+        plan,
+        sendPlan,
+        checkout: this.state.checkouts.find(({ id }) => id === about) ?? null
+      }
+    })
+  }
+}
+
+/** Begins a subscription, or gives the one there is another price: from now on, for a whole period. */
+const subscribe = (draft: Draft, price: Price, terms: Terms): void => {
+  const { now } = draft
+  const { subscription } = draft.state
+  // What a renewal or another checkout still waits for is part of no plan that is in force.
+  for (const { id } of draft.state.invoices) draft.close(id, "void")
+  draft.set({
+    id: subscription?.id ?? draft.id("sub"),
+    price,
+    status: "active",
+    anchor: now,
+    number: 0,
+    ...periodOf(now, price.interval, 0),
+    cancelAtPeriodEnd: false,
+    terms,
+    graceEndsAt: null
+  })
+}
+
+/** What a paid renewal does to a subscription that was behind. */
+const recover = (draft: Draft): void => {
+  const { invoices, subscription } = draft.state
+  if (subscription?.status !== "past_due" || invoices.some(({ failedAt }) => failedAt !== null)) return
+  draft.set({ ...subscription, status: "active", graceEndsAt: null })
+}
+
+const settlePaid = (draft: Draft, invoice: OpenInvoice): void => {
+  draft.pay(invoice)
+  if (invoice.checkout === null) recover(draft)
+  else subscribe(draft, invoice.price, invoice.terms)
+}
+
+const settleFailed = (draft: Draft, invoice: OpenInvoice): void => {
+  // Failing once more changes nothing.
+  if (invoice.failedAt !== null) return
+  draft.fail(invoice)
+  const { subscription } = draft.state
+  if (invoice.checkout !== null || subscription === null || subscription.status === "past_due") return
+  const graceEndsAt = draft.now + subscription.terms.graceMillis
+  draft.set({ ...subscription, status: "past_due", graceEndsAt })
+}
+
+const paysItself = (price: Price, { settlement }: Terms): boolean => settlement === "at once" || price.amount === 0
+
+const submit = (draft: Draft, id: string, terms: Terms): BillingDecision => {
+  const checkout = draft.state.checkouts.find((one) => one.id === id)
+  if (checkout === undefined) return Actor.rejected({ _tag: "CheckoutGone" })
+  // A repeat pays nothing.
+  if (checkout.state !== "open") return draft.decided(id)
+  if (checkout.expiresAt <= draft.now) return Actor.rejected({ _tag: "CheckoutGone" })
+  // Of several checkouts the last one counts.
+  for (const invoice of draft.state.invoices) if (invoice.checkout !== null) draft.close(invoice.id, "void")
+  if (draft.state.invoices.length >= maximumOpenInvoices)
+    return Actor.rejected({ _tag: "TooManyInvoices", maximum: maximumOpenInvoices })
+  const invoice = draft.open(checkout.price, terms, id)
+  if (paysItself(checkout.price, terms)) settlePaid(draft, invoice)
+  return draft.decided(id)
+}
+
+const cancel = (draft: Draft, atPeriodEnd: boolean): BillingDecision => {
+  const { subscription } = draft.state
+  if (subscription === null) return Actor.rejected({ _tag: "NoSubscription" })
+  if (!atPeriodEnd) draft.end(subscription, "canceled")
+  else if (!subscription.cancelAtPeriodEnd) draft.set({ ...subscription, cancelAtPeriodEnd: true })
+  return draft.decided()
+}
+
+const decide = (state: BillingState, command: BillingCommand, context: Actor.DecideContext): BillingDecision => {
+  const draft = new Draft(state, context)
+  switch (command._tag) {
+    case "OpenCheckout": {
+      const { expiresAt, id, price } = command
+      if (!state.checkouts.some((one) => one.id === id))
+        draft.add({ _tag: "CheckoutOpened", at: context.now, checkout: { id, price, expiresAt, state: "open" } })
+      return draft.decided(id)
+    }
+    case "SubmitCheckout":
+      return submit(draft, command.id, command.terms)
+    case "SettleInvoice": {
+      const invoice = state.invoices.find(({ id }) => id === command.id)
+      if (invoice === undefined) return Actor.rejected({ _tag: "InvoiceNotOpen", id: command.id })
+      if (command.outcome === "paid") settlePaid(draft, invoice)
+      else settleFailed(draft, invoice)
+      return draft.decided(invoice.checkout ?? undefined)
+    }
+    case "Cancel":
+      return cancel(draft, command.atPeriodEnd)
+    case "Look":
+      return draft.decided(command.checkout)
+  }
+}
+
+/** Something whose time comes. */
+type Due =
+  | { readonly at: number; readonly _tag: "Period" | "Grace"; readonly subscription: Subscription }
+  | { readonly at: number; readonly _tag: "Invoice"; readonly invoice: OpenInvoice }
+
+/** What is due first; of several at one instant the end of a grace, then that of a period. */
+const firstDue = ({ invoices, subscription }: BillingState): Due | undefined => {
+  const due: Array<Due> = []
+  if (subscription !== null) {
+    if (subscription.graceEndsAt !== null) due.push({ at: subscription.graceEndsAt, _tag: "Grace", subscription })
+    if (subscription.terms.settlement !== "by stripe") due.push({ at: subscription.end, _tag: "Period", subscription })
+  }
+  for (const invoice of invoices)
+    if (invoice.failedAt === null) due.push({ at: invoice.dueAt, _tag: "Invoice", invoice })
+  return due.reduce<Due | undefined>(
+    (first, one) => (first === undefined || one.at < first.at ? one : first),
+    undefined
+  )
+}
+
+/** Begins the next period and asks for its payment. */
+const renew = (draft: Draft, subscription: Subscription): void => {
+  const { anchor, price, terms } = subscription
+  const number = subscription.number + 1
+  if (draft.state.invoices.length >= maximumOpenInvoices) {
+    draft.end(subscription, "unpaid")
+    return
+  }
+  const invoice = draft.open(price, terms, null)
+  if (paysItself(price, terms)) draft.pay(invoice)
+  draft.set({ ...subscription, number, ...periodOf(anchor, price.interval, number) })
+}
+
+const wake = (state: BillingState, context: Actor.DecideContext): BillingDecision => {
+  const draft = new Draft(state, context)
+  const due = firstDue(state)
+  if (due === undefined || due.at > context.now) return draft.decided()
+  if (due._tag === "Invoice") settleFailed(draft, due.invoice)
+  else if (due._tag === "Grace") draft.end(due.subscription, "unpaid")
+  else if (due.subscription.cancelAtPeriodEnd) draft.end(due.subscription, "canceled")
+  else renew(draft, due.subscription)
+  return draft.decided()
+}
+
+/** One per organization, for both modes: plans and money are shared. */
+export const BillingActor: Actor.Actor<BillingCommand, BillingFact, BillingState, BillingReply, BillingRejection> =
+  Actor.make<BillingCommand, BillingFact, BillingState, BillingReply, BillingRejection>({
+    kind: "billing",
+    command: BillingCommand,
+    fact: BillingFact,
+    state: BillingState,
+    reply: BillingReply,
+    rejection: BillingRejection,
+    initial: () => initialBilling,
+    evolve,
+    decide,
+    touches: () => [OrganizationActor.at()],
+    wakeAt: (state) => firstDue(state)?.at,
+    wakeTouches: () => [OrganizationActor.at()],
+    wake
+  })

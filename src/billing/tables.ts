@@ -1,0 +1,42 @@
+/** The tables of billing (docs/platform.md, 11): checkouts, whose addresses are secrets, and invoices, a projection of the actor's facts. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const createBillingTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  // Only a digest of a checkout's address is kept, as of keys. A price here is what the page shows.
+  yield* sql`
+    create table billing_checkouts (
+      id text primary key,
+      organization_id text not null references organizations (id),
+      price jsonb not null,
+      success_url text not null,
+      cancel_url text not null,
+      created_at timestamptz not null,
+      expires_at timestamptz not null
+    )`
+  yield* sql`create index billing_checkouts_expired on billing_checkouts (expires_at)`
+  // The customer's name is kept as it was when the invoice was made. Where another service makes invoices, pdf_url is its address of the document.
+  yield* sql`
+    create table invoices (
+      id text primary key,
+      organization_id text not null,
+      number int4 not null,
+      amount int8 not null,
+      currency text not null,
+      status text not null,
+      description text not null,
+      customer_name text not null,
+      customer_email text,
+      created_at timestamptz not null,
+      settled_at timestamptz,
+      failed_at timestamptz,
+      pdf_url text
+    )`
+  yield* sql`create index invoices_newest on invoices (organization_id, created_at desc, id desc)`
+  yield* sql`create index invoices_open on invoices (created_at desc, id desc) where status = 'open'`
+  // Signs the addresses of documents, the same on every node of this database.
+  yield* sql`
+    insert into platform_secrets
+    values ('invoices', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))`
+})

@@ -1,0 +1,101 @@
+/** Usage as it is asked for, and as sites report it (docs/platform.md, 11.8 and 11.9). Figures follow the log, normally within seconds. Needs `SqlClient` and `Engine`. */
+import { Context, Data, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Engine } from "../../engine/Engine.ts"
+import { isRetryable } from "../../engine/errors.ts"
+import type { IdempotentRequest } from "../../http/idempotency.ts"
+import { retryAfterMillis } from "../../http/RequestState.ts"
+import type { CountedProduct } from "../../platform/CallCounts.ts"
+import { BillingUnavailable } from "../errors.ts"
+import type { Period } from "../periods.ts"
+import { UsageReportsActor, type UsageType } from "./model.ts"
+
+export type Figures = Readonly<Record<UsageType, number>>
+
+/** The Idempotency-Key was used for another report. */
+export class ReportConflict extends Data.TaggedError("ReportConflict")<{ readonly key: string }> {
+  override get message(): string {
+    return `The Idempotency-Key ${JSON.stringify(this.key)} was used for another request.`
+  }
+}
+
+export interface UsageReport {
+  readonly product: CountedProduct
+  readonly usageType: UsageType
+  readonly quantity: number
+}
+
+export class Usage extends Context.Service<
+  Usage,
+  {
+    /** What was used in a period of whole hours, of one product or of all. */
+    readonly of: (
+      organizationId: string,
+      period: Period,
+      product?: CountedProduct
+    ) => Effect.Effect<Figures, SqlError.SqlError>
+    /** Adds what a site reports; a repeat under the same key adds nothing. Answers what was reported of it in this month. */
+    readonly report: (
+      organizationId: string,
+      report: UsageReport,
+      idempotent: IdempotentRequest | undefined
+    ) => Effect.Effect<{ readonly total: number; readonly isReplayed: boolean }, ReportConflict | BillingUnavailable>
+  }
+>()("sluice/billing/Usage") {
+  static readonly layer: Layer.Layer<Usage, never, SqlClient.SqlClient | Engine> = Layer.effect(
+    Usage,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const engine = yield* Engine
+  const unavailable = (error: unknown): Effect.Effect<never, BillingUnavailable> =>
+    isRetryable(error, { isIdempotent: false })
+      ? Effect.fail(
+          new BillingUnavailable({ message: "The report cannot be stored right now; repeat it", retryAfterMillis })
+        )
+      : Effect.fail(
+          new BillingUnavailable({
+            message: "Whether the report was stored is not known; repeat it with the same Idempotency-Key",
+            retryAfterMillis
+          })
+        )
+  return Usage.of({
+    of: Effect.fn("Usage.of")(function* (organizationId, { end, start }, product) {
+      const only = product === undefined ? sql.literal("true") : sql`product = ${product}`
+      const rows = yield* sql<{ readonly usage_type: UsageType; readonly sum: string }>`
+        select usage_type, sum(quantity) as sum from usage_hours
+        where organization_id = ${organizationId} and hour >= ${start} and hour < ${end} and ${only}
+        group by usage_type`
+      const found = new Map(rows.map((row) => [row.usage_type, Number(row.sum)]))
+      return {
+        apiCalls: found.get("apiCalls") ?? 0,
+        emails: found.get("emails") ?? 0,
+        storage: found.get("storage") ?? 0
+      }
+    }),
+    report: Effect.fn("Usage.report")(function* (organization, report, idempotent) {
+      const command = { _tag: "ReportUsage" as const, ...report }
+      const target = { organization }
+      if (idempotent === undefined) {
+        const total = yield* Effect.catch(engine.ask(UsageReportsActor, target, command), unavailable)
+        return { total, isReplayed: false }
+      }
+      // The keys of an organization are one set, in which the reports of sites have their own.
+      const once = { key: `u${idempotent.key}`, digest: idempotent.digest }
+      const { isReplay, reply } = yield* engine
+        .askOnce(UsageReportsActor, target, command, once)
+        .pipe(
+          Effect.catch(
+            (error): Effect.Effect<never, ReportConflict | BillingUnavailable> =>
+              error._tag === "IdempotencyConflict"
+                ? Effect.fail(new ReportConflict({ key: idempotent.key }))
+                : unavailable(error)
+          )
+        )
+      return { total: reply, isReplayed: isReplay }
+    })
+  })
+})

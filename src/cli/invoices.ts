@@ -1,0 +1,66 @@
+/** `sluice invoices list | pay | fail`: payments that an operator confirms (docs/platform.md, 11.6). */
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { AdminClient } from "../admin/AdminClient.ts"
+import { everyPage, withAdmin } from "./admin.ts"
+import { json, settingFlags } from "./flags.ts"
+import { printJson, printTable, shownTime } from "./output.ts"
+
+const common = { json, dataDir: settingFlags.dataDir }
+
+const list = Command.make(
+  "list",
+  {
+    org: Flag.String("org").pipe(Flag.withDescription("All invoices of this organization"), Flag.optional),
+    ...common
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const invoices = yield* everyPage((query) =>
+          Option.match(flags.org, {
+            onNone: () => client.invoices.open({ query }),
+            onSome: (id) => client.invoices.list({ params: { id }, query })
+          })
+        )
+        yield* flags.json
+          ? printJson(invoices)
+          : printTable(
+              ["ID", "ORGANIZATION", "CUSTOMER", "FOR", "AMOUNT", "STATUS", "CREATED"],
+              invoices.map((one) => [
+                one.id,
+                one.organizationId,
+                one.customerName,
+                one.description,
+                `${one.amount} ${one.currency}`,
+                one.status === "open" && one.failedAt !== null ? "open, failed" : one.status,
+                shownTime(one.createdAt)
+              ]),
+              Option.isSome(flags.org) ? "No invoices yet." : "No invoice waits for payment."
+            )
+      })
+    )
+).pipe(Command.withDescription("List the invoices that wait for payment, amounts in the currency's minor unit"))
+
+const settle = (name: "pay" | "fail", said: string, description: string) =>
+  Command.make(name, { id: Argument.String("id"), ...common }, (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const settled = yield* client.invoices[name]({ params: { id: flags.id } })
+        yield* flags.json ? printJson(settled) : Console.log(`${settled.id} ${said}.`)
+      })
+    )
+  ).pipe(Command.withDescription(description))
+
+export const invoices = Command.make("invoices").pipe(
+  Command.withDescription("Look at invoices and settle them, where no service takes payments"),
+  Command.withSubcommands([
+    list,
+    settle("pay", "is paid", "Say that an invoice was paid: the plan is in force with the next decision"),
+    settle("fail", "has failed", "Say that a payment has failed: after the grace the free plans are in force")
+  ])
+)

@@ -1,0 +1,33 @@
+/**
+ * Where access tells of the calls that it lets through (docs/platform.md, 11.8). Without a layer nobody listens: an embedded server counts no usage. Calls that leave a fact in the log when they
+ * succeed are counted from there, and are not told of.
+ */
+import { Context } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { type Service, services } from "./model.ts"
+
+/** What usage is counted by: the products, and the platform's own endpoints. */
+export const countedProducts = [...services, "platform"] as const
+export type CountedProduct = Service | "platform"
+
+export interface CallCountsShape {
+  /** Counts one call. Synchronous and cheap: nearly every request does this. */
+  readonly count: (organizationId: string, product: CountedProduct) => void
+}
+
+export const CallCounts = Context.Reference<CallCountsShape>("sluice/platform/CallCounts", {
+  defaultValue: () => ({ count: () => {} })
+})
+
+/** The endpoints whose calls are facts: a call of theirs that made none is no usage. */
+export const countedByFacts: ReadonlySet<string> = new Set([
+  "GET /v1/telco/lookup/:tn",
+  "GET /v1/telco/search",
+  "POST /v1/talk/speech",
+  "POST /v1/send/emails",
+  "POST /v1/send/emails/send",
+  "POST /v1/send/emails/batch"
+])
+
+export const isCountedByFacts = ({ method, path }: HttpApiEndpoint.Top): boolean =>
+  countedByFacts.has(`${method} ${path}`)

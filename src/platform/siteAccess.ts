@@ -1,0 +1,22 @@
+/**
+ * Access by site credential as the API's description sees it (docs/platform.md, 2.8): for which organization a site speaks, and the middleware before
+ * its endpoints. Definitions only; `layerSiteAccess.ts` implements them. A product whose errors have another shape makes its own with `makeSiteAccess`.
+ */
+import { Context } from "effect"
+import { HttpApiMiddleware } from "effect/http-api"
+import {
+  EnvelopeInternalError,
+  EnvelopeInvalidRequest,
+  EnvelopeUnauthorized,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import type { Site } from "./SiteCredentials.ts"
+
+/** For whom the site of the request being handled speaks. */
+export class CurrentSite extends Context.Service<CurrentSite, Site>()("sluice/platform/CurrentSite") {}
+
+/** Access by site credential, with errors in the generic envelope. Errors: 400, 401, 503. */
+export class SiteAccess extends HttpApiMiddleware.Service<SiteAccess, { provides: CurrentSite }>()(
+  "sluice/platform/SiteAccess",
+  { error: [EnvelopeInvalidRequest, EnvelopeUnauthorized, EnvelopeInternalError, EnvelopeUnavailable] }
+) {}

@@ -1,0 +1,130 @@
+/** What memory and the log tell of usage (docs/platform.md, 11.8). */
+import { describe, expect, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { SluiceApi } from "../../src/api/SluiceApi.ts"
+import { summed, type Used } from "../../src/billing/index.ts"
+import { CallCounter } from "../../src/billing/usage/Flushing.ts"
+import { hourOf, UsageReportsActor } from "../../src/billing/usage/model.ts"
+import { type CountedProduct, countedByFacts, countedProducts } from "../../src/platform/CallCounts.ts"
+
+const minute = 60_000
+
+describe("endpoints that are counted from their facts", () => {
+  it("are endpoints of the API", () => {
+    const known = Object.values(SluiceApi.groups).flatMap(({ endpoints }) =>
+      Object.values(endpoints).map(({ method, path }) => `${method} ${path}`)
+    )
+    expect([...countedByFacts].filter((one) => !known.includes(one))).toEqual([])
+  })
+})
+
+const Step = Schema.Union([
+  Schema.TaggedStruct("Count", {
+    organization: Schema.Literals(["a", "b", "c"]),
+    product: Schema.Literals(countedProducts)
+  }),
+  /** A round of which some organizations' counts are stored; the others' answers are lost. */
+  Schema.TaggedStruct("Flush", { stored: Schema.Array(Schema.Literals(["a", "b", "c"])) })
+])
+
+describe("counts in memory", () => {
+  it.prop(
+    "reach the log once each under whatever answers are lost",
+    { steps: Schema.Array(Step).check(Schema.isMaxLength(60)) },
+    ({ steps }) => {
+      const counter = new CallCounter(() => expect.unreachable())
+      const counted = new Map<string, number>()
+      const log = new Map<string, ReadonlyArray<readonly [CountedProduct, number]>>()
+      let keys = 0
+      const flush = (stored: ReadonlyArray<string>) => {
+        for (const [organization, { calls, key }] of counter.take(0, () => `key ${++keys}`)) {
+          // Stored under its key whether or not the answer arrives: the log takes a key once.
+          log.set(`${organization} ${key}`, calls)
+          if (stored.includes(organization)) counter.stored(organization)
+        }
+      }
+      for (const step of steps) {
+        if (step._tag === "Flush") flush(step.stored)
+        else {
+          counter.count(step.organization, step.product)
+          const name = `${step.organization} ${step.product}`
+          counted.set(name, (counted.get(name) ?? 0) + 1)
+        }
+      }
+      flush(["a", "b", "c"])
+      flush(["a", "b", "c"])
+      const found = new Map<string, number>()
+      for (const [name, calls] of log)
+        for (const [product, count] of calls) {
+          const of = `${name[0]} ${product}`
+          found.set(of, (found.get(of) ?? 0) + count)
+        }
+      expect(Object.fromEntries(found)).toEqual(Object.fromEntries(counted))
+    }
+  )
+
+  it("are bounded, and given up when they might count twice", () => {
+    let dropped = 0
+    const counter = new CallCounter((calls) => (dropped += calls), 2)
+    for (const organization of ["a", "b", "c"]) counter.count(organization, "telco")
+    expect(dropped).toBe(1)
+    expect(counter.take(0, () => "key").map(([organization]) => organization)).toEqual(["a", "b"])
+    counter.stored("a")
+    expect(counter.take(9 * minute, () => "key").map(([organization]) => organization)).toEqual(["b"])
+    expect([counter.take(10 * minute, () => "key"), dropped]).toEqual([[], 2])
+  })
+})
+
+const Quantity = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
+const At = Schema.Int.check(Schema.isBetween({ minimum: 1_790_000_000_000, maximum: 1_790_020_000_000 }))
+
+describe("sums", () => {
+  it.prop(
+    "by the hour are those of adding one by one, in whatever batches",
+    {
+      uses: Schema.Array(Schema.Struct({ at: At, product: Schema.Literals(["send", "telco"]), quantity: Quantity })),
+      cut: Quantity
+    },
+    ({ cut, uses }) => {
+      const all = uses.map(
+        ({ at, product, quantity }): Used => ({
+          organization: "a",
+          hour: hourOf(at),
+          product,
+          usageType: "apiCalls",
+          quantity
+        })
+      )
+      const naive: Record<string, number> = {}
+      for (const { at, product, quantity } of uses) {
+        const name = `${new Date(at).toISOString().slice(0, 13)} ${product}`
+        naive[name] = (naive[name] ?? 0) + quantity
+      }
+      const parts = [all.slice(0, cut), all.slice(cut)]
+      const rows = summed(parts.flatMap((part) => summed(part)))
+      const found = rows.map(({ hour, product, quantity }) => [
+        `${new Date(hour).toISOString().slice(0, 13)} ${product}`,
+        quantity
+      ])
+      expect(Object.fromEntries(found)).toEqual(naive)
+      expect(found).toHaveLength(Object.keys(naive).length)
+    }
+  )
+
+  it("of reports begin anew with each month", () => {
+    const { evolve, initial } = UsageReportsActor.options
+    const report = (at: string, quantity: number) => ({
+      _tag: "UsageReported" as const,
+      at: Date.parse(at),
+      product: "send" as const,
+      usageType: "emails" as const,
+      quantity
+    })
+    const facts = [
+      report("2026-01-31T23:59:59.999Z", 3),
+      report("2026-02-01T00:00:00Z", 4),
+      report("2026-02-28T10:00:00Z", 5)
+    ]
+    expect(facts.reduce(evolve, initial("")).sums).toEqual([{ product: "send", usageType: "emails", sum: 9 }])
+  })
+})
