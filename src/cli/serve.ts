@@ -11,6 +11,7 @@ import { layerEngineHealth } from "../app/engine.ts"
 import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerPublic } from "../app/server.ts"
+import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
 import { layerObservability } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
@@ -28,6 +29,7 @@ import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
 import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
+import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
@@ -129,6 +131,31 @@ type Start = Effect.Success<ReturnType<typeof begin>>
 const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
   talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
 
+/** The configured relay; undefined without one. */
+const relayOf = (config: Config, keys: Redacted.Redacted<SecretsKeys>) =>
+  config.smtpUrl === undefined
+    ? undefined
+    : {
+        url: config.smtpUrl,
+        tls: config.smtpTls,
+        connections: config.smtpConnections,
+        mailsPerSecond: config.smtpRate,
+        attachmentTargets: config.webhookTargets,
+        bounceDomain: config.bounceDomain,
+        secretsKeys: keys
+      }
+
+/** Where live mail goes, in a sentence. */
+const mailSentence = (config: Config): string => {
+  if (config.smtpUrl !== undefined) {
+    const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)
+    return `Live mail goes to the relay ${relay}`
+  }
+  return mailboxWanted(config)
+    ? "Live mail goes to the local mailbox, /dev/mailbox, because there is no relay (SLUICE_SMTP_URL)"
+    : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
+}
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
   const options = {
@@ -165,6 +192,8 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
       Layer.provideMerge(
         layerMail({
           mailbox: mailboxWanted(config),
+          noticesFrom: config.mailFrom,
+          relay: relayOf(config, options.secretsKeys),
           stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
         })
       ),
@@ -230,6 +259,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   if (config.webhookTargets === "any") {
     yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
   }
+  yield* progress(mailSentence(config))
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
