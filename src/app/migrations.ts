@@ -15,7 +15,7 @@ import {
   keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
-import { createEmailsTable } from "../send/emails/table.ts"
+import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
@@ -42,5 +42,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 17, name: "expiring rows apart", run: keepExpiringRowsApart },
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
-  { number: 20, name: "domains, senders and suppressions", run: createSenderTables }
+  { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
+  { number: 22, name: "emails by their id alone", run: findEmailsById }
 ]

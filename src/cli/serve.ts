@@ -27,6 +27,7 @@ import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
+import { listenForBounces } from "../send/inbound/BounceListener.ts"
 import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
 import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
@@ -265,6 +266,14 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     yield* directory.refresh
     yield* awaitPartitions
     const apiUrl = yield* openListeners(start)
+    if (config.bouncePort !== undefined) {
+      const port = yield* listenForBounces({
+        host: config.bounceHost,
+        port: config.bouncePort,
+        domain: config.bounceDomain ?? ""
+      })
+      yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
+    }
     start.reached.url = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.

@@ -1,6 +1,6 @@
 /** The settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
 import { relayTlsPolicies } from "../send/mailer/relayAddress.ts"
-import { integer, oneOf, secret, url } from "./kinds.ts"
+import { integer, oneOf, secret, text, url } from "./kinds.ts"
 import { hostname, mailAddress, nameServers, smtpUrl } from "./roomKinds.ts"
 
 export const mailSettings = {
@@ -45,6 +45,19 @@ export const mailSettings = {
     env: "SLUICE_BOUNCE_DOMAIN",
     description:
       "Domain of return paths that name email and recipient, whose mail comes back to this platform; default: none, bounces go to the address that a mail is from"
+  }),
+  bouncePort: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_BOUNCE_PORT",
+    description:
+      "Port on which bounces and complaints for SLUICE_BOUNCE_DOMAIN are taken by SMTP, which is 25 for the world; default: none are taken"
+  }),
+  bounceHost: text({
+    env: "SLUICE_BOUNCE_HOST",
+    fallback: "127.0.0.1",
+    description: "Address on which bounces are taken"
   }),
   mailFrom: mailAddress({
     env: "SLUICE_MAIL_FROM",
