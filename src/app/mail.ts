@@ -15,6 +15,7 @@ import type { RelayOptions } from "../send/mailer/Relay.ts"
 import { layerSmtp } from "../send/mailer/SmtpTransport.ts"
 import { CaptureMailbox } from "../send/transport/CaptureMailbox.ts"
 import { MailTransport } from "../send/transport/MailTransport.ts"
+import { unsubscribeLink } from "../send/unsubscribe/links.ts"
 import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { makeTargetGuard, type TargetPolicy } from "../webhooks/target/targets.ts"
 import type { EngineSettings } from "./engine.ts"
@@ -26,6 +27,8 @@ export interface RelaySettings extends Pick<RelayOptions, "url" | "tls" | "conne
   readonly bounceDomain: string | undefined
   /** Keys under which domains' keys are stored; return paths are made with the first. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
+  /** Where recipients reach the public API. */
+  readonly publicUrl: () => string
 }
 
 export interface MailOptions {
@@ -50,10 +53,11 @@ const layerContents = ({ stream }: MailOptions) =>
     Layer.provideMerge(ContentKeys.layer.pipe(Layer.provide(layerSealing)))
   )
 
-const layerRelay = ({ attachmentTargets, bounceDomain, secretsKeys, ...relay }: RelaySettings) =>
+const layerRelay = ({ attachmentTargets, bounceDomain, publicUrl, secretsKeys, ...relay }: RelaySettings) =>
   layerSmtp({
     ...relay,
     guard: makeTargetGuard(attachmentTargets),
+    unsubscribeLinkOf: (leaves) => `${publicUrl()}${unsubscribeLink(Redacted.value(secretsKeys), leaves)}`,
     returnPaths:
       bounceDomain === undefined
         ? undefined

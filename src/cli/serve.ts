@@ -27,6 +27,7 @@ import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
+import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { listenForBounces } from "../send/inbound/BounceListener.ts"
 import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
@@ -133,7 +134,10 @@ const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
   talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
 
 /** The configured relay; undefined without one. */
-const relayOf = (config: Config, keys: Redacted.Redacted<SecretsKeys>) =>
+const relayOf = (
+  config: Config,
+  keys: { readonly secretsKeys: Redacted.Redacted<SecretsKeys>; readonly publicUrl: () => string }
+) =>
   config.smtpUrl === undefined
     ? undefined
     : {
@@ -143,7 +147,7 @@ const relayOf = (config: Config, keys: Redacted.Redacted<SecretsKeys>) =>
         mailsPerSecond: config.smtpRate,
         attachmentTargets: config.webhookTargets,
         bounceDomain: config.bounceDomain,
-        secretsKeys: keys
+        ...keys
       }
 
 /** Where live mail goes, in a sentence. */
@@ -194,7 +198,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
         layerMail({
           mailbox: mailboxWanted(config),
           noticesFrom: config.mailFrom,
-          relay: relayOf(config, options.secretsKeys),
+          relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
           stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
         })
       ),
@@ -225,7 +229,10 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
       ...api,
       ...common,
       metricsReaders: config.metrics === "open" ? "anybody" : adminKeys,
-      pages: mailboxWanted(config) ? yield* mailboxPages : []
+      pages: [
+        yield* unsubscribePage(yield* secretsKeys(config, folder)),
+        ...(mailboxWanted(config) ? yield* mailboxPages : [])
+      ]
     })
   )
   yield* folder.publish({

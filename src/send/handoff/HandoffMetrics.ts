@@ -27,6 +27,18 @@ export class HandoffMetrics {
     }).updateUnsafe(1, this.context)
   }
 
+  /** Counts recipients whom the relay has refused. */
+  bounces(reports: ReadonlyArray<{ readonly what: string; readonly kind?: string }>): void {
+    for (const { kind = "permanent", what } of reports) {
+      if (what !== "bounced") continue
+      Metric.counter("sluice_send_reports_total", {
+        description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+        incremental: true,
+        attributes: { what, kind, by: "relay" }
+      }).updateUnsafe(1, this.context)
+    }
+  }
+
   latency(millis: number): void {
     this.latencies.updateUnsafe(Math.max(0, millis) / 1000, this.context)
   }

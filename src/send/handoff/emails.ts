@@ -147,7 +147,7 @@ const attempt = Effect.fnUntraced(function* (
 
 /** What is known after an attempt of those that were left. */
 const attempted = Effect.fnUntraced(function* (
-  { settings }: HandoffParts,
+  { metrics, settings }: HandoffParts,
   { email, job }: Taken,
   handed: Handed,
   earlier: ReadonlyArray<Part>,
@@ -155,6 +155,7 @@ const attempted = Effect.fnUntraced(function* (
 ) {
   const all = [...earlier, ...now]
   const reports = reportsOf(handed, all, job.attempt)
+  if (handed.mode === "live") metrics.bounces(reportsOf(handed, now, job.attempt))
   const answers = now.map(({ answer }) => answer)
   const isNoted = answers.some((answer) => !isOpen(answer)) && (earlier.length > 0 || answers.some(isOpen))
   const payload = isNoted ? encodeEmailJob({ ...email, settled: settledOf(handed.message, all) }) : undefined

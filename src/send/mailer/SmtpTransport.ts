@@ -8,7 +8,7 @@ import { domainOf } from "../addresses.ts"
 import { withDkim } from "../dkim/signing.ts"
 import { SigningKeys } from "../domains/SigningKeys.ts"
 import { verpOf } from "../feedback/verp.ts"
-import { recipientsOf } from "../message/Message.ts"
+import { hasUnsubscribe, recipientsOf } from "../message/Message.ts"
 import { CaptureMailbox } from "../transport/CaptureMailbox.ts"
 import {
   type Envelope,
@@ -20,6 +20,7 @@ import {
   plainAddress,
   type Transport
 } from "../transport/MailTransport.ts"
+import type { Unsubscription } from "../unsubscribe/links.ts"
 import { AttachmentMissing, type FetchAttachments, type FetchGuard, makeFetchAttachments } from "./attachments.ts"
 import { composed } from "./compose.ts"
 import { lastBeginMillis, placeMillis, recipientsAtOnce } from "./limits.ts"
@@ -37,6 +38,8 @@ export interface SmtpTransportOptions extends RelayOptions {
   readonly guard: FetchGuard
   /** Undefined: bounces go to the address that the mail is from. */
   readonly returnPaths: ReturnPaths | undefined
+  /** The address by which a recipient leaves an account's mail. */
+  readonly unsubscribeLinkOf: (leaves: Unsubscription) => string
 }
 
 interface Parts {
@@ -44,24 +47,30 @@ interface Parts {
   readonly keys: SigningKeys["Service"]
   readonly fetch: FetchAttachments
   readonly returnPaths: SmtpTransportOptions["returnPaths"]
+  readonly unsubscribeLinkOf: SmtpTransportOptions["unsubscribeLinkOf"]
 }
 
 const waits = (reason: string): PartAnswer => ({ _tag: "Waits", reason })
 
-/** The mail's bytes, signed where its domain is verified. */
-const signedBytes = Effect.fnUntraced(function* ({ fetch, keys }: Parts, mail: OutgoingMail) {
-  const { message, mode, organization } = mail
+/** What makes the mail's bytes for a recipient, or for all, signed where its domain is verified. What it needs from elsewhere is there. */
+const signedBytes = Effect.fnUntraced(function* ({ fetch, keys, unsubscribeLinkOf }: Parts, mail: OutgoingMail) {
+  const { message, mode, organization: organizationId } = mail
   const paths = message.attachments.flatMap(({ path }) => (path === null ? [] : [path]))
-  const fetched = paths.length === 0 ? undefined : yield* fetch(organization, paths)
+  const fetched = paths.length === 0 ? undefined : yield* fetch(organizationId, paths)
   const domain = domainOf(message.from)
-  const signer = yield* keys.signerOf({ organizationId: organization, mode }, domain)
-  const bytes = yield* composed({
-    message,
-    fetched,
-    messageId: `<${mail.id}@${domain}>`,
-    date: yield* Clock.currentTimeMillis
+  const signer = yield* keys.signerOf({ organizationId, mode }, domain)
+  const common = { message, fetched, messageId: `<${mail.id}@${domain}>`, date: yield* Clock.currentTimeMillis }
+  return Effect.fnUntraced(function* (recipient?: string) {
+    const headers =
+      recipient === undefined
+        ? undefined
+        : {
+            "List-Unsubscribe": `<${unsubscribeLinkOf({ organizationId, mode, address: recipient })}>`,
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"
+          }
+    const bytes = yield* composed({ ...common, headers })
+    return signer === undefined ? bytes : yield* withDkim(signer, bytes)
   })
-  return signer === undefined ? bytes : yield* withDkim(signer, bytes)
 })
 
 /** An email's return path for a recipient; undefined where it has none of its own, as a mail of the platform itself. */
@@ -87,16 +96,19 @@ const joined = (to: ReadonlyArray<string>, answers: ReadonlyArray<PartAnswer>): 
 /** Hands an email over, to each recipient by itself where each has a return path. */
 const handOver = Effect.fnUntraced(function* (parts: Parts, mail: OutgoingMail, envelope: Envelope, begunAt: number) {
   const { relay } = parts
-  const raw = yield* signedBytes(parts, mail)
+  const bytesFor = yield* signedBytes(parts, mail)
+  const isPersonal = hasUnsubscribe(mail.message)
+  const shared = isPersonal ? undefined : yield* bytesFor()
   const paths = envelope.to.map((recipient) => returnPathOf(parts, mail, recipient))
-  if (paths.every((path) => path === undefined)) {
-    return joined(envelope.to, yield* relay.send({ from: envelope.from, to: envelope.to, raw }))
+  if (shared !== undefined && paths.every((path) => path === undefined)) {
+    return joined(envelope.to, yield* relay.send({ from: envelope.from, to: envelope.to, raw: shared }))
   }
   const answers = yield* Effect.forEach(
     envelope.to,
     (recipient, index) =>
       Effect.gen(function* () {
         if ((yield* Clock.currentTimeMillis) > begunAt + lastBeginMillis) return waits("the relay is slow")
+        const raw = shared ?? (yield* bytesFor(recipient))
         const [answer] = yield* relay.send({ from: paths[index] ?? envelope.from, to: [recipient], raw })
         return answer!
       }),
@@ -169,7 +181,13 @@ export const layerSmtp = (
       const fetch = yield* makeFetchAttachments(options.guard)
       const keys = yield* SigningKeys
       return MailTransport.of({
-        live: makeTransport({ relay, fetch, keys, returnPaths: options.returnPaths }),
+        live: makeTransport({
+          relay,
+          fetch,
+          keys,
+          returnPaths: options.returnPaths,
+          unsubscribeLinkOf: options.unsubscribeLinkOf
+        }),
         test: intoMailbox(yield* CaptureMailbox)
       })
     })

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import MailComposer from "nodemailer/lib/mail-composer"
-import type { Message } from "../message/Message.ts"
+import { type Message, unsubscribeHeader } from "../message/Message.ts"
 
 export interface ComposeOptions {
   readonly message: Message
@@ -47,6 +47,10 @@ const attachmentsOf = ({ fetched, message }: ComposeOptions): ReadonlyArray<Comp
     ]
   })
 
+/** The customer's headers, without what was meant for the platform. */
+const ownHeaders = (headers: Message["headers"]): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== unsubscribeHeader))
+
 /** The mail's bytes, without a signature. */
 export const composed = (options: ComposeOptions): Effect.Effect<Buffer> =>
   Effect.promise(() => {
@@ -60,7 +64,7 @@ export const composed = (options: ComposeOptions): Effect.Effect<Buffer> =>
       subject,
       ...(html === null ? {} : { html }),
       ...(text === null ? {} : { text }),
-      headers: { ...options.headers, ...headers },
+      headers: { ...options.headers, ...ownHeaders(headers) },
       attachments: [...attachmentsOf(options)],
       messageId: options.messageId,
       date: new Date(options.date),

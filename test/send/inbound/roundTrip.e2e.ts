@@ -5,11 +5,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { connect } from "@nats-io/transport-node"
 import { Effect, Exit, Scope } from "effect"
 import { createTransport } from "nodemailer"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { okJson, until, useDatabases } from "../../cli/support.ts"
-import { type Platform, startPlatform } from "../../support/platform.ts"
+import { logNamespaceOf, type Platform, startPlatform } from "../../support/platform.ts"
 import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
 import { abuseReport, automaticReply, deliveryStatus } from "./reports.ts"
 
@@ -17,7 +18,14 @@ const database = useDatabases()
 const scope = Scope.makeUnsafe()
 let relay: RelayServer
 let platform: Platform
+let databaseUrl = ""
 let bouncePort = 0
+
+/** What the client's library needs of an address. */
+const natsOptions = (text: string) => {
+  const { host, password: pass, username: user } = new URL(text)
+  return { servers: host, user: decodeURIComponent(user), pass: decodeURIComponent(pass) }
+}
 
 const password = "secret-of-the-relay"
 
@@ -71,8 +79,9 @@ beforeAll(async () => {
       scope
     )
   )
+  databaseUrl = await database("seeded")
   platform = await startPlatform({
-    DATABASE_URL: await database("seeded"),
+    DATABASE_URL: databaseUrl,
     NATS_URL: inject("natsUrl"),
     SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
     SLUICE_SMTP_URL: `smtp://sluice:${password}@127.0.0.1:${relay.port}`,
@@ -150,6 +159,53 @@ it("reports that were collected in a folder count once, however often they are i
   }
 })
 
+it("a signal of another mail system is told like any other report", async () => {
+  const id = await send({ to: "fay@two.test" })
+  await reaches(id, "sent")
+  const [{ id: organization }] = await okJson(["orgs", "list"], { SLUICE_DATA_DIR: platform.dataDir })
+  const client = await connect(natsOptions(inject("natsUrl")))
+  try {
+    const say = (data: object) =>
+      client.request(
+        `${logNamespaceOf(new URL(databaseUrl).pathname)}.signal.${organization}.feedback`,
+        JSON.stringify(data),
+        {
+          timeout: 5_000
+        }
+      )
+    const told = { id, from: "Ann <ann@demo.test>", recipient: "fay@two.test", what: "delivered", subject: "Hi" }
+    await say({ id, what: "nonsense" })
+    expect((await say(told)).json()).toMatchObject({ seq: expect.any(Number) })
+    await reaches(id, "delivered")
+  } finally {
+    await client.close()
+  }
+})
+
+it("a recipient unsubscribes with one click, and not by a look at the page", async () => {
+  const id = await send({ to: "gil@two.test", headers: { "X-Sluice-Unsubscribe": "one-click" } })
+  await reaches(id, "sent")
+  const { raw } = relay.taken.find(({ to }) => to[0] === "gil@two.test")!
+  const link = /^List-Unsubscribe: <(\S+)>/m.exec(raw.replaceAll(/\r\n[ \t]+/g, " "))![1]!
+  expect(link).toMatch(new RegExp(`^${platform.url}/unsubscribe\\?token=`))
+  expect(link).not.toContain("gil")
+  const page = await fetch(link)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("gil@two.test")])
+  expect(await suppressed()).toEqual(["bob@two.test"])
+  expect((await fetch(link.replace(/token=../, "token=00"), { method: "POST" })).status).toBe(404)
+  const body = new URLSearchParams({ "List-Unsubscribe": "One-Click" })
+  const done = await fetch(link, { method: "POST", body, redirect: "manual" })
+  expect(done.status).toBe(200)
+  await until(async () => (await suppressed()).join() === "bob@two.test,gil@two.test")
+  expect((await ask("GET", "/v1/send/suppressions?origin=unsubscribe")).body.data).toMatchObject([
+    { email: "gil@two.test" }
+  ])
+  expect(
+    (await ask("POST", "/v1/send/emails", { from: "ann@demo.test", to: "gil@two.test", subject: "Hi", text: "Hi" }))
+      .body
+  ).toMatchObject({ state: "suppressed" })
+})
+
 it("a complaint pauses an account on probation, and the wrong answer of a relay does not", async () => {
   relay.sabotage.rcptTo = (address) =>
     address === "listed@two.test" ? { code: 550, text: "5.7.1 Your domain is on our list" } : undefined
@@ -162,5 +218,5 @@ it("a complaint pauses an account on probation, and the wrong answer of a relay 
   await reaches(liked, "complained")
   const { body } = await ask("GET", "/v1/send/tenants")
   expect(body).toMatchObject({ trustStage: "sending_paused", pauseReason: "complaint" })
-  await until(async () => (await suppressed()).join() === "bob@two.test,ed@two.test")
+  await until(async () => (await suppressed()).join() === "bob@two.test,ed@two.test,gil@two.test")
 })

@@ -53,6 +53,7 @@ const mailer = (server: RelayServer, options: Partial<SmtpTransportOptions> = {}
         tls: "required",
         guard: makeTargetGuard("any"),
         returnPaths: undefined,
+        unsubscribeLinkOf: ({ address }) => `https://sluice.test/unsubscribe?token=${address}`,
         ...options
       }).pipe(Layer.provideMerge(Layer.merge(layerKeys, CaptureMailbox.layer)), Layer.provide(Logger.layer([])))
     )
@@ -187,6 +188,25 @@ describe("a mail on the wire", () => {
       ])
       assert.isTrue(server.taken.every(({ from }) => from.endsWith("@bounces.sluice.test")))
       assert.strictEqual(server.taken[0]!.raw, server.taken[1]!.raw)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has a link of its own for each recipient to unsubscribe, where its sender asks for it", () =>
+    Effect.gen(function* () {
+      const server = yield* startRelay()
+      const { deliver } = yield* mailer(server)
+      const message = messageTo(["bob@two.test", "cy@two.test"], { headers: { "X-Sluice-Unsubscribe": "one-click" } })
+      assert.deepStrictEqual(yield* deliver(message), { _tag: "Accepted" })
+      assert.lengthOf(server.taken, 2)
+      for (const { raw, to } of server.taken) {
+        const { result, signed } = yield* verified(raw)
+        assert.strictEqual(result, "pass")
+        assert.includeMembers(signed, ["list-unsubscribe", "list-unsubscribe-post"])
+        const headers = headersOf(raw)
+        assert.strictEqual(headers.get("list-unsubscribe"), `<https://sluice.test/unsubscribe?token=${to[0]}>`)
+        assert.strictEqual(headers.get("list-unsubscribe-post"), "List-Unsubscribe=One-Click")
+        assert.isFalse(headers.has("x-sluice-unsubscribe"))
+      }
     }).pipe(Effect.scoped)
   )
 
