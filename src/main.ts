@@ -7,6 +7,7 @@ import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { config } from "./cli/config.ts"
 import { domains } from "./cli/domains.ts"
+import { feedback } from "./cli/feedback.ts"
 import { ingest } from "./cli/ingest.ts"
 import { inspect } from "./cli/inspect.ts"
 import { invoices } from "./cli/invoices.ts"
@@ -38,6 +39,7 @@ const sluice = Command.make("sluice").pipe(
     numbers,
     send,
     domains,
+    feedback,
     listen,
     trigger,
     config,

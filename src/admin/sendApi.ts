@@ -4,6 +4,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../http/wireErrors.ts"
 import { risks } from "../platform/model.ts"
 import { domainStatuses, proofs } from "../send/domains/model.ts"
+import { intakeOutcomes } from "../send/inbound/FeedbackIntake.ts"
+import { importedBytes } from "../send/inbound/limits.ts"
 import { modes, pauseReasons, SendLimits, stages } from "../send/index.ts"
 import { AdminAccess } from "./access.ts"
 import { organizationId } from "./ids.ts"
@@ -151,6 +153,21 @@ export const sendGroup = HttpApiGroup.make("send")
       OpenApi.annotations({
         summary: "Set a sender's daily cap",
         description: "In place of the tier's. A raised cap releases held mail at once."
+      })
+    ),
+    HttpApiEndpoint.post("takeFeedback", "/admin/v1/send/feedback", {
+      payload: Schema.Struct({
+        mail: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9+/]+={0,2}$/, { message: "Expected base64" })).annotate({
+          description: `The mail as it came over the wire, in base64; its first ${importedBytes} bytes are enough`
+        })
+      }),
+      success: Schema.Struct({ outcome: Schema.Literals(intakeOutcomes) }).pipe(HttpApiSchema.status(200)),
+      error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Import a bounce or complaint",
+        description:
+          "A mail that came to a return path of this platform, as its headers say. `taken`: it is counted, now or before. `silent`: it says nothing that counts. `late`: its email is not kept any more. `none`: it is no report. `stray`: it came to no return path."
       })
     ),
     HttpApiEndpoint.post("verifyDomain", "/admin/v1/organizations/:id/send/domains/verify", {

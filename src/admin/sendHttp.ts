@@ -1,4 +1,4 @@
-/** Handlers of the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`, `DomainChecks` and `AdminActs`. */
+/** Handlers of the admin API's group for accounts that send. Needs `Organizations`, `SendOperator`, `DomainChecks`, `FeedbackIntake` and `AdminActs`. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { SqlError } from "effect/sql"
@@ -9,6 +9,7 @@ import { type OrganizationNotFound, Organizations } from "../platform/Organizati
 import { type CheckError, DomainChecks } from "../send/domains/DomainChecks.ts"
 import { statusOf } from "../send/domains/model.ts"
 import { normalizedDomain } from "../send/domains/names.ts"
+import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
 import { type AccountOf, type AccountUnavailable, type ActRefused, type Mode, SendOperator } from "../send/index.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminApi } from "./api.ts"
@@ -61,6 +62,7 @@ export const layerSend = HttpApiBuilder.group(
     const operator = yield* SendOperator
     const acts = yield* AdminActs
     const checks = yield* DomainChecks
+    const intake = yield* FeedbackIntake
     const account = (
       id: string,
       mode: Mode = "live"
@@ -93,6 +95,11 @@ export const layerSend = HttpApiBuilder.group(
       return { id: verified.id, ...shown }
     })
     return handlers.handleAll({
+      takeFeedback: ({ payload }) =>
+        Effect.catch(
+          Effect.map(intake.takeFile(Buffer.from(payload.mail, "base64")), (outcome) => ({ outcome })),
+          repeatable
+        ),
       verifyDomain: ({ params, payload }) => domainAnswered(verifyDomain(params.id, payload)),
       show: ({ params, query }) =>
         answered(

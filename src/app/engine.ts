@@ -37,6 +37,7 @@ import { emailsProjection } from "../send/emails/projection.ts"
 import { sendRequestLimiter } from "../send/emails/SendRate.ts"
 import { HandoffFeed } from "../send/handoff/HandoffFeed.ts"
 import { handoffProjection } from "../send/handoff/projection.ts"
+import { feedbackSignal } from "../send/inbound/feedbackSignal.ts"
 import { accountFactsProjection, sendActors } from "../send/index.ts"
 import { suppressionsProjection } from "../send/suppressions/suppressionsProjection.ts"
 import { TalkActor } from "../talk/TalkActor.ts"
@@ -95,11 +96,8 @@ export const actors = [
 ]
 export const lanes = [requestLimiter, sendRequestLimiter]
 
-/**
- * What external signals mean, by their kind. None is known yet: mail's feedback will be the first. A signal of another
- * kind is passed over and counted.
- */
-export const signals: SignalRules = {}
+/** What external signals mean, by their kind. A signal of another kind is passed over and counted. */
+export const signals: SignalRules = { feedback: feedbackSignal }
 
 /** Most bytes of signals that wait for their partitions. Beyond that publishers are refused. */
 const maximumWaitingSignalBytes = 64 * 1024 * 1024

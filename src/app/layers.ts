@@ -2,7 +2,8 @@
  * The platform as layers, from its stores to its services, without listeners. The server, commands that run on their
  * own, and embedders (`sluice/server`) all build on these.
  */
-import { Effect, Layer, type Redacted, Result } from "effect"
+
+import { Effect, Layer, Redacted, Result } from "effect"
 import {
   Billing,
   builtInCatalogue,
@@ -43,6 +44,8 @@ import { sealedDomainKeys } from "../send/domains/sealedKeys.ts"
 import { Emails } from "../send/emails/Emails.ts"
 import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
+import { returnPathKeys } from "../send/feedback/returnPathKeys.ts"
+import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
 import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
 import { Senders, type SendersOptions } from "../send/senders/Senders.ts"
 import { SuppressionList } from "../send/suppressions/SuppressionList.ts"
@@ -167,10 +170,12 @@ const pathProblem =
   }
 
 /** Emails, as they are taken and shown. Needs `MessageContents`. */
-const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: ServiceOptions) =>
-  Layer.mergeAll(Sending.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }), Emails.layer).pipe(
-    Layer.provide(PgClient.layerPipelined)
-  )
+const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTargets }: ServiceOptions) =>
+  Layer.mergeAll(
+    Sending.layer({ upgradeUrl, pathProblem: pathProblem(webhookTargets) }),
+    Emails.layer,
+    FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineWhenNeeded.layer))
+  ).pipe(Layer.provide(PgClient.layerPipelined))
 
 /** Subscriptions and what belongs to them. Needs the stores, `Organizations`, `Invoices` and `Engine`. */
 const layerBillingServices = ({

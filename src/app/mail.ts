@@ -2,20 +2,42 @@
  * Sending as the platform runs it: contents, hand-off, and the mailbox that stands for a relay while one develops. Needs the stores, what `layerDecisions` gives, and
  * `WebhookSecrets`, whose keys seal those of the contents.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
+import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Health } from "../platform/Health.ts"
 import { ContentKeys, Sealing } from "../send/contents/ContentKeys.ts"
 import * as MessageContentsDurable from "../send/contents/MessageContentsDurable.ts"
+import { SigningKeys } from "../send/domains/SigningKeys.ts"
+import { returnPathKeys } from "../send/feedback/returnPathKeys.ts"
 import { defaultHandoffSettings, layerHandoff } from "../send/handoff/Handoff.ts"
 import { Notices } from "../send/handoff/Notices.ts"
+import type { RelayOptions } from "../send/mailer/Relay.ts"
+import { layerSmtp } from "../send/mailer/SmtpTransport.ts"
 import { CaptureMailbox } from "../send/transport/CaptureMailbox.ts"
 import { MailTransport } from "../send/transport/MailTransport.ts"
+import { unsubscribeLink } from "../send/unsubscribe/links.ts"
 import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import { makeTargetGuard, type TargetPolicy } from "../webhooks/target/targets.ts"
 import type { EngineSettings } from "./engine.ts"
+
+export interface RelaySettings extends Pick<RelayOptions, "url" | "tls" | "connections" | "mailsPerSecond"> {
+  /** From where attachments may be fetched. */
+  readonly attachmentTargets: TargetPolicy
+  /** Domain of return paths that name email and recipient. */
+  readonly bounceDomain: string | undefined
+  /** Keys under which domains' keys are stored; return paths are made with the first. */
+  readonly secretsKeys: Redacted.Redacted<SecretsKeys>
+  /** Where recipients reach the public API. */
+  readonly publicUrl: () => string
+}
 
 export interface MailOptions {
   /** Whether live mail goes to the local mailbox; else it waits, and test mail is taken and dropped. */
   readonly mailbox: boolean
+  /** What takes live mail over; without one it goes to the mailbox or waits. */
+  readonly relay?: RelaySettings | undefined
+  /** The address that the platform's own mail is from. */
+  readonly noticesFrom?: string | undefined
   /** Where the contents are kept. */
   readonly stream: Pick<EngineSettings, "namespace" | "replicas"> & { readonly maximumBytes?: number | undefined }
 }
@@ -31,15 +53,29 @@ const layerContents = ({ stream }: MailOptions) =>
     Layer.provideMerge(ContentKeys.layer.pipe(Layer.provide(layerSealing)))
   )
 
+const layerRelay = ({ attachmentTargets, bounceDomain, publicUrl, secretsKeys, ...relay }: RelaySettings) =>
+  layerSmtp({
+    ...relay,
+    guard: makeTargetGuard(attachmentTargets),
+    unsubscribeLinkOf: (leaves) => `${publicUrl()}${unsubscribeLink(Redacted.value(secretsKeys), leaves)}`,
+    returnPaths:
+      bounceDomain === undefined
+        ? undefined
+        : { domain: bounceDomain, key: returnPathKeys(Redacted.value(secretsKeys))[0] }
+  }).pipe(Layer.provide(SigningKeys.layer(secretsKeys)))
+
 /** What takes mail over. */
-const layerTransport = ({ mailbox }: MailOptions) =>
-  mailbox
-    ? MailTransport.layerCapture.pipe(Layer.provideMerge(CaptureMailbox.layer))
-    : MailTransport.layerWaiting.pipe(Layer.provideMerge(CaptureMailbox.layerClosed))
+const layerTransport = ({ mailbox, relay }: MailOptions) => {
+  const live =
+    relay !== undefined ? layerRelay(relay) : mailbox ? MailTransport.layerCapture : MailTransport.layerWaiting
+  return live.pipe(Layer.provideMerge(mailbox ? CaptureMailbox.layer : CaptureMailbox.layerClosed))
+}
+
+const noticesOf = ({ noticesFrom = defaultHandoffSettings.noticesFrom }: MailOptions) => ({ noticesFrom })
 
 /** Hands mail over; `Notices`, `MessageContents`, `ContentKeys`, `MailTransport` and `CaptureMailbox` come out too. */
 export const layerMail = (options: MailOptions) =>
-  Layer.merge(layerHandoff(), Notices.layer({ from: defaultHandoffSettings.noticesFrom })).pipe(
+  Layer.merge(layerHandoff(noticesOf(options)), Notices.layer({ from: noticesOf(options).noticesFrom })).pipe(
     Layer.provideMerge(layerContents(options)),
     Layer.provideMerge(layerTransport(options))
   )
@@ -53,7 +89,13 @@ export const layerMailHealth = Layer.effectDiscard(
       name: "mail",
       required: false,
       // A platform without a relay is as its operator made it, and in order.
-      check: Effect.map(live.waits, (detail) => ({ ok: true, ...(detail === undefined ? {} : { detail }) }))
+      check: Effect.map(live.waits, (detail) =>
+        detail === undefined
+          ? { ok: true }
+          : live.kind === "smtp"
+            ? { ok: false, detail: `mail waits: ${detail}` }
+            : { ok: true, detail }
+      )
     })
   })
 )

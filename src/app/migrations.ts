@@ -17,7 +17,7 @@ import {
   keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
-import { createEmailsTable } from "../send/emails/table.ts"
+import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
 import { createTelcoTables } from "../telco/migrations.ts"
@@ -45,6 +45,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
+  { number: 22, name: "emails by their id alone", run: findEmailsById },
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
   { number: 26, name: "usage by the hour", run: createUsageTable }

@@ -22,6 +22,7 @@ import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { checkServer } from "../postgres/server.ts"
 import { DomainChecks } from "../send/domains/DomainChecks.ts"
+import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
 import { SendOperator } from "../send/index.ts"
 import { configuration, type GivenFlags } from "./flags.ts"
 import { explained } from "./output.ts"
@@ -105,7 +106,7 @@ const overDatabase = (
       checkServer({ url: databaseUrl }),
       layerLocal.pipe(
         Layer.provide(Ingestions.layer({ databaseUrl })),
-        Layer.provide(Layer.mergeAll(Inspection.layerNone, ParkedRecords.layerNone)),
+        Layer.provide(Layer.mergeAll(Inspection.layerNone, ParkedRecords.layerNone, FeedbackIntake.layerNone)),
         Layer.provide(layerTenancy),
         Layer.provide(lazyDecisions(config, natsUrl)),
         Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))

@@ -12,6 +12,7 @@ import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerSto
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerPublic } from "../app/server.ts"
 import { builtInCatalogue } from "../billing/index.ts"
+import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
 import { layerObservability } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
@@ -27,8 +28,11 @@ import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
+import { unsubscribePage } from "../send/http/unsubscribePage.ts"
+import { listenForBounces } from "../send/inbound/BounceListener.ts"
 import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
+import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
@@ -141,6 +145,33 @@ const billingOf = ({ billingDueDays, billingGraceDays, billingPayments, billingP
     dueMillis: billingDueDays * dayMillis
   }
 })
+/** The configured relay; undefined without one. */
+const relayOf = (
+  config: Config,
+  keys: { readonly secretsKeys: Redacted.Redacted<SecretsKeys>; readonly publicUrl: () => string }
+) =>
+  config.smtpUrl === undefined
+    ? undefined
+    : {
+        url: config.smtpUrl,
+        tls: config.smtpTls,
+        connections: config.smtpConnections,
+        mailsPerSecond: config.smtpRate,
+        attachmentTargets: config.webhookTargets,
+        bounceDomain: config.bounceDomain,
+        ...keys
+      }
+
+/** Where live mail goes, in a sentence. */
+const mailSentence = (config: Config): string => {
+  if (config.smtpUrl !== undefined) {
+    const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)
+    return `Live mail goes to the relay ${relay}`
+  }
+  return mailboxWanted(config)
+    ? "Live mail goes to the local mailbox, /dev/mailbox, because there is no relay (SLUICE_SMTP_URL)"
+    : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
+}
 
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
@@ -179,6 +210,8 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
       Layer.provideMerge(
         layerMail({
           mailbox: mailboxWanted(config),
+          noticesFrom: config.mailFrom,
+          relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
           stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
         })
       ),
@@ -209,7 +242,10 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
       ...api,
       ...common,
       metricsReaders: config.metrics === "open" ? "anybody" : adminKeys,
-      pages: mailboxWanted(config) ? yield* mailboxPages : []
+      pages: [
+        yield* unsubscribePage(yield* secretsKeys(config, folder)),
+        ...(mailboxWanted(config) ? yield* mailboxPages : [])
+      ]
     })
   )
   yield* folder.publish({
@@ -244,11 +280,20 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
   if (config.webhookTargets === "any") {
     yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
   }
+  yield* progress(mailSentence(config))
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions
     const apiUrl = yield* openListeners(start)
+    if (config.bouncePort !== undefined) {
+      const port = yield* listenForBounces({
+        host: config.bounceHost,
+        port: config.bouncePort,
+        domain: config.bounceDomain ?? ""
+      })
+      yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
+    }
     start.reached.url = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.

@@ -1,6 +1,7 @@
 /** The settings of sending (docs/platform.md, 9; docs/handoff.md), for the table in `settings.ts`. */
-import { integer, url } from "./kinds.ts"
-import { nameServers } from "./roomKinds.ts"
+import { relayTlsPolicies } from "../send/mailer/relayAddress.ts"
+import { integer, oneOf, secret, text, url } from "./kinds.ts"
+import { hostname, mailAddress, nameServers, smtpUrl } from "./roomKinds.ts"
 
 export const mailSettings = {
   upgradeUrl: url(
@@ -14,6 +15,54 @@ export const mailSettings = {
   nameServers: nameServers({
     env: "SLUICE_NAME_SERVERS",
     description: "Name servers that are asked about domains of senders, as address:port; default: the system's"
+  }),
+  smtpUrl: secret(
+    smtpUrl({
+      env: "SLUICE_SMTP_URL",
+      description:
+        "The relay that live mail is handed to, as smtp://user:password@host:587, or smtps:// with TLS from the first byte; default: none, live mail waits or goes to the local mailbox"
+    })
+  ),
+  smtpTls: oneOf(relayTlsPolicies)({
+    env: "SLUICE_SMTP_TLS",
+    fallback: "required",
+    description:
+      "Whether the relay must offer TLS with a certificate that this machine can verify, or mail also goes without; a relay on a loopback address never must"
+  }),
+  smtpConnections: integer(
+    1,
+    100
+  )({
+    env: "SLUICE_SMTP_CONNECTIONS",
+    fallback: "10",
+    description: "Connections to the relay at once; half of them at most for one recipient domain"
+  }),
+  smtpRate: integer(
+    1,
+    10_000
+  )({ env: "SLUICE_SMTP_RATE", description: "Most mails that the relay is given in a second; default: as many as go" }),
+  bounceDomain: hostname({
+    env: "SLUICE_BOUNCE_DOMAIN",
+    description:
+      "Domain of return paths that name email and recipient, whose mail comes back to this platform; default: none, bounces go to the address that a mail is from"
+  }),
+  bouncePort: integer(
+    0,
+    65_535
+  )({
+    env: "SLUICE_BOUNCE_PORT",
+    description:
+      "Port on which bounces and complaints for SLUICE_BOUNCE_DOMAIN are taken by SMTP, which is 25 for the world; default: none are taken"
+  }),
+  bounceHost: text({
+    env: "SLUICE_BOUNCE_HOST",
+    fallback: "127.0.0.1",
+    description: "Address on which bounces are taken"
+  }),
+  mailFrom: mailAddress({
+    env: "SLUICE_MAIL_FROM",
+    fallback: "Sluice <no-reply@sluice.invalid>",
+    description: "Address that the platform's own mail is from, such as links to confirm and notices"
   }),
   contentsMaxBytes: integer(
     67_108_864,

@@ -7,6 +7,8 @@ import { Redacted, Result } from "effect"
 import { parseSecretsKeys } from "../common/secretsKeys.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { parseNatsAddress } from "../nats/address.ts"
+import { readAddress } from "../send/emails/addresses.ts"
+import { parseRelayAddress } from "../send/mailer/relayAddress.ts"
 import { maximumRetries } from "../webhooks/delivery/schedule.ts"
 import { durations, setting, withoutCredentials } from "./kinds.ts"
 
@@ -34,6 +36,27 @@ export const secretsKeys = setting(
 
 /** The waits before the retries of a delivery; none is longer than its event is kept. */
 export const retryDelays = durations(maximumRetries, eventRetentionMillis)
+
+/** A relay. An unencoded `/`, `?`, `#` or `@` in a password would move a part of it elsewhere. */
+export const smtpUrl = setting(
+  "an address such as smtp://user:password@host:587 or smtps://user:password@host",
+  (value) => (parseRelayAddress(value) === undefined ? undefined : value),
+  {
+    explain: (value) => (/^smtps?:\/\/.*[@#?]/s.test(value) ? "encode / ? # and @ in a password" : undefined),
+    show: withoutCredentials
+  }
+)
+
+/** A domain that can have mail. */
+export const hostname = setting("a domain such as bounces.example.com", (value) => {
+  const read = readAddress(`a@${value}`)
+  return read?.text === `a@${value.toLowerCase()}` ? read.domain : undefined
+})
+
+/** An address, with a name or without. */
+export const mailAddress = setting("an address such as Acme <no-reply@example.com>", (value) =>
+  value === "Sluice <no-reply@sluice.invalid>" ? value : readAddress(value)?.text
+)
 
 /** Addresses that Node's resolver takes. */
 export const nameServers = setting("addresses such as 127.0.0.1:53, several separated by commas", (value) => {

@@ -270,6 +270,10 @@ type Defaulted =
   | "fastLane"
   | "maxBodyBytes"
   | "webhookTargets"
+  | "bounceHost"
+  | "smtpTls"
+  | "smtpConnections"
+  | "mailFrom"
   | "talkModel"
   | "talkVoices"
   | "metrics"
@@ -365,6 +369,9 @@ export const resolveConfig = (
   const { host, port, adminHost, adminPort } = config
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
     faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
+  }
+  if (config.bouncePort !== undefined && config.bounceDomain === undefined) {
+    faults.push(`${settings.bouncePort.env} needs ${settings.bounceDomain.env}, the domain whose mail is taken there`)
   }
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
   const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))

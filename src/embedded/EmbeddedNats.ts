@@ -35,6 +35,7 @@ export interface EmbeddedNatsOptions extends Omit<NatsBinaryOptions, "override">
 /** The account's name. It must never change, because it is part of the streams' path on the disk. */
 const natsAccount = "SLUICE"
 const natsUser = "sluice"
+const natsPublisher = "signals"
 
 /**
  * Soft limit of the server's heap. Without one Go lets the heap double between collections, and the server took 430 to
@@ -56,7 +57,8 @@ export const startNats = Effect.fnUntraced(function* (
   yield* endOrphans(folder, progress)
   const binary = yield* findNatsServer({ ...options, override: options.binary })
   const password = yield* folder.secret("nats-password")
-  const configuration = yield* writeConfiguration(folder, password)
+  const publisher = yield* folder.secret("nats-signals-password")
+  const configuration = yield* writeConfiguration(folder, password, publisher)
   yield* progress(`Starting nats-server ${binary.version} …`)
   const { value: server, port } = yield* onFreePort(
     "NATS",
@@ -70,7 +72,11 @@ export const startNats = Effect.fnUntraced(function* (
 })
 
 /** Copies the configuration, because nats-server reads an include's path relative to the including file only. */
-const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, password: Redacted.Redacted<string>) {
+const writeConfiguration = Effect.fnUntraced(function* (
+  folder: DataFolder,
+  password: Redacted.Redacted<string>,
+  publisher: Redacted.Redacted<string>
+) {
   const base = yield* Effect.tryPromise({
     try: () => readFile(natsConfiguration, "utf8"),
     catch: () => new BinaryUnavailable({ server: "NATS", reason: `its configuration ${natsConfiguration} is missing` })
@@ -79,20 +85,29 @@ const writeConfiguration = Effect.fnUntraced(function* (folder: DataFolder, pass
   yield* Effect.tryPromise({
     try: async () => {
       await mkdir(folder.file("nats"), { recursive: true, mode: 0o700 })
-      await writeWhole(file, `# Written at every start: change nats.conf instead.\n${base}\n${accounts(password)}`)
+      await writeWhole(
+        file,
+        `# Written at every start: change nats.conf instead.\n${base}\n${accounts(password, publisher)}`
+      )
     },
     catch: (cause) => new DataFolderUnusable({ folder: folder.path, reason: reasonOf(cause) })
   })
   return file
 })
 
-/** The block that nats.conf describes under "Accounts", with the one user this server has. */
-const accounts = (password: Redacted.Redacted<string>): string => `accounts {
+/** The block that nats.conf describes under "Accounts", with the platform's user and the one that may publish signals and nothing else. */
+const accounts = (password: Redacted.Redacted<string>, publisher: Redacted.Redacted<string>): string => `accounts {
   SYS { exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", response_type: "stream", accounts: ["${natsAccount}"] }] }
   ${natsAccount} {
     jetstream: enabled
     imports: [{ service: { account: "SYS", subject: "$SYS.REQ.SERVER.PING.JSZ" } }]
-    users: [{ user: "${natsUser}", password: "${Redacted.value(password)}" }]
+    users: [
+      { user: "${natsUser}", password: "${Redacted.value(password)}" }
+      {
+        user: "${natsPublisher}", password: "${Redacted.value(publisher)}"
+        permissions: { publish: { allow: ["signal.*.>"] }, subscribe: { allow: ["_INBOX.>"] } }
+      }
+    ]
   }
 }
 system_account: SYS

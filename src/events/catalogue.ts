@@ -144,7 +144,9 @@ export const catalogue = {
     data: Schema.Struct({
       ...emailFields,
       code: troubleFields.code,
-      kind: described("Why: `expired` when no try has succeeded for 72 hours, `attachment` when one cannot be had"),
+      kind: described(
+        "Why: `expired` when no try has succeeded for 72 hours, `unknown` when nobody can say whether the last one has, `attachment` when one cannot be had"
+      ),
       reason: troubleFields.reason
     }),
     example: { ...emailExample, code: "4.4.1", kind: "expired", reason: "The host does not answer" }

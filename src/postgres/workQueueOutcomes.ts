@@ -19,6 +19,8 @@ export type Outcome = {
       readonly dueAt: number
       readonly lane: number
       readonly error?: string | undefined
+      /** In place of the job's, where it now has less to do. */
+      readonly payload?: string | undefined
     }
   | {
       /**
@@ -28,22 +30,38 @@ export type Outcome = {
       readonly _tag: "Returned"
       readonly dueAt: number
       readonly lane?: number | undefined
+      readonly payload?: string | undefined
     }
   | { /** Cannot be worked on: waits for an operator. */ readonly _tag: "Parked"; readonly error: string }
 )
 
 const rowOf = (outcome: Outcome) => {
   const { attempt, id } = outcome
-  const row = { id, attempt, over: false, due_at: null, lane: null, given_back: 0, error: null }
+  const row = {
+    id,
+    attempt,
+    over: false,
+    due_at: null,
+    lane: null,
+    given_back: 0,
+    error: null,
+    payload: null as string | null
+  }
   switch (outcome._tag) {
     case "Done":
       return { ...row, over: true }
     case "Again": {
-      const { dueAt, error, lane } = outcome
-      return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error) }
+      const { dueAt, error, lane, payload = null } = outcome
+      return { ...row, due_at: dueAt, lane, error: error === undefined ? null : storableText(error), payload }
     }
     case "Returned":
-      return { ...row, due_at: outcome.dueAt, lane: outcome.lane ?? null, given_back: 1 }
+      return {
+        ...row,
+        due_at: outcome.dueAt,
+        lane: outcome.lane ?? null,
+        given_back: 1,
+        payload: outcome.payload ?? null
+      }
     case "Parked":
       return { ...row, error: storableText(outcome.error) }
   }
@@ -65,7 +83,8 @@ export const settlingIn = (
         due_at: "int8",
         lane: "int2",
         given_back: "int4",
-        error: "text"
+        error: "text",
+        payload: "text"
       })}
     ), over as (
       delete from ${table} t using outcome o
@@ -73,7 +92,8 @@ export const settlingIn = (
       returning t.id
     ), kept as (
       update ${table} t
-      set due_at = o.due_at, lane = coalesce(o.lane, t.lane), attempts = t.attempts - o.given_back, error = o.error
+      set due_at = o.due_at, lane = coalesce(o.lane, t.lane), attempts = t.attempts - o.given_back, error = o.error,
+        payload = coalesce(o.payload, t.payload)
       from outcome o
       where not o.over and t.id = o.id and t.attempts = o.attempt and t.due_at is not null
       returning t.id

@@ -12,8 +12,8 @@ export const sendHandoff: ReadonlyArray<Variant> = [
   {
     name: "hand-off: what could not be recorded is handed over again",
     file: src("handoff/delivering"),
-    find: "if (unrecorded.get(job.id) === true)",
-    replace: "if (unrecorded.get(job.id) === true && job.attempt < 0)",
+    find: "if (before !== undefined) return",
+    replace: "if (before !== undefined && job.attempt < 0) return",
     sentence: "while the engine is away the same email goes out every few seconds",
     finders: [handoff]
   },
@@ -52,8 +52,8 @@ export const sendHandoff: ReadonlyArray<Variant> = [
   {
     name: "hand-off: it goes on after 72 hours",
     file: src("handoff/reports"),
-    find: "if (isLast(attempt)) return",
-    replace: "if (attempt < 0) return",
+    find: "tried.length > 0 && isLast(attempt)",
+    replace: "tried.length > 0 && attempt < 0",
     sentence: "an email that nobody takes stays sending for ever",
     finders: [handoff]
   },

@@ -87,7 +87,11 @@ export const evolveEmail = (state: EmailState, fact: EmailFact): EmailState => {
       return { ...hearing(state, "delivered", fact.recipient, 0), state: after, changedAt }
     }
     case "Bounced":
-      return { ...hearing(state, "bounced", fact.recipient, marks.bounced), state: "bounced", changedAt }
+      return {
+        ...hearing(state, "bounced", fact.recipient, fact.counts === false ? 0 : marks.bounced),
+        state: "bounced",
+        changedAt
+      }
     case "Complained":
       return { ...hearing(state, "complained", fact.recipient, marks.complained), state: "complained", changedAt }
     case "Failed":

@@ -7,7 +7,7 @@ import * as Actor from "../../engine/Actor.ts"
 import { entryLength, type Mode, modes, suppressionPlace } from "./names.ts"
 
 /** Why an address is suppressed. */
-export const suppressionReasons = ["bounced", "complained", "manual"] as const
+export const suppressionReasons = ["bounced", "complained", "manual", "unsubscribed"] as const
 export type SuppressionReason = (typeof suppressionReasons)[number]
 
 /** Asked of the bucket that `suppressionPlace` names. */

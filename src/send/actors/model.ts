@@ -95,8 +95,8 @@ export const EmailFact = Schema.Union([
   Schema.TaggedStruct("HandedOver", at),
   /** One for each recipient, like the next two. */
   Schema.TaggedStruct("Delivered", { ...at, recipient: Schema.String }),
-  /** Permanently. */
-  Schema.TaggedStruct("Bounced", { ...at, recipient: Schema.String }),
+  /** `counts` is false where it was given up and not refused for good. */
+  Schema.TaggedStruct("Bounced", { ...at, recipient: Schema.String, counts: Schema.optionalKey(Schema.Boolean) }),
   Schema.TaggedStruct("Complained", { ...at, recipient: Schema.String }),
   Schema.TaggedStruct("Failed", at),
   /** The time that a finished email is kept is over. */
@@ -252,6 +252,8 @@ const EmailReport = Schema.Struct({
   recipient: Schema.optionalKey(Schema.String),
   /** False for a bounce that says nothing of the address, such as one for the sender's reputation. Default true. */
   suppresses: Schema.optionalKey(Schema.Boolean),
+  /** False for a bounce that counts for neither account nor sender, because it is not for good. Default true. */
+  counts: Schema.optionalKey(Schema.Boolean),
   /** `from`, `to` and `subject` as the content has them, for the event. A report without them counts, and makes none. */
   from: Schema.optionalKey(Schema.String),
   /** Never cc or bcc; not for what concerns a recipient. */
@@ -259,7 +261,7 @@ const EmailReport = Schema.Struct({
   subject: Schema.optionalKey(Schema.String),
   /** Status code, such as 5.1.1. */
   code: Schema.optionalKey(Schema.String),
-  /** Kind of bounce or complaint; of `failed` `expired` or `attachment`, without which it makes no event. */
+  /** Kind of bounce or complaint; of `failed` `expired`, `unknown` or `attachment`, without which it makes no event. */
   kind: Schema.optionalKey(Schema.String),
   /** Words of the remote side, or what went wrong. */
   reason: Schema.optionalKey(Schema.String)

@@ -140,7 +140,8 @@ class Reporting {
       case "delivered":
         return this.hear(email, report, what) ? { _tag: "Delivered", at, recipient } : undefined
       case "bounced":
-        return this.hear(email, report, what) ? { _tag: "Bounced", at, recipient } : undefined
+        if (!this.hear(email, report, what)) return undefined
+        return { _tag: "Bounced", at, recipient, ...(report.counts === false ? { counts: false } : {}) }
       case "complained":
         return this.hear(email, report, what) ? { _tag: "Complained", at, recipient } : undefined
     }
@@ -163,7 +164,7 @@ class Reporting {
     const { marks: had, state } = email
     const hasGone = (had & (marks.handedOver | marks.early)) !== 0
     if (!hasGone && state !== "sending") return false
-    const isFirst = what !== "delivered" && (had & marks[what]) === 0
+    const isFirst = what !== "delivered" && report.counts !== false && (had & marks[what]) === 0
     if (isHeard(email, what, report.recipient ?? "") && !isFirst) return false
     // Only what is new: an address that was taken off the list stays off it when an old report comes again.
     if (what !== "delivered") this.suppress(report, what)

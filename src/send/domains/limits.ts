@@ -42,3 +42,7 @@ export const checkRetryMillis = 5_000
 
 /** How long an Idempotency-Key stands for its request. */
 export const idempotencyMillis = dayMillis
+
+/** Domains whose opened keys a mailer remembers, and for how long: a new key is signed with after that at the latest. */
+export const rememberedKeys = 2_000
+export const rememberedKeyMillis = 30_000

@@ -9,7 +9,7 @@ import {
   maximumTagLength,
   maximumTags
 } from "../limits.ts"
-import type { Attachment, Tag } from "../message/Message.ts"
+import { type Attachment, type Tag, unsubscribeHeader } from "../message/Message.ts"
 import type { EmailForm } from "./forms.ts"
 import { Fault, fault, isLine } from "./texts.ts"
 
@@ -52,12 +52,17 @@ export const headersOf = (given: EmailForm["headers"]): Readonly<Record<string, 
     const lower = name.toLowerCase()
     if (name.length > maximumHeaderNameLength || !headerName.test(name))
       throw fault("headers", name, `Expected names of letters, digits, - and _, at most ${maximumHeaderNameLength}`)
-    if (isReserved(lower)) throw fault("headers", name, "The platform writes this header itself")
+    if (lower === unsubscribeHeader && value.toLowerCase() !== "one-click")
+      throw fault(`headers.${name}`, value, "Expected one-click")
+    if (lower !== unsubscribeHeader && isReserved(lower))
+      throw fault("headers", name, "The platform writes this header itself")
     if (seen.has(lower)) throw fault("headers", name, "Upper and lower case are the same header, given twice")
     if (value.length > maximumHeaderValueLength || !isLine(value))
       throw fault(`headers.${name}`, value, `Expected one line of at most ${maximumHeaderValueLength} characters`)
     seen.add(lower)
   }
+  if (seen.has(unsubscribeHeader) && (seen.has("list-unsubscribe") || seen.has("list-unsubscribe-post")))
+    throw new Fault("Expected either 'X-Sluice-Unsubscribe' or headers 'List-Unsubscribe' of your own.")
   return Object.fromEntries(entries)
 }
 

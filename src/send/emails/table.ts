@@ -29,3 +29,9 @@ export const createEmailsTable = Effect.gen(function* () {
   yield* sql`
     create index send_emails_newest on ${sql(emailsTable)} (organization_id, mode, accepted_at desc, id desc)`
 })
+
+/** Reports of other mail systems name an email alone (docs/handoff.md, 6). */
+export const findEmailsById = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`create index send_emails_by_id on ${sql(emailsTable)} (id)`
+})

@@ -5,7 +5,7 @@ import type { HandoffPurpose } from "./jobs.ts"
 const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 7_200, 43_200, 259_200]
 
 /** How an attempt ended. */
-export type HandoffOutcome = "handed_over" | "delayed" | "refused" | "expired"
+export type HandoffOutcome = "handed_over" | "delayed" | "refused" | "expired" | "unknown" | "failed"
 
 export class HandoffMetrics {
   private readonly context: Context.Context<never>
@@ -25,6 +25,18 @@ export class HandoffMetrics {
       incremental: true,
       attributes: { outcome, transport, purpose }
     }).updateUnsafe(1, this.context)
+  }
+
+  /** Counts recipients whom the relay has refused. */
+  bounces(reports: ReadonlyArray<{ readonly what: string; readonly kind?: string }>): void {
+    for (const { kind = "permanent", what } of reports) {
+      if (what !== "bounced") continue
+      Metric.counter("sluice_send_reports_total", {
+        description: "What was reported of recipients, by the relay itself or by other mail systems; repeats included",
+        incremental: true,
+        attributes: { what, kind, by: "relay" }
+      }).updateUnsafe(1, this.context)
+    }
   }
 
   latency(millis: number): void {

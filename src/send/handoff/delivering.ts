@@ -1,12 +1,10 @@
 /** One attempt at a transport: bounded in time, and known again where its success could not be recorded. */
 import { Clock, Duration, Effect, Random } from "effect"
 import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
-import type { Envelope, HandoffAnswer, OutgoingMail, Transport } from "../transport/MailTransport.ts"
+import type { Envelope, HandoffAnswer, OutgoingMail, PartAnswer, Transport } from "../transport/MailTransport.ts"
 import { handoffLanes } from "./jobs.ts"
 import { handoffDelaysMillis, handoffJitter } from "./limits.ts"
 import type { HandoffParts } from "./parts.ts"
-
-const accepted: HandoffAnswer = { _tag: "Accepted" }
 
 /** Hands a mail over, unless this process has already done so. */
 export const deliver = (
@@ -17,42 +15,65 @@ export const deliver = (
   envelope: Envelope
 ): Effect.Effect<HandoffAnswer> =>
   Effect.suspend(() => {
-    if (unrecorded.get(job.id) === true) return Effect.succeed(accepted)
+    const before = unrecorded.get(job.id)
+    if (before !== undefined) return Effect.succeed(before)
     return transport.deliver(mail, envelope).pipe(
       Effect.timeoutOrElse({
         duration: Duration.millis(settings.deliverTimeoutMillis),
+        // Nobody can say how far it has come.
         orElse: () =>
           Effect.succeed<HandoffAnswer>({
-            _tag: "Temporary",
-            code: "4.4.2",
-            reason: `no answer within ${settings.deliverTimeoutMillis} ms`
+            _tag: "Unknown",
+            reason: `No answer within ${settings.deliverTimeoutMillis} ms`
           })
       }),
       Effect.catchDefect((defect) =>
         Effect.as(Effect.logError(`handing over the mail ${mail.id} failed`, defect), {
           _tag: "Temporary",
           code: "4.3.0",
-          reason: "the transport failed"
+          reason: "The transport failed"
         } as const)
       ),
-      Effect.tap(({ _tag }) =>
+      Effect.tap((answer) =>
         Effect.sync(() => {
-          if (_tag === "Accepted") unrecorded.set(job.id, true)
+          if (answer._tag === "Accepted" || answer._tag === "Parted") unrecorded.set(job.id, answer)
         })
       )
     )
   })
 
-/** What becomes of a job after an answer. */
-export const settledAs = (job: TakenJob, answer: HandoffAnswer): Effect.Effect<Outcome> =>
+/** Whether it may be tried again. */
+export const isOpen = ({ _tag }: PartAnswer): boolean => _tag === "Temporary" || _tag === "Unknown" || _tag === "Waits"
+
+/** The words of an answer for the job's row. */
+const errorOf = (answer: PartAnswer): string =>
+  answer._tag === "Temporary"
+    ? `${answer.code} ${answer.reason}`
+    : answer._tag === "Unknown"
+      ? `unknown outcome: ${answer.reason}`
+      : answer._tag
+
+/** What becomes of a job after answers that leave something to do, or leave nothing. */
+export const settledAs = (
+  job: TakenJob,
+  answers: ReadonlyArray<PartAnswer>,
+  more: { readonly waitMillis: number; readonly payload?: string | undefined }
+): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
     const { attempt, id } = job
-    const delay = handoffDelaysMillis[attempt - 1]
-    if (answer._tag !== "Temporary" || delay === undefined) return { _tag: "Done", id, attempt }
+    const { payload, waitMillis } = more
     const now = yield* Clock.currentTimeMillis
+    const tried = answers.find(({ _tag }) => _tag === "Temporary" || _tag === "Unknown")
+    if (tried === undefined) {
+      // What was not attempted uses up none of its attempts.
+      const waits = answers.some(({ _tag }) => _tag === "Waits")
+      return waits ? { _tag: "Returned", id, attempt, dueAt: now + waitMillis, payload } : { _tag: "Done", id, attempt }
+    }
+    const delay = handoffDelaysMillis[attempt - 1]
+    if (delay === undefined) return { _tag: "Done", id, attempt }
     const part = 1 - handoffJitter * (yield* Random.next)
-    const error = `${answer.code} ${answer.reason}`
-    return { _tag: "Again", id, attempt, dueAt: now + Math.round(delay * part), lane: handoffLanes.again, error }
+    const dueAt = now + Math.round(delay * part)
+    return { _tag: "Again", id, attempt, dueAt, lane: handoffLanes.again, error: errorOf(tried), payload }
   })
 
 /** A job that was not attempted: it waits a moment, in the same lane or another one. */

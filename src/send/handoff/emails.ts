@@ -7,12 +7,12 @@ import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
 import { type EmailReport, type EmailState, type Mode, SendAccount, SendEmail, suppressedOf } from "../actors/index.ts"
 import { bareAddress } from "../actors/names.ts"
 import { type Message, recipientsOf } from "../message/Message.ts"
-import type { HandoffAnswer } from "../transport/MailTransport.ts"
-import { deliver, returned, settledAs } from "./delivering.ts"
-import { decodeEmailJob, type EmailJob, handoffLanes } from "./jobs.ts"
+import { type HandoffAnswer, plainAddress } from "../transport/MailTransport.ts"
+import { deliver, isOpen, returned, settledAs } from "./delivering.ts"
+import { decodeEmailJob, type EmailJob, encodeEmailJob, handoffLanes, type SettledRecipient } from "./jobs.ts"
 import { pausedLookMillis } from "./limits.ts"
 import type { HandoffParts } from "./parts.ts"
-import { type Handed, isLast, reportsOf, simulatedOf } from "./reports.ts"
+import { failureOf, type Handed, isLast, type Part, partsOf, reportsOf, simulatedOf } from "./reports.ts"
 
 /** What a batch of emails has come to. */
 export interface BatchResult {
@@ -70,8 +70,48 @@ const tell = (
 const handedOf = ({ email, message, state }: Taken, recipients: ReadonlyArray<string>): Handed | undefined =>
   message === null ? undefined : { id: email.email, sender: state.sender, mode: state.mode, message, recipients }
 
-/** Whether the account has recorded already what became of the email, so that its job is over. */
-const isOver = ({ state }: EmailState): boolean => state !== "queued" && state !== "held" && state !== "sending"
+/** Whether the account has recorded already what became of the email, so that its job is over. Of one that some recipients have the job itself says what is left. */
+const isOver = ({ email, state: { state } }: Taken): boolean =>
+  email.settled === undefined && state !== "queued" && state !== "held" && state !== "sending"
+
+/** What an attempt has come to. */
+interface Attempted {
+  readonly job: TakenJob
+  readonly reports: ReadonlyArray<EmailReport>
+  readonly outcome: Outcome
+  /** Keeps the job with what is known of some recipients, before the account is told: what it is told is not handed over again. */
+  readonly note?: Outcome | undefined
+}
+
+/** Characters of a refusal that the job keeps. */
+const keptReasonLength = 200
+
+/** The recipients of whom nothing is to be waited for, by their place among all of them. */
+const settledOf = (message: Message, parts: ReadonlyArray<Part>): ReadonlyArray<SettledRecipient> => {
+  const all = recipientsOf(message)
+  return parts.flatMap(({ answer, recipient }): ReadonlyArray<SettledRecipient> => {
+    const index = all.indexOf(recipient)
+    if (answer._tag === "Accepted") return [{ index }]
+    if (answer._tag !== "Permanent") return []
+    const { code, isReputation = /^5\.7\./.test(code), reason } = answer
+    return [{ index, refused: { code, reason: reason.slice(0, keptReasonLength), isReputation } }]
+  })
+}
+
+/** What earlier attempts have come to for some recipients. */
+const earlierParts = ({ settled = [] }: EmailJob, message: Message): ReadonlyArray<Part> => {
+  const all = recipientsOf(message)
+  return settled.flatMap(({ index, refused }): ReadonlyArray<Part> => {
+    const recipient = all[index]
+    if (recipient === undefined) return []
+    return [{ recipient, answer: refused === undefined ? { _tag: "Accepted" } : { _tag: "Permanent", ...refused } }]
+  })
+}
+
+/** One envelope address for each recipient, however often the email names it. */
+const envelopeTo = (recipients: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Map(recipients.map((one) => [bareAddress(one), plainAddress(one)])).values()
+]
 
 /** The email's attempt, and what is to be told of it. */
 const attempt = Effect.fnUntraced(function* (
@@ -82,28 +122,60 @@ const attempt = Effect.fnUntraced(function* (
 ) {
   const { email, job, message, state } = one
   const about = { id: email.email, sender: state.sender }
-  const failed = (reason: string) => {
-    const reports: ReadonlyArray<EmailReport> = [{ ...about, what: "failed", reason }]
-    return { job, reports, outcome: { _tag: "Done", id: job.id, attempt: job.attempt } satisfies Outcome }
-  }
+  const over = { _tag: "Done", id: job.id, attempt: job.attempt } as const
+  const failed = (reason: string): Attempted => ({
+    job,
+    reports: [{ ...about, what: "failed", reason }],
+    outcome: over
+  })
   const handed = handedOf(one, recipients)
   if (message === null || handed === undefined) return failed("its content is not kept any more")
-  if (recipients.length === 0) return failed("all of its recipients are suppressed")
+  const earlier = earlierParts(email, message)
+  const left = recipients.filter((recipient) => !earlier.some((part) => part.recipient === recipient))
+  if (left.length === 0)
+    return earlier.length === 0
+      ? failed("all of its recipients are suppressed")
+      : ({ job, reports: reportsOf(handed, earlier, job.attempt), outcome: over } satisfies Attempted)
   const transport = parts.transport[state.mode]
   const mail = { id: email.email, organization, mode: state.mode, message, acceptedAt: email.acceptedAt }
-  const envelope = { from: bareAddress(message.from), to: [...new Set(recipients.map((one) => bareAddress(one)))] }
+  const envelope = { from: plainAddress(message.from), to: envelopeTo(left) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
   yield* count(parts, one, transport.kind, answer)
-  return { job, reports: reportsOf(handed, answer, job.attempt), outcome: yield* settledAs(job, answer) }
+  if (answer._tag === "Failed") return { job, reports: [failureOf(handed, answer)], outcome: over } satisfies Attempted
+  return yield* attempted(parts, one, handed, earlier, partsOf(left, answer))
+})
+
+/** What is known after an attempt of those that were left. */
+const attempted = Effect.fnUntraced(function* (
+  { metrics, settings }: HandoffParts,
+  { email, job }: Taken,
+  handed: Handed,
+  earlier: ReadonlyArray<Part>,
+  now: ReadonlyArray<Part>
+) {
+  const all = [...earlier, ...now]
+  const reports = reportsOf(handed, all, job.attempt)
+  if (handed.mode === "live") metrics.bounces(reportsOf(handed, now, job.attempt))
+  const answers = now.map(({ answer }) => answer)
+  const isNoted = answers.some((answer) => !isOpen(answer)) && (earlier.length > 0 || answers.some(isOpen))
+  const payload = isNoted ? encodeEmailJob({ ...email, settled: settledOf(handed.message, all) }) : undefined
+  const outcome = yield* settledAs(job, answers, { waitMillis: settings.troubleMillis, payload })
+  if (payload === undefined) return { job, reports, outcome } satisfies Attempted
+  const dueAt = (yield* Clock.currentTimeMillis) + settings.leaseMillis
+  const note = { _tag: "Again", id: job.id, attempt: job.attempt, dueAt, lane: job.lane, payload } as const
+  return { job, reports, outcome, note } satisfies Attempted
 })
 
 const count = ({ metrics }: HandoffParts, { email, job, state }: Taken, kind: string, answer: HandoffAnswer) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    if (answer._tag === "Accepted") {
+    const tags = answer._tag === "Parted" ? answer.parts.map((part) => part.answer._tag) : [answer._tag]
+    if (tags.includes("Accepted")) {
       metrics.outcome("handed_over", kind, state.mode)
       metrics.latency(now - email.acceptedAt)
-    } else if (answer._tag === "Permanent") metrics.outcome("refused", kind, state.mode)
-    else metrics.outcome(isLast(job.attempt) ? "expired" : "delayed", kind, state.mode)
+    } else if (tags.includes("Permanent")) metrics.outcome("refused", kind, state.mode)
+    else if (tags.includes("Failed")) metrics.outcome("failed", kind, state.mode)
+    else if (tags.includes("Unknown")) metrics.outcome("unknown", kind, state.mode)
+    else if (tags.includes("Temporary")) metrics.outcome(isLast(job.attempt) ? "expired" : "delayed", kind, state.mode)
   })
 
 /** Hands the emails of an account over. Fails where the account, the contents or the engine cannot be reached; then nothing is known of any job. */
@@ -121,7 +193,7 @@ export const handOverEmails = Effect.fnUntraced(function* (
     else outcomes.push({ _tag: "Parked", id: job.id, attempt: job.attempt, error: "the job cannot be read" })
   }
   const taken = yield* lookAt(parts, organization, readable)
-  const over = taken.filter(({ state }) => isOver(state))
+  const over = taken.filter(isOver)
   // Its simulated recipients may not have answered before a crash.
   const left = over.flatMap((one) => {
     const handed =
@@ -130,7 +202,7 @@ export const handOverEmails = Effect.fnUntraced(function* (
   })
   yield* tell(parts, organization, mode, left)
   for (const { job } of over) outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
-  const asked = taken.filter(({ state }) => !isOver(state))
+  const asked = taken.filter((one) => !isOver(one))
   if (asked.length === 0) return { outcomes, isPaused: false } satisfies BatchResult
   const allOf = ({ message }: Taken) => (message === null ? nobody : recipientsOf(message))
   const { account, emails } = yield* parts.asks.ask(organization, SendAccount, mode, {
@@ -144,7 +216,8 @@ export const handOverEmails = Effect.fnUntraced(function* (
   for (const [index, one] of asked.entries()) {
     const { job } = one
     const answer = emails[index]
-    if (answer?.state === "sending") {
+    const goesOn = one.email.settled !== undefined && answer !== undefined && answer.state !== "none"
+    if (answer !== undefined && (answer.state === "sending" || goesOn)) {
       const out = new Set(suppressedOf(allOf(one), answer))
       attempts.push(
         attempt(
@@ -160,7 +233,8 @@ export const handOverEmails = Effect.fnUntraced(function* (
       outcomes.push(returned(job, now + pausedLookMillis, handoffLanes.paused))
     } else outcomes.push(returned(job, now + parts.settings.troubleMillis))
   }
-  const going = yield* Effect.all(attempts, { concurrency: "unbounded" })
+  const going: ReadonlyArray<Attempted> = yield* Effect.all(attempts, { concurrency: "unbounded" })
+  yield* parts.queue.settle(going.flatMap(({ note }) => note ?? []))
   yield* tell(
     parts,
     organization,

@@ -19,13 +19,26 @@ export const partsOfGroup = (group: string): readonly [organization: string, pur
   return [group.slice(0, slash), purposes.find((purpose) => purpose === named) ?? "live"]
 }
 
+/** What is known already of one recipient of an email: the relay has taken the mail for it, or refused it for good. */
+export const SettledRecipient = Schema.Struct({
+  /** Its place among all recipients of the email, from 0. */
+  index: Schema.Number,
+  /** Left out where the mail was taken. */
+  refused: Schema.optionalKey(
+    Schema.Struct({ code: Schema.String, reason: Schema.String, isReputation: Schema.Boolean })
+  )
+})
+export type SettledRecipient = typeof SettledRecipient.Type
+
 /** An email that may be handed over. */
 export const EmailJob = Schema.Struct({
   /** The email's id. */
   email: Schema.String,
   /** Where its content is. */
   pointer: Schema.String,
-  acceptedAt: Schema.Number
+  acceptedAt: Schema.Number,
+  /** Recipients that nothing is handed over to any more, while others still wait for it. */
+  settled: Schema.optionalKey(Schema.Array(SettledRecipient))
 })
 export type EmailJob = typeof EmailJob.Type
 

@@ -30,8 +30,8 @@ export const handoffLeaseMillis = 60_000
 /** How long a batch may last; less than the lease, so that no two work on one mail. */
 export const batchMillis = 50_000
 
-/** How long a transport has for one mail. */
-export const deliverTimeoutMillis = 30_000
+/** How long a transport has for one mail. It bounds its own time; this is for one that hangs. */
+export const deliverTimeoutMillis = 48_000
 
 /** How often the queue is searched for mails that are due, beside what the reactor tells. */
 export const handoffScanMillis = 2_000

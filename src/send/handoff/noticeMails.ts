@@ -1,11 +1,12 @@
 /** What the platform itself writes to an organization's contact (docs/handoff.md, 4). */
 import { Clock, Effect } from "effect"
 import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
-import { bareAddress } from "../actors/names.ts"
 import type { Message } from "../message/Message.ts"
+import { plainAddress } from "../transport/MailTransport.ts"
 import { deliver, settledAs } from "./delivering.ts"
 import { decodeNotice, type Notice } from "./jobs.ts"
 import type { HandoffParts } from "./parts.ts"
+import { partsOf } from "./reports.ts"
 
 const accountReasons: Readonly<Record<string, string>> = {
   bounces: "too many of its first emails bounced",
@@ -79,8 +80,12 @@ const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organiz
   const { message, mode } = found
   const transport = parts.transport[mode]
   const mail = { id: id.replaceAll("/", "-"), organization, mode, message, acceptedAt: notice.value.at }
-  const envelope = { from: bareAddress(message.from), to: message.to.map((one) => bareAddress(one)) }
+  const envelope = { from: plainAddress(message.from), to: message.to.map(plainAddress) }
   const answer = yield* deliver(parts, transport, job, mail, envelope)
+  // It has one recipient, and nothing to fetch.
+  const [part] = answer._tag === "Failed" ? [] : partsOf(message.to, answer)
+  if (part === undefined || part.answer._tag === "Waits")
+    return yield* settledAs(job, part === undefined ? [] : [part.answer], { waitMillis: parts.settings.troubleMillis })
   const now = yield* Clock.currentTimeMillis
   if (answer._tag === "Accepted") parts.metrics.latency(now - notice.value.at)
   parts.metrics.outcome(
@@ -90,7 +95,7 @@ const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organiz
   )
   if (answer._tag === "Permanent")
     yield* Effect.logWarning(`the notice ${id} was refused: ${answer.code} ${answer.reason}`)
-  return yield* settledAs(job, answer)
+  return yield* settledAs(job, [part.answer], { waitMillis: parts.settings.troubleMillis })
 })
 
 export const handOverNotices = (parts: HandoffParts, organization: string, jobs: ReadonlyArray<TakenJob>) =>

@@ -5,7 +5,7 @@ import type { BoundedMap } from "../../common/BoundedMap.ts"
 import type { WorkQueue } from "../../postgres/WorkQueue.ts"
 import type { AdmissionAsks } from "../admissionAsks.ts"
 import type { MessageContents } from "../contents/MessageContents.ts"
-import type { MailTransport } from "../transport/MailTransport.ts"
+import type { HandoffAnswer, MailTransport } from "../transport/MailTransport.ts"
 import type { HandoffGroup } from "./HandoffFeed.ts"
 import type { HandoffMetrics } from "./HandoffMetrics.ts"
 
@@ -29,8 +29,8 @@ export interface HandoffParts {
   readonly contents: MessageContents["Service"]
   readonly transport: MailTransport["Service"]
   readonly metrics: HandoffMetrics
-  /** Ids of jobs whose mail was handed over while it was not recorded yet: it is not handed over again. */
-  readonly unrecorded: BoundedMap<string, true>
+  /** What came of jobs whose mail was handed over, by their ids, while it is not recorded yet: it is not handed over again. */
+  readonly unrecorded: BoundedMap<string, HandoffAnswer>
   readonly contactOf: (
     organization: string
   ) => Effect.Effect<{ readonly email: string; readonly name: string } | null, SqlError.SqlError>

@@ -1,7 +1,7 @@
 /** What is told to the account about mails that were handed over or were not (docs/handoff.md, 2). Pure. */
 import type { EmailReport, Mode } from "../actors/index.ts"
 import type { Message } from "../message/Message.ts"
-import type { HandoffAnswer } from "../transport/MailTransport.ts"
+import { type HandoffAnswer, type PartAnswer, plainAddress } from "../transport/MailTransport.ts"
 import { handoffDelaysMillis } from "./limits.ts"
 import { simulatedReports } from "./simulator.ts"
 
@@ -12,6 +12,12 @@ export interface Handed {
   readonly message: Message
   /** Who is left of the recipients, as they were given. */
   readonly recipients: ReadonlyArray<string>
+}
+
+/** What is known of one recipient, as it was given. */
+export interface Part {
+  readonly recipient: string
+  readonly answer: PartAnswer
 }
 
 const fieldsOf = ({ from, subject, to }: Message) => ({ from, to, subject })
@@ -29,40 +35,83 @@ export const simulatedOf = ({ id, message, mode, recipients, sender }: Handed): 
       }))
 
 /** Whether a server refuses for policy or the sender's reputation (RFC 3463, X.7), which says nothing of the address. */
-const isOfReputation = (code: string): boolean => /^5\.7\./.test(code)
+const isOfReputation = ({ code, isReputation }: Extract<PartAnswer, { readonly _tag: "Permanent" }>): boolean =>
+  isReputation ?? /^5\.7\./.test(code)
 
-/** The reports after an attempt; `attempt` counts from 1. The order matters: each counts as the ones before have left the email. */
-export const reportsOf = (handed: Handed, answer: HandoffAnswer, attempt: number): ReadonlyArray<EmailReport> => {
-  const { id, message, recipients, sender } = handed
-  const about = { id, sender, ...fieldsOf(message) }
+/** The answer for each recipient. One that a parted answer does not name was not attempted. */
+export const partsOf = (
+  recipients: ReadonlyArray<string>,
+  answer: Exclude<HandoffAnswer, { readonly _tag: "Failed" }>
+): ReadonlyArray<Part> => {
+  if (answer._tag !== "Parted") return recipients.map((recipient) => ({ recipient, answer }))
+  const answers = new Map(answer.parts.map((part) => [part.recipient.toLowerCase(), part.answer]))
+  const waits: PartAnswer = { _tag: "Waits", reason: "it was not attempted" }
+  return recipients.map((recipient) => ({
+    recipient,
+    answer: answers.get(plainAddress(recipient).toLowerCase()) ?? waits
+  }))
+}
+
+/** A recipient that was refused, or that nobody has taken the mail for within 72 hours while others did. */
+const bounced = ({ id, message, sender }: Handed, recipient: string, answer: PartAnswer): EmailReport => {
+  const about = { id, sender, what: "bounced", recipient, from: message.from, subject: message.subject } as const
+  if (answer._tag === "Permanent") {
+    const { code, reason } = answer
+    const isReputation = isOfReputation(answer)
+    return { ...about, suppresses: !isReputation, code, kind: isReputation ? "reputation" : "permanent", reason }
+  }
+  const { code, reason } = wordsOf(answer)
+  return { ...about, suppresses: false, counts: false, code, kind: "temporary", reason }
+}
+
+const wordsOf = (answer: PartAnswer): { readonly code: string; readonly reason: string } => {
   switch (answer._tag) {
+    case "Temporary":
+    case "Permanent":
+      return answer
+    case "Unknown":
+      return { code: "4.4.2", reason: answer.reason }
+    case "Waits":
+      return { code: "4.4.1", reason: answer.reason }
     case "Accepted":
-      return [{ ...about, what: "handedOver" }, ...simulatedOf(handed)]
-    case "Temporary": {
-      const { code, reason } = answer
-      if (isLast(attempt)) return [{ ...about, what: "failed", kind: "expired", code, reason }]
-      // Only the first one counts.
-      return [{ ...about, what: "delayed", code, reason }]
-    }
-    case "Permanent": {
-      const { code, reason } = answer
-      return recipients.map(
-        (recipient): EmailReport => ({
-          id,
-          sender,
-          what: "bounced",
-          recipient,
-          suppresses: !isOfReputation(code),
-          from: message.from,
-          subject: message.subject,
-          code,
-          kind: isOfReputation(code) ? "reputation" : "permanent",
-          reason
-        })
-      )
-    }
+      return { code: "2.0.0", reason: "" }
   }
 }
+
+/**
+ * The reports after an attempt; `attempt` counts from 1, and `parts` has everybody of whom something is known, from earlier attempts too. The order matters: each counts as
+ * the ones before have left the email.
+ */
+export const reportsOf = (handed: Handed, parts: ReadonlyArray<Part>, attempt: number): ReadonlyArray<EmailReport> => {
+  const { id, message, sender } = handed
+  const about = { id, sender, ...fieldsOf(message) }
+  const of = (...tags: ReadonlyArray<PartAnswer["_tag"]>) => parts.filter(({ answer }) => tags.includes(answer._tag))
+  const [accepted, refused, tried] = [of("Accepted"), of("Permanent"), of("Temporary", "Unknown")]
+  const reports: Array<EmailReport> = []
+  const isExpired = tried.length > 0 && isLast(attempt)
+  if (tried.length > 0) {
+    const { answer } = tried[0]!
+    const { code, reason } = wordsOf(answer)
+    // Only the first one counts.
+    if (!isExpired) reports.push({ ...about, what: "delayed", code, reason })
+    else if (accepted.length === 0 && refused.length === 0) {
+      const kind = answer._tag === "Unknown" ? "unknown" : "expired"
+      return [{ ...about, what: "failed", kind, code, reason }]
+    }
+  }
+  if (accepted.length > 0) reports.push({ ...about, what: "handedOver" }, ...simulatedOf(handed))
+  for (const { answer, recipient } of refused) reports.push(bounced(handed, recipient, answer))
+  if (isExpired)
+    for (const { answer, recipient } of of("Temporary", "Unknown", "Waits"))
+      reports.push(bounced(handed, recipient, answer))
+  return reports
+}
+
+/** What is told of an email that cannot be made into a mail. */
+export const failureOf = (
+  { id, message, sender }: Handed,
+  { kind, reason }: Extract<HandoffAnswer, { readonly _tag: "Failed" }>
+): EmailReport => ({ id, sender, ...fieldsOf(message), what: "failed", kind, reason })
 
 /** Whether no further attempt follows a temporary failure. */
 export const isLast = (attempt: number): boolean => attempt > handoffDelaysMillis.length

@@ -3,32 +3,13 @@
  * of that button. Needs `Senders` and `HttpRouter`.
  */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { Page } from "../../http/server.ts"
 import { tokenLength } from "../senders/limits.ts"
 import { confirmationPath, Senders } from "../senders/Senders.ts"
+import { escaped, htmlPage } from "./htmlPage.ts"
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
-
-/** Nothing of the page may be kept, framed or told to others: its address is the secret. */
-const headers = {
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-  "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  "x-content-type-options": "nosniff"
-}
-
-const page = (status: number, body: string) =>
-  HttpServerResponse.html(
-    `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Confirm a sender</title>
-<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.5rem 1rem}</style></head>
-<body>${body}</body></html>
-`
-  ).pipe(HttpServerResponse.setStatus(status), HttpServerResponse.setHeaders(headers))
+const page = (status: number, body: string) => htmlPage("Confirm a sender", status, body)
 
 const notGood = page(
   404,

@@ -33,5 +33,12 @@ export const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
+/** A header by which a sender asks for an unsubscription with one click (docs/platform.md, 9.15), in lower case. It is not in the mail. */
+export const unsubscribeHeader = "x-sluice-unsubscribe"
+
+/** Whether each recipient gets a link of its own to unsubscribe. */
+export const hasUnsubscribe = ({ headers }: Message): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === unsubscribeHeader)
+
 /** Everybody whom the message goes to, in the order in which the rules and the suppression list see them. */
 export const recipientsOf = ({ bcc, cc, to }: Message): ReadonlyArray<string> => [...to, ...cc, ...bcc]

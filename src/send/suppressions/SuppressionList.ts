@@ -6,7 +6,7 @@ import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
-import { SendSuppressions, type SuppressionCommand, suppressionPlace } from "../actors/index.ts"
+import { SendSuppressions, type SuppressionCommand, type SuppressionReason, suppressionPlace } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
 import { normalizedAddress } from "../senders/model.ts"
 import { type Origin, type Suppression, suppressionId } from "./suppressions.ts"
@@ -43,7 +43,9 @@ export class SuppressionList extends Context.Service<
     /** Adds addresses and answers their ids, in order. One that is there already stays as it is. */
     readonly add: (
       account: Account,
-      emails: ReadonlyArray<string>
+      emails: ReadonlyArray<string>,
+      /** Default: `manual`. */
+      reason?: SuppressionReason
     ) => Effect.Effect<ReadonlyArray<string>, SuppressionInvalid | AskError | SqlError.SqlError>
     /** Takes ids or addresses off the list, in order. */
     readonly remove: (
@@ -134,10 +136,10 @@ const make = Effect.gen(function* () {
   })
 
   return SuppressionList.of({
-    add: Effect.fn("SuppressionList.add")(function* (account, emails) {
+    add: Effect.fn("SuppressionList.add")(function* (account, emails, reason = "manual") {
       const addresses = yield* Effect.forEach(emails, addressOf)
       const different = [...new Set(addresses)]
-      yield* Effect.forEach(different, (address) => ask(account, { _tag: "Suppress", address, reason: "manual" }), {
+      yield* Effect.forEach(different, (address) => ask(account, { _tag: "Suppress", address, reason }), {
         concurrency: asksAtOnce,
         discard: true
       })

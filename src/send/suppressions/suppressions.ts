@@ -3,14 +3,15 @@ import { hash } from "node:crypto"
 import { bareAddress, type SuppressionReason } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
 
-/** Why, in the words of Resend's API. */
-export const origins = ["bounce", "complaint", "manual"] as const
+/** Why, in the words of Resend's API, and `unsubscribe`: the recipient has asked for it. */
+export const origins = ["bounce", "complaint", "manual", "unsubscribe"] as const
 export type Origin = (typeof origins)[number]
 
 export const originOf: Readonly<Record<SuppressionReason, Origin>> = {
   bounced: "bounce",
   complained: "complaint",
-  manual: "manual"
+  manual: "manual",
+  unsubscribed: "unsubscribe"
 }
 
 export interface Suppression {

@@ -112,6 +112,13 @@ describe("an email", () => {
     ["a subject with a line separator", { subject: "a\u2028b" }, "one line"],
     ["half a character", { subject: "\ud800" }, "one line"],
     ["a header of the platform's", { headers: { "message-ID": "<1>" } }, "writes this header itself"],
+    ["a header of the platform's own", { headers: { "X-Sluice-Route": "a" } }, "writes this header itself"],
+    ["an unsubscription by another word", { headers: { "X-Sluice-Unsubscribe": "yes" } }, "Expected one-click"],
+    [
+      "two ways to unsubscribe",
+      { headers: { "x-sluice-unsubscribe": "one-click", "List-Unsubscribe": "<https://one.test/>" } },
+      "Expected either 'X-Sluice-Unsubscribe' or headers 'List-Unsubscribe' of your own"
+    ],
     ["a header of the content", { headers: { "Content-Type": "text/html" } }, "writes this header itself"],
     ["a header name with a line end", { headers: { "X-A\r\nBcc": "1" } }, "Expected names"],
     ["a header name with a colon", { headers: { "X:A": "1" } }, "Expected names"],

@@ -5,7 +5,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
-import type { HandoffAnswer } from "../../../src/send/transport/MailTransport.ts"
+import type { HandoffAnswer, PartAnswer } from "../../../src/send/transport/MailTransport.ts"
 import { until } from "../../webhooks/until.ts"
 import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
 import { deploy } from "./handoffSupport.ts"
@@ -291,6 +291,70 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       yield* running.reaches(organization, never!.id, "bounced")
       yield* untilWaiting(0)
       assert.lengthOf(taken(), 1)
+    })
+  )
+
+  it.effect("who has the mail does not get it again while others wait for it, whatever happens in between", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      const [bob, cy, di] = ["bob@two.test", "cy@two.test", "di@two.test"]
+      const part = (recipient: string, answer: PartAnswer) => ({ recipient, answer })
+      relay.answers.push({
+        _tag: "Parted",
+        parts: [
+          part(bob, { _tag: "Accepted" }),
+          part(cy, { _tag: "Temporary", code: "4.2.0", reason: "later" }),
+          part(di, { _tag: "Permanent", code: "5.1.1", reason: "nobody" })
+        ]
+      })
+      const [sent] = yield* running.send(organization, [messageTo([bob, cy], { bcc: [di] })])
+      const isAgain = running.sql`select 1 from send_jobs where lane = 1`
+      yield* until(Effect.map(isAgain, (rows) => rows.length === 1))
+      assert.strictEqual((yield* running.stateOf(organization, sent!.id)).state, "bounced")
+      // Nothing but the queue knows who is left.
+      yield* running.sql`update send_jobs set due_at = 1`
+      yield* until(Effect.sync(() => taken().length === 1))
+      assert.deepStrictEqual(taken()[0]!.envelope.to, [cy])
+      yield* untilWaiting(0)
+      assert.lengthOf(taken(), 1)
+    })
+  )
+
+  it.effect("an outcome that nobody knows is tried again as the same mail", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.answers.push({ _tag: "Unknown", reason: "lost" })
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      const row = running.sql<{ readonly error: string }>`select error from send_jobs where lane = 1`
+      yield* until(Effect.map(row, (rows) => rows.length === 1))
+      assert.strictEqual((yield* row)[0]!.error, "unknown outcome: lost")
+      assert.strictEqual((yield* running.stateOf(organization, sent!.id)).state, "sending")
+      yield* running.sql`update send_jobs set due_at = 1`
+      yield* running.reaches(organization, sent!.id, "sent")
+      yield* untilWaiting(0)
+      assert.strictEqual(taken()[0]!.mail.id, sent!.id)
+    })
+  )
+
+  it.effect("an attachment that cannot be had is the end, and no bounce", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.answers.push({ _tag: "Failed", kind: "attachment", reason: "404" })
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      yield* running.reaches(organization, sent!.id, "failed")
+      yield* untilWaiting(0)
+      assert.lengthOf(taken(), 0)
+    })
+  )
+
+  it.effect("what nothing could take is no attempt", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, untilWaiting } = yield* freshSlow
+      relay.answers.push(...Array.from({ length: 3 }, () => ({ _tag: "Waits", reason: "busy" }) as const))
+      const [sent] = yield* running.send(organization, [messageTo(["bob@two.test"])])
+      yield* running.reaches(organization, sent!.id, "sent")
+      yield* untilWaiting(0)
+      assert.strictEqual((yield* running.stateOf(organization, sent!.id)).marks, 1)
     })
   )
 

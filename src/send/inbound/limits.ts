@@ -1,0 +1,27 @@
+/** Figures of what other mail systems report (docs/handoff.md, 6). */
+
+/** Bytes of a mail that the listener takes: bounces may bring the whole mail back. What is read of it is bounded by the parser. */
+export const maximumInboundBytes = 50 * 1024 * 1024
+
+/** Connections to the listener at once, in all and from one address. */
+export const maximumInboundConnections = 100
+export const maximumConnectionsOfAddress = 10
+
+/** Mails from one address in a minute; more are told to come later. */
+export const maximumMailsOfAddress = 300
+
+/** Addresses whose mails are counted. */
+export const countedAddresses = 10_000
+
+/** Recipients of one mail to the listener. A report goes to one return path. */
+export const maximumReturnPaths = 10
+
+/** How long a connection may be silent, and a mail may take to be processed. */
+export const inboundIdleMillis = 60_000
+export const intakeMillis = 20_000
+
+/** Mails that are parsed and counted at once. */
+export const intakesAtOnce = 8
+
+/** Bytes of a mail that are imported: the report stands at its beginning, and a request must hold them. */
+export const importedBytes = 150_000
