@@ -14,6 +14,7 @@ import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import type { IngestionEvent } from "../directory/ingestionSchema.ts"
+import { isRetryable } from "../engine/errors.ts"
 import { type TestEventNotStored, TestEvents } from "../events/TestEvents.ts"
 import { idempotentRequest } from "../http/idempotency.ts"
 import { defaultCursorPageSize } from "../http/PageCursors.ts"
@@ -37,6 +38,7 @@ import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { notFound, repeatable, unavailable } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
+import { type DeletionError, OrganizationDeletion } from "./OrganizationDeletion.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
 
@@ -77,6 +79,26 @@ const invalidCursor = () =>
 const withReplayed = <A>(body: A, replayed: boolean) =>
   HttpApiSchema.withHeaders({ body, headers: replayed ? { "idempotency-replayed": "true" } : {} })
 
+const deletionAnswered = <A>(effect: Effect.Effect<A, DeletionError>) =>
+  Effect.catch(
+    effect,
+    (error): Effect.Effect<never, EnvelopeNotFound | EnvelopeInvalidRequest | EnvelopeUnavailable> => {
+      switch (error._tag) {
+        case "OrganizationNotFound":
+          return Effect.fail(notFound(error))
+        case "NameDiffers":
+          return Effect.fail(EnvelopeInvalidRequest.of(error.message))
+        case "SqlError":
+          return unavailable(error)
+        case "EngineNotStarted":
+        case "ContentsUnavailable":
+          return repeatable(error)
+        default:
+          return isRetryable(error, { isIdempotent: true }) ? repeatable(error) : Effect.die(error)
+      }
+    }
+  )
+
 const layerOrganizations = HttpApiBuilder.group(
   AdminApi,
   "organizations",
@@ -85,6 +107,7 @@ const layerOrganizations = HttpApiBuilder.group(
     const acts = yield* AdminActs
     const plans = yield* OrganizationPlans
     const signals = yield* RiskSignals
+    const deletion = yield* OrganizationDeletion
     /** Makes the decision, records the act, and answers the organization as its row will show it. */
     const changed = (
       id: string,
@@ -143,6 +166,7 @@ const layerOrganizations = HttpApiBuilder.group(
         changed(params.id, "organization.plans_set", payload, (id) => plans.setPlans(id, payload)),
       setLimits: ({ params, payload }) =>
         changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
+      remove: ({ params, query }) => deletionAnswered(deletion.remove(params.id, query.name)),
       list: ({ query }) =>
         organizations
           .list({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
@@ -387,4 +411,4 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerEngine,
   layerParked,
   layerSend
-).pipe(Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))
+).pipe(Layer.provide(OrganizationDeletion.layer), Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
-import { addRequestRate, createPlatformTables } from "../platform/migrations.ts"
+import { addDeletionOfOrganizations, addRequestRate, createPlatformTables } from "../platform/migrations.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -42,5 +42,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 17, name: "expiring rows apart", run: keepExpiringRowsApart },
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
-  { number: 20, name: "domains, senders and suppressions", run: createSenderTables }
+  { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
+  { number: 21, name: "deletion of organizations", run: addDeletionOfOrganizations }
 ]

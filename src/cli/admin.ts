@@ -81,7 +81,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     SendOperator.layer,
     DomainChecks.layer({ nameServers: config.nameServers })
   ).pipe(
-    Layer.provide(
+    Layer.provideMerge(
       EngineWhenNeeded.layerLazy(
         layerEngine(engineSettings(config)).pipe(
           Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),

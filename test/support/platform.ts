@@ -53,9 +53,12 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
     SLUICE_CONTENTS_MAX_BYTES: `${sharedContentBytes}`
   }
 }
+/** The key of platforms on shared servers. */
+export const sharedSecretsKey = "5e".repeat(32)
+
 /** A database of others needs a key of its own for what is stored encrypted in it. */
 const secretsOf = ({ DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> =>
-  DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: "5e".repeat(32) }
+  DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: sharedSecretsKey }
 
 /** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
 const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
