@@ -77,9 +77,9 @@ const environmentOf = (environment: Readonly<Record<string, string>>): Record<st
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>,
-  options: { readonly cwd?: string } = {}
+  { program = main, ...options }: { readonly cwd?: string; readonly program?: string | undefined } = {}
 ): Started => {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: environmentOf(environment),
     stdio: ["ignore", "pipe", "pipe"],
     ...options
@@ -145,14 +145,15 @@ export interface Platform extends Started {
   readonly stop: () => Promise<Finished>
 }
 
-/** Starts `sluice serve` on a free port and waits until it is ready. */
+/** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. */
 export const startPlatform = async (
   environment: Readonly<Record<string, string>>,
-  dataDir?: string
+  dataDir?: string,
+  program?: string
 ): Promise<Platform> => {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
   const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
-  const started = start(["serve"], whole)
+  const started = start(["serve"], whole, { program })
   const [, url] = await started.printed(/API {3}(http:\S+)/).catch(async (error) => {
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
     throw error
