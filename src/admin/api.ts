@@ -39,6 +39,15 @@ export const CreateOrganization = Schema.Struct({
   risk: Schema.optional(Schema.Literals(risks))
 }).annotate({ identifier: "CreateOrganization" })
 
+/** A deleted organization. */
+export const DeletedOrganization = Schema.Struct({
+  id: Schema.String,
+  deletedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
+  erasedAt: Schema.NullOr(Schema.Int).annotate({
+    description: "When the last of it was erased; null while something is left"
+  })
+}).annotate({ identifier: "DeletedOrganization" })
+
 const noRequests =
   "A limit of 0 lets no request pass: give at least 1, unlimited, or null for the plan's; revoke keys to shut somebody out"
 
@@ -114,7 +123,21 @@ const organizations = HttpApiGroup.make("organizations")
       params: { id },
       success: Organization,
       error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
-    })
+    }),
+    HttpApiEndpoint.delete("remove", "/admin/v1/organizations/:id", {
+      params: { id },
+      query: {
+        name: Schema.optional(name).annotate({ description: "Refuses to delete an organization of another name" })
+      },
+      success: DeletedOrganization,
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete an organization for good",
+        description:
+          "Its keys end at once. Erases as much as there is time for; while `erasedAt` is null, repeat the request to go on."
+      })
+    )
   )
   .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Organizations" }))

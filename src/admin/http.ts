@@ -25,10 +25,8 @@ import {
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
-import type { OrganizationState } from "../platform/OrganizationActor.ts"
-import { OrganizationPlans, type PlansUnavailable } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
-import { RiskSignals, riskOf, type SignUpSignal, sameDomainMillis } from "../send/index.ts"
+import { RiskSignals } from "../send/index.ts"
 import { Inventory } from "../telco/Inventory.ts"
 import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
@@ -37,6 +35,8 @@ import { AdminAccess, AdminApi } from "./api.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { layerInvoices } from "./invoicesHttp.ts"
+import { OrganizationDeletion } from "./OrganizationDeletion.ts"
+import { layerOrganizations } from "./organizationsHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
 import { layerSend } from "./sendHttp.ts"
 import { layerSites } from "./sitesHttp.ts"
@@ -70,90 +70,6 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
 
 const notStored = (error: TestEventNotStored) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. Repeating the request may emit the event twice.`))
-const layerOrganizations = HttpApiBuilder.group(
-  AdminApi,
-  "organizations",
-  Effect.fn(function* (handlers) {
-    const organizations = yield* Organizations
-    const acts = yield* AdminActs
-    const plans = yield* OrganizationPlans
-    const signals = yield* RiskSignals
-    /** Makes the decision, records the act, and answers the organization as its row will show it. */
-    const changed = (
-      id: string,
-      act: string,
-      detail: object,
-      decide: (id: string) => Effect.Effect<OrganizationState, PlansUnavailable>
-    ) =>
-      Effect.gen(function* () {
-        const organization = yield* organizations.get(id)
-        const state = yield* decide(id)
-        yield* acts.record(act, id, detail)
-        return {
-          ...organization,
-          plan: state.plan ?? organization.plan,
-          sendPlan: state.sendPlan ?? organization.sendPlan,
-          requestsPerMinute: state.limits.requestsPerMinute
-        }
-      }).pipe(
-        Effect.catchTags({
-          OrganizationNotFound: (error) => Effect.fail(notFound(error)),
-          PlansUnavailable: repeatable,
-          SqlError: unavailable
-        })
-      )
-    return handlers.handleAll({
-      create: Effect.fnUntraced(function* ({ payload, headers }) {
-        const now = yield* Clock.currentTimeMillis
-        const { email = null, plan = "free", risk: declared, sendPlan = "hobby" } = payload
-        let found: ReadonlyArray<SignUpSignal> = []
-        const risk = signals
-          .ofSignUp({
-            email,
-            declared,
-            earlierOfDomain: (domain) => organizations.madeSince(domain, now - sameDomainMillis)
-          })
-          .pipe(
-            Effect.tap((signUp) => Effect.sync(() => (found = signUp))),
-            Effect.map(riskOf)
-          )
-        return yield* organizations
-          .create(
-            { name: payload.name, email, plan, sendPlan, risk },
-            idempotentRequest(headers["idempotency-key"], payload),
-            ({ id }) => acts.record("organization.created", id, { ...payload, riskSignals: found })
-          )
-          .pipe(
-            Effect.map(({ organization, replayed }) => withReplayed(organization, replayed)),
-            Effect.catchTags({
-              IdempotencyConflict: (error) => Effect.fail(conflict(error)),
-              PlansUnavailable: repeatable,
-              SqlError: unavailable
-            })
-          )
-      }),
-      setPlans: ({ params, payload }) =>
-        changed(params.id, "organization.plans_set", payload, (id) =>
-          plans.setPlans(id, { ...payload, by: "operator" })
-        ),
-      followSubscription: ({ params }) =>
-        changed(params.id, "organization.subscription_followed", {}, plans.followSubscription),
-      setLimits: ({ params, payload }) =>
-        changed(params.id, "organization.limits_set", payload, (id) => plans.setLimits(id, payload)),
-      list: ({ query }) =>
-        organizations
-          .list({ limit: query.limit ?? defaultCursorPageSize, cursor: query.cursor })
-          .pipe(Effect.catchTags({ InvalidCursor: () => Effect.fail(invalidCursor()), SqlError: unavailable })),
-      get: ({ params }) =>
-        organizations
-          .get(params.id)
-          .pipe(
-            Effect.catchTags({ OrganizationNotFound: (error) => Effect.fail(notFound(error)), SqlError: unavailable })
-          )
-    })
-  })
-)
-
 const layerKeys = HttpApiBuilder.group(
   AdminApi,
   "keys",
@@ -386,4 +302,4 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerParked,
   layerSend,
   layerInvoices
-).pipe(Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))
+).pipe(Layer.provide(OrganizationDeletion.layer), Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

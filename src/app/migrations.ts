@@ -7,7 +7,12 @@ import { createBillingTables } from "../billing/tables.ts"
 import { createUsageTable } from "../billing/usage/projection.ts"
 import { createDirectoryTables } from "../directory/migrations.ts"
 import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
-import { addRequestRate, createPlatformTables, createSiteCredentials } from "../platform/migrations.ts"
+import {
+  addDeletionOfOrganizations,
+  addRequestRate,
+  createPlatformTables,
+  createSiteCredentials
+} from "../platform/migrations.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -45,6 +50,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
+  { number: 21, name: "deletion of organizations", run: addDeletionOfOrganizations },
   { number: 22, name: "emails by their id alone", run: findEmailsById },
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },

@@ -2,6 +2,7 @@
  * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. An
  * embedder provides the stores and services of `layers.ts`, or replaces them.
  */
+
 import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
@@ -32,6 +33,7 @@ import {
   layerWebhooksAccess
 } from "../platform/layerAccess.ts"
 import { layerSiteAccess } from "../platform/layerSiteAccess.ts"
+import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domains.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
@@ -138,6 +140,7 @@ export const layerPublic = (options: ServerOptions) =>
 export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
   layerServer(AdminApi, options, [docsPage(AdminApi)]).pipe(
     Layer.provide(layerAdminHandlers),
+    Layer.provide(EngineWhenNeeded.layer),
     Layer.provide(Layer.mergeAll(Inspection.layer(actors), ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
     Layer.provide(layerAdminAccess(options.keys))
   )

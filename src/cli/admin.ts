@@ -84,7 +84,7 @@ const lazyDecisions = (config: Config, natsUrl: Redacted.Redacted<string> | unde
     Subscriptions.layer,
     DomainChecks.layer({ nameServers: config.nameServers })
   ).pipe(
-    Layer.provide(
+    Layer.provideMerge(
       EngineWhenNeeded.layerLazy(
         layerEngine(engineSettings(config)).pipe(
           Layer.provide(nats as Layer.Layer<NatsConnection, NatsBootError | LogNotNamed>),

@@ -1,4 +1,4 @@
-/** `sluice orgs create | list | show` (docs/platform.md, 2.1). */
+/** `sluice orgs create | list | show | set-plan | set-limits | delete` (docs/platform.md, 2.1 and 2.9). */
 import { Console, Data, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
@@ -169,7 +169,56 @@ const setLimits = Command.make(
     )
 ).pipe(Command.withDescription("Set limits in place of the plan's; in force at the next request"))
 
+/** Nobody deletes an organization by a slip of the hand. */
+class NotConfirmed extends Data.TaggedError("NotConfirmed")<{ readonly id: string; readonly name: string }> {
+  override get message(): string {
+    return `Deleting cannot be undone. Give the organization's name: sluice orgs delete ${this.id} --name ${JSON.stringify(this.name)}`
+  }
+}
+
+/** Something hinders the rest. */
+class NotErased extends Data.TaggedError("NotErased")<{ readonly id: string }> {
+  override get message(): string {
+    return `${this.id} is deleted, but not all of it is erased yet. Repeat the command; \`sluice parked list\` shows what may stand in the way`
+  }
+}
+
+/** Requests that one command makes, each of some seconds at most. */
+const deletionRequests = 100
+
+const remove = Command.make(
+  "delete",
+  {
+    id,
+    name: Flag.String("name").pipe(Flag.withDescription("Name of the organization, to confirm it"), Flag.optional),
+    yes: Flag.Boolean("yes").pipe(Flag.withDescription("Confirms it without the name"), Flag.withDefault(false)),
+    json,
+    ...dataDir
+  },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const params = { id: flags.id }
+        if (!flags.yes && Option.isNone(flags.name)) {
+          const { name } = yield* client.organizations.get({ params })
+          return yield* new NotConfirmed({ id: flags.id, name })
+        }
+        const query = Option.match(flags.name, { onNone: () => ({}), onSome: (name) => ({ name }) })
+        for (let requests = 0; requests < deletionRequests; requests++) {
+          const deleted = yield* client.organizations.remove({ params, query })
+          if (deleted.erasedAt === null) continue
+          return yield* flags.json
+            ? printJson(deleted)
+            : Console.log(`Deleted ${deleted.id}. What the log has of it goes when the log is purged.`)
+        }
+        return yield* new NotErased({ id: flags.id })
+      })
+    )
+).pipe(Command.withDescription("Delete an organization for good, with everything that it has"))
+
 export const orgs = Command.make("orgs").pipe(
   Command.withDescription("Make and look at organizations"),
-  Command.withSubcommands([create, list, showOne, setPlan, setLimits])
+  Command.withSubcommands([create, list, showOne, setPlan, setLimits, remove])
 )

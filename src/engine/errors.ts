@@ -181,7 +181,7 @@ export const AskError = Schema.Union([
 export type OnceError = AskError | IdempotencyConflict | ReplyTooLarge
 export const OnceError = Schema.Union([...AskError.members, IdempotencyConflict, ReplyTooLarge])
 
-const isAnAskError = Schema.is(AskError)
+export const isAnAskError = Schema.is(AskError)
 
 /**
  * Whether an error is the engine's and the ask is worth repeating. With `isIdempotent` (the rule recognizes a repeat,

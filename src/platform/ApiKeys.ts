@@ -85,6 +85,8 @@ export class ApiKeys extends Context.Service<
     }) => Effect.Effect<Page<ApiKey>, OrganizationNotFound | InvalidCursor | SqlError.SqlError>
     /** Ends a key for good, on every node within a second. Revoking a revoked one changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
+    /** Removes all keys of an organization, on every node within a second. */
+    readonly removeAll: (organizationId: string) => Effect.Effect<void, SqlError.SqlError>
     /** The principal of an active key with this digest, expired ones included; undefined where there is none. */
     readonly findByDigest: (digest: string) => Effect.Effect<Principal | undefined, SqlError.SqlError>
     /** Notes when keys were last used. An earlier time than the noted one changes nothing. */
@@ -166,11 +168,17 @@ export class ApiKeys extends Context.Service<
         return fromRow(row)
       }, sql.withTransaction)
 
+      const removeAll = Effect.fn("ApiKeys.removeAll")(function* (organizationId: string) {
+        const gone = yield* sql<{ readonly digest: string }>`
+          delete from api_keys where organization_id = ${organizationId} returning digest`
+        yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
+      }, sql.withTransaction)
+
       const findByDigest: ApiKeys["Service"]["findByDigest"] = Effect.fn("ApiKeys.findByDigest")(function* (digest) {
         const rows = yield* sql<Row & { readonly plan: Principal["plan"]; readonly send_plan: Principal["sendPlan"] }>`
           select k.*, o.plan, o.send_plan
           from api_keys k join organizations o on o.id = k.organization_id
-          where k.digest = ${digest} and k.active`
+          where k.digest = ${digest} and k.active and o.deleted_at is null`
         const row = rows[0]
         if (row === undefined) return undefined
         return {
@@ -185,17 +193,18 @@ export class ApiKeys extends Context.Service<
         }
       })
 
-      const touch: ApiKeys["Service"]["touch"] = Effect.fn("ApiKeys.touch")((uses) =>
-        uses.length === 0
-          ? Effect.void
-          : Effect.asVoid(sql`
-              update api_keys k set last_used_at = greatest(k.last_used_at, used.at)
-              from unnest(${uses.map((use) => use.keyId)}::text[],
-                ${uses.map((use) => new Date(use.atMillis))}::timestamptz[]) as used (id, at)
-              where k.id = used.id`)
-      )
-
-      return ApiKeys.of({ create, list: page, revoke, findByDigest, touch })
+      return ApiKeys.of({ create, list: page, revoke, removeAll, findByDigest, touch: makeTouch(sql) })
     })
   )
 }
+
+const makeTouch = (sql: SqlClient.SqlClient): ApiKeys["Service"]["touch"] =>
+  Effect.fn("ApiKeys.touch")((uses) =>
+    uses.length === 0
+      ? Effect.void
+      : Effect.asVoid(sql`
+        update api_keys k set last_used_at = greatest(k.last_used_at, used.at)
+        from unnest(${uses.map((use) => use.keyId)}::text[],
+          ${uses.map((use) => new Date(use.atMillis))}::timestamptz[]) as used (id, at)
+        where k.id = used.id`)
+  )

@@ -18,6 +18,21 @@ export class OrganizationNotFound extends Data.TaggedError("OrganizationNotFound
   }
 }
 
+/** The organization that was to be deleted has another name. */
+export class NameDiffers extends Data.TaggedError("NameDiffers")<{ readonly id: string }> {
+  override get message(): string {
+    return `The organization ${this.id} has another name.`
+  }
+}
+
+/** A deleted organization. Times are Unix milliseconds. */
+export interface Deleted {
+  readonly id: string
+  readonly deletedAt: number
+  /** When the last of it was erased; null while something is left. */
+  readonly erasedAt: number | null
+}
+
 export interface NewOrganization {
   readonly name: string
   readonly email: string | null
@@ -90,6 +105,16 @@ export class Organizations extends Context.Service<
      * ask the same wait for its end, so that of organizations that are made at once each is counted by the next.
      */
     readonly madeSince: (domain: string, since: number) => Effect.Effect<number, SqlError.SqlError>
+    /**
+     * Marks an organization as deleted: from then on it is found by no other function here, and `isNew` is false in the answer to a repeat. With a `name` it must be the
+     * organization's.
+     */
+    readonly markDeleted: (
+      id: string,
+      name: string | undefined
+    ) => Effect.Effect<Deleted & { readonly isNew: boolean }, OrganizationNotFound | NameDiffers | SqlError.SqlError>
+    /** Forgets name and address of a deleted organization, of which nothing else is left. */
+    readonly markErased: (id: string) => Effect.Effect<void, SqlError.SqlError>
     /** Whether there is none at all: a first start. */
     readonly isEmpty: Effect.Effect<boolean, SqlError.SqlError>
   }
@@ -145,10 +170,11 @@ export class Organizations extends Context.Service<
       const page: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* ({ limit, cursor }) {
         const position = Option.getOrUndefined(yield* cursors.decode(list, cursor))
         const rows = yield* position === undefined
-          ? sql<Row>`select * from organizations order by created_at desc, id desc limit ${limit + 1}`
+          ? sql<Row>`
+              select * from organizations where deleted_at is null order by created_at desc, id desc limit ${limit + 1}`
           : sql<Row>`
               select * from organizations
-              where (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
+              where deleted_at is null and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
               order by created_at desc, id desc limit ${limit + 1}`
         return pageOf(rows.map(fromRow), limit, (last) =>
           cursors.encode(list, { atMillis: last.createdAt, id: last.id })
@@ -156,7 +182,7 @@ export class Organizations extends Context.Service<
       })
 
       const get: Organizations["Service"]["get"] = Effect.fn("Organizations.get")(function* (id) {
-        const rows = yield* sql<Row>`select * from organizations where id = ${id}`
+        const rows = yield* sql<Row>`select * from organizations where id = ${id} and deleted_at is null`
         return rows[0] === undefined ? yield* new OrganizationNotFound({ id }) : fromRow(rows[0])
       })
 
@@ -173,6 +199,7 @@ export class Organizations extends Context.Service<
 
       return Organizations.of({
         create,
+        ...makeDeletion(sql),
         madeSince,
         list: page,
         get,
@@ -180,4 +207,36 @@ export class Organizations extends Context.Service<
       })
     })
   )
+}
+
+const makeDeletion = (sql: SqlClient.SqlClient) => {
+  const markDeleted: Organizations["Service"]["markDeleted"] = Effect.fn("Organizations.markDeleted")(function* (
+    id,
+    name
+  ) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const [row] = yield* sql<Row & { readonly deleted_at: Date | null; readonly erased_at: Date | null }>`
+        select * from organizations where id = ${id} for update`
+    if (row === undefined) return yield* new OrganizationNotFound({ id })
+    if (name !== undefined && row.erased_at === null && name !== row.name) return yield* new NameDiffers({ id })
+    yield* sql`
+        update organizations set deleted_at = coalesce(deleted_at, ${now}), idempotency_key = null, request_digest = null
+        where id = ${id}`
+    return {
+      id,
+      deletedAt: (row.deleted_at ?? now).getTime(),
+      erasedAt: row.erased_at?.getTime() ?? null,
+      isNew: row.deleted_at === null
+    }
+  }, sql.withTransaction)
+
+  const markErased = (id: string) =>
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => sql`
+        update organizations set name = '', email = null, erased_at = coalesce(erased_at, ${new Date(now)})
+        where id = ${id} and deleted_at is not null`
+    ).pipe(Effect.asVoid)
+
+  return { markDeleted, markErased }
 }

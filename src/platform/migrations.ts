@@ -53,6 +53,15 @@ export const createPlatformTables = Effect.gen(function* () {
     )`
 })
 
+/**
+ * What is left of a deleted organization: its id, without name and address once the rest was erased. It tells those that come late, and a repeat of the
+ * deletion, that it was here.
+ */
+export const addDeletionOfOrganizations = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`alter table organizations add column deleted_at timestamptz, add column erased_at timestamptz`
+)
+
 /** The custom request rate, a projection of the organization's facts: a number, `unlimited`, or null for the plan's own. */
 export const addRequestRate = Effect.flatMap(
   SqlClient.SqlClient,

@@ -5,17 +5,17 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/Prng.ts"
 import { seedFiles, usNpa } from "../cli/files.ts"
-import { descendants } from "../cli/support.ts"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { KilledPlatform } from "../support/killed.ts"
+import { sluice } from "../support/platform.ts"
 import type { Arrival, FromReceiver } from "./receiverProcess.ts"
 import { type ListedDelivery, type LoggedEvent, type Reckoning, reckon, type TenantFacts } from "./reckoning.ts"
-import { ask, listed, makeRunTenant, type Place, type RunTenant } from "./tenants.ts"
+import { ask, listed, makeRunTenant, type RunTenant } from "./tenants.ts"
 
 export interface KillRunOptions {
   /** Lookups that are to be answered. */
@@ -95,61 +95,6 @@ class Receiver {
   }
 }
 
-/** The platform over its kills, always at the same address. */
-class Killed implements Place {
-  /** Set while it is away. */
-  away: Promise<void> | undefined
-  url = ""
-  adminUrl = ""
-  private platform: Platform | undefined
-  private readonly folder: string
-
-  constructor(folder: string) {
-    this.folder = folder
-  }
-
-  async start(): Promise<void> {
-    const port = this.url === "" ? "0" : new URL(this.url).port
-    this.platform = await startPlatform(
-      {
-        SLUICE_PORT: port,
-        SLUICE_ADMIN_KEY: adminKey,
-        SLUICE_DEMO: "off",
-        SLUICE_WEBHOOK_TIMEOUT_MILLIS: String(timeoutMillis),
-        SLUICE_WEBHOOK_RETRY_DELAYS: retryDelays
-      },
-      this.folder
-    )
-    this.url = this.platform.url
-    const run = JSON.parse(await readFile(join(this.folder, "run.json"), "utf8")) as { readonly adminUrl: string }
-    this.adminUrl = run.adminUrl
-  }
-
-  kill(withServers: boolean): void {
-    this.away = (async () => {
-      const { pid, process: child } = this.platform!
-      const servers = withServers ? await descendants(pid) : []
-      const ended = once(child, "exit")
-      child.kill("SIGKILL")
-      for (const server of servers) {
-        try {
-          process.kill(server.pid, "SIGKILL")
-        } catch {
-          // One process of PostgreSQL ends with another.
-        }
-      }
-      await ended
-      await this.start()
-      this.away = undefined
-    })()
-  }
-
-  async stop(): Promise<void> {
-    await this.away?.catch(() => {})
-    await this.platform?.stop()
-  }
-}
-
 interface Asking {
   readonly asked: Set<string>
   readonly answered: Set<string>
@@ -161,7 +106,7 @@ const numberOf = (index: number): string =>
 
 /** Looks numbers up until so many were answered; `progressed` is called after each. */
 const lookUp = async (
-  platform: Killed,
+  platform: KilledPlatform,
   tenants: ReadonlyArray<RunTenant>,
   askings: ReadonlyArray<Asking>,
   events: number,
@@ -195,7 +140,7 @@ const lookUp = async (
 }
 
 /** What an organization's owner sees. */
-const look = async (platform: Killed, { endpoint, key }: RunTenant) => {
+const look = async (platform: KilledPlatform, { endpoint, key }: RunTenant) => {
   const pages: Array<string> = []
   const logged = await listed<LoggedEvent>(
     () => `${platform.url}/v1/events`,
@@ -220,7 +165,15 @@ const run = async (options: KillRunOptions, folder: string, cleanup: Array<() =>
 
   const { receiver, url } = await Receiver.start()
   cleanup.push(() => receiver.stop())
-  const platform = new Killed(data)
+  const platform = new KilledPlatform({
+    folder: data,
+    environment: {
+      SLUICE_ADMIN_KEY: adminKey,
+      SLUICE_DEMO: "off",
+      SLUICE_WEBHOOK_TIMEOUT_MILLIS: String(timeoutMillis),
+      SLUICE_WEBHOOK_RETRY_DELAYS: retryDelays
+    }
+  })
   cleanup.push(() => platform.stop())
   await platform.start()
   const names = Array.from({ length: tenantCount }, (_, index) => `tenant${index + 1}`)
@@ -239,7 +192,7 @@ const run = async (options: KillRunOptions, folder: string, cleanup: Array<() =>
     say(
       `kill -9 ${kill.withServers ? "with its servers" : "alone"} at ${answered} answers, ${receiver.arrived} arrivals`
     )
-    platform.kill(kill.withServers)
+    platform.kill(kill.withServers ? "everything" : "platform")
     downs.push(platform.away!.then(() => say("it is ready again")))
     // Whoever waits for it fails; the others need not.
     downs.at(-1)!.catch(() => {})
@@ -289,7 +242,7 @@ const run = async (options: KillRunOptions, folder: string, cleanup: Array<() =>
 
 /** How many attempts were answered, of each delivery that has more than there are arrivals. */
 const answeredAttempts = async (
-  platform: Killed,
+  platform: KilledPlatform,
   { endpoint, key }: RunTenant,
   deliveries: ReadonlyArray<ListedDelivery>,
   arrivals: ReadonlyArray<Arrival>

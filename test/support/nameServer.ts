@@ -11,16 +11,19 @@ export type NameAnswer =
       readonly mailHosts?: ReadonlyArray<string>
       /** TXT records, each of one string or more. */
       readonly texts?: ReadonlyArray<ReadonlyArray<string>>
+      /** Name servers of a zone. */
+      readonly nameServers?: ReadonlyArray<string>
       readonly ttl?: number
     }
   | "unknown"
   | "failing"
+  | "refused"
   | "silent"
 
 export interface NameServer {
   /** For `Resolver.setServers`. */
   readonly address: string
-  /** How a name is answered for from now on; unknown where nothing was said. */
+  /** How a name is answered for from now on. Where nothing was said, a name is unknown, and a top-level domain has a name server. */
   readonly answer: (name: string, answer: NameAnswer) => void
   /** How often addresses of a name were asked for, by questions for IPv4. */
   readonly asked: (name: string) => number
@@ -28,10 +31,13 @@ export interface NameServer {
 
 const headBytes = 12
 const typeA = 1
+const typeNs = 2
 const typeMx = 15
 const typeTxt = 16
 const typeAaaa = 28
-const responseCodes = { unknown: 3, failing: 2 } as const
+const responseCodes = { unknown: 3, failing: 2, refused: 5 } as const
+
+const topLevelDomain: NameAnswer = { addresses: [], nameServers: ["ns.example"] }
 
 /** The name and the type of the question of a message, and where it ends. */
 const readQuestion = (message: Buffer): { readonly name: string; readonly type: number; readonly end: number } => {
@@ -97,6 +103,7 @@ const reply = (message: Buffer, answer: Exclude<NameAnswer, "silent">): Buffer =
       ? []
       : [
           ...answer.addresses.filter((address) => isIP(address) === family).map(bytesOf),
+          ...(type === typeNs ? (answer.nameServers ?? []).map(bytesOfName) : []),
           ...(type === typeMx ? (answer.mailHosts ?? []).map(bytesOfMailHost) : []),
           ...(type === typeTxt ? (answer.texts ?? []).map(bytesOfText) : [])
         ].map((data) => record(type, answer.ttl ?? 60, data))
@@ -118,7 +125,7 @@ export const startNameServer: Effect.Effect<NameServer, never, Scope.Scope> = Ef
       socket.on("message", (message, { address, port }) => {
         const { name, type } = readQuestion(message)
         if (type === typeA) asked.set(name, (asked.get(name) ?? 0) + 1)
-        const answer = answers.get(name) ?? "unknown"
+        const answer = answers.get(name) ?? (name.includes(".") ? "unknown" : topLevelDomain)
         if (answer !== "silent") socket.send(reply(message, answer), port, address)
       })
       socket.bind(0, "127.0.0.1", () =>

@@ -53,9 +53,12 @@ const logsOf = (environment: Readonly<Record<string, string>>): Record<string, s
     SLUICE_CONTENTS_MAX_BYTES: `${sharedContentBytes}`
   }
 }
+/** The key of platforms on shared servers. */
+export const sharedSecretsKey = "5e".repeat(32)
+
 /** A database of others needs a key of its own for what is stored encrypted in it. */
 const secretsOf = ({ DATABASE_URL }: Readonly<Record<string, string>>): Record<string, string> =>
-  DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: "5e".repeat(32) }
+  DATABASE_URL === undefined ? {} : { SLUICE_SECRETS_KEY: sharedSecretsKey }
 
 /** Node keeps compiled modules here, which spares each of the many commands of a run a third of its start. */
 const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
@@ -74,9 +77,9 @@ const environmentOf = (environment: Readonly<Record<string, string>>): Record<st
 export const start = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>,
-  options: { readonly cwd?: string } = {}
+  { program = main, ...options }: { readonly cwd?: string; readonly program?: string | undefined } = {}
 ): Started => {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     env: environmentOf(environment),
     stdio: ["ignore", "pipe", "pipe"],
     ...options
@@ -142,14 +145,15 @@ export interface Platform extends Started {
   readonly stop: () => Promise<Finished>
 }
 
-/** Starts `sluice serve` on a free port and waits until it is ready. */
+/** Starts `sluice serve`, or another program with its commands, on a free port and waits until it is ready. */
 export const startPlatform = async (
   environment: Readonly<Record<string, string>>,
-  dataDir?: string
+  dataDir?: string,
+  program?: string
 ): Promise<Platform> => {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-e2e-")))
   const whole = { SLUICE_PORT: "0", SLUICE_DATA_DIR: folder, ...environment }
-  const started = start(["serve"], whole)
+  const started = start(["serve"], whole, { program })
   const [, url] = await started.printed(/API {3}(http:\S+)/).catch(async (error) => {
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
     throw error

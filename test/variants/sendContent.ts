@@ -102,6 +102,14 @@ export const sendContent: ReadonlyArray<Variant> = [
     finders: [mailHosts]
   },
   {
+    name: "send: a name server of a closed network speaks for a higher risk",
+    file: "src/send/risk/mailHosts.ts",
+    find: '(yield* knowTopLevelDomain(askServers, domain)) ? ("none" as const) : ("unknown" as const)',
+    replace: '"none" as const',
+    sentence: "every domain has the caps of a higher risk on a machine that asks no name server of the outside world",
+    finders: [mailHosts]
+  },
+  {
     name: "send: operators are shown emails of spikes that had no signals",
     file: "src/send/operator/accountFacts.ts",
     find: 'return { tag: "Accepted", since: Math.max(since, pausedAt - signalsMillis), onlyWithSignals: true }',

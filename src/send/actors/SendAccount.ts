@@ -12,6 +12,7 @@ import type { Risk } from "../limits.ts"
 import { assertProbationCaps } from "../probationRules.ts"
 import { nextTransition, viewOf } from "../trustRules.ts"
 import { type AccountDecision, admit, admitTouches, preview } from "./admitting.ts"
+import { afterClose, close, closedAccount } from "./closing.ts"
 import { accountEvents } from "./events.ts"
 import {
   initialSendAccount,
@@ -43,6 +44,8 @@ export const evolveAccount = (state: SendAccountState, fact: SendAccountFact): S
       const { custom, plan, senders, waiting } = state
       return { ...initialSendAccount, custom, plan, senders, waiting }
     }
+    case "Closed":
+      return closedAccount(state, fact)
     default:
       return evolveRules(state, fact)
   }
@@ -107,6 +110,8 @@ const decide = (
   command: SendAccountCommand,
   context: Actor.DecideContext
 ): AccountDecision => {
+  if (command._tag === "Close") return close(state, context, (mode, facts) => SendAccount.facts(mode, facts))
+  if (state.closedAt !== undefined && command._tag !== "Look") return afterClose(state, command, context)
   switch (command._tag) {
     case "Admit":
       return admit(state, command, context)
@@ -132,7 +137,11 @@ const hasPastPause = ({ trust, waiting }: SendAccountState): boolean =>
   waiting.length > 0 && trust.stage !== "sending_paused"
 
 const wakeAt = (state: SendAccountState): number | undefined =>
-  hasPastPause(state) ? (state.trust.since ?? 0) : nextTransition(state.trust)?.at
+  state.closedAt !== undefined
+    ? undefined
+    : hasPastPause(state)
+      ? (state.trust.since ?? 0)
+      : nextTransition(state.trust)?.at
 
 /** The transitions that are due, and the senders that may go on. */
 const wake = (state: SendAccountState, { now: at, self }: Actor.DecideContext): AccountDecision => {
@@ -177,6 +186,7 @@ export const SendAccount: Actor.Actor<
       case "Report":
         return reportTouches(command, organization, mode)
       case "SetLimits":
+      case "Close":
         return [SendAccount.at(otherMode(mode))]
       default:
         return []

@@ -33,10 +33,11 @@ const verify = (state: SenderState, mode: Mode, { now, read }: Actor.DecideConte
   })
 }
 
-const remove = (state: SenderState, mode: Mode, now: number): Decision => {
+const remove = (state: SenderState, mode: Mode, now: number, force = false): Decision => {
   if (!isVerified(state)) return Actor.rejected({ _tag: "NotVerified" })
   const held = waiting(state.holds)
-  if (held + state.scheduled > 0) return Actor.rejected({ _tag: "HasWaitingMail", held, scheduled: state.scheduled })
+  if (!force && held + state.scheduled > 0)
+    return Actor.rejected({ _tag: "HasWaitingMail", held, scheduled: state.scheduled })
   const fact: SenderFact = { _tag: "Removed", at: now }
   return Actor.decided({
     facts: [fact],
@@ -52,7 +53,7 @@ const decide = (state: SenderState, command: SenderCommand, context: Actor.Decid
     case "Verify":
       return verify(state, mode, context)
     case "Remove":
-      return remove(state, mode, now)
+      return remove(state, mode, now, command.force)
     case "SetDailyCap": {
       const { cap } = command
       if (cap !== null && !(Number.isSafeInteger(cap) && cap >= 1)) return Actor.rejected({ _tag: "CapInvalid" })

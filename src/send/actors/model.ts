@@ -165,7 +165,8 @@ export type SenderFact = typeof SenderFact.Type
 /** Asked of the sender, under the key that `senderKey` makes. */
 export const SenderCommand = Schema.Union([
   Schema.TaggedStruct("Verify", {}),
-  Schema.TaggedStruct("Remove", {}),
+  /** With `force` held and scheduled mail is no reason to refuse it. */
+  Schema.TaggedStruct("Remove", { force: Schema.optionalKey(Schema.Boolean) }),
   /** A daily cap in place of the tier's, at least 1; null for the tier's. A raised cap releases at once. */
   Schema.TaggedStruct("SetDailyCap", { cap: Instant }),
   Schema.TaggedStruct("Check", {})
@@ -197,11 +198,14 @@ export const SendAccountState = Schema.Struct({
   /** Verified senders. */
   senders: Schema.Number,
   /** Names of the senders that wait for the end of a pause. */
-  waiting: Schema.Array(Schema.String)
+  waiting: Schema.Array(Schema.String),
+  /** When its organization was deleted. Left out before. */
+  closedAt: Schema.optionalKey(Schema.Number)
 })
 export interface SendAccountState extends AccountState {
   readonly senders: number
   readonly waiting: ReadonlyArray<string>
+  readonly closedAt?: number
 }
 
 export const initialSendAccount: SendAccountState = { ...initialAccount, senders: 0, waiting: [] }
@@ -215,7 +219,9 @@ export const SendAccountFact = Schema.Union([
   /** The first so many of those that wait go on. */
   Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number }),
   /** The test account begins anew. */
-  Schema.TaggedStruct("Reset", at)
+  Schema.TaggedStruct("Reset", at),
+  /** Its organization was deleted. */
+  Schema.TaggedStruct("Closed", at)
 ])
 export type SendAccountFact = typeof SendAccountFact.Type
 
@@ -298,7 +304,9 @@ export const SendAccountCommand = Schema.Union([
   /** Takes the transitions that are due, and says the stage. */
   Schema.TaggedStruct("Check", {}),
   /** Begins the test account anew, as if nothing had been sent: stage, windows, triggers and month. Its senders, limits and lists stay. */
-  Schema.TaggedStruct("Reset", { risk: RiskSchema })
+  Schema.TaggedStruct("Reset", { risk: RiskSchema }),
+  /** Ends both accounts of the organization for good: they accept nothing more and let nothing more go. Repeating it changes nothing. */
+  Schema.TaggedStruct("Close", {})
 ])
 export type SendAccountCommand = typeof SendAccountCommand.Type
 

@@ -93,10 +93,12 @@ const make = Effect.gen(function* () {
       // Of several that make the first key, all get the one that is stored.
       const [row] = yield* bounded(sql<Row>`
         insert into send_content_keys as k (organization_id, key_id, ciphertext, created_at)
-        values (${organization}, ${made.keyId}, ${made.ciphertext}, ${now})
+        select ${organization}::text, ${made.keyId}::text, ${made.ciphertext}::text, ${now}::int8
+        where not exists (select 1 from organizations where id = ${organization} and deleted_at is not null)
         on conflict (organization_id) do update set organization_id = k.organization_id
         returning key_id as "keyId", ciphertext`)
-      return yield* opened(organization, row!, now)
+      if (row === undefined) return yield* new ContentsUnavailable({ message: `${organization} was deleted` })
+      return yield* opened(organization, row, now)
     }),
 
     forReading: Effect.fnUntraced(function* (organization: string) {

@@ -2,7 +2,7 @@
 import { Data, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { SecretsKeys } from "../../common/secretsKeys.ts"
-import { unnest } from "../../postgres/unnest.ts"
+import { sealedTexts } from "../sealedTexts.ts"
 import { aboutDkimKey } from "./dkim.ts"
 
 /** Stored keys of domains need a key that is not configured. Terminal. */
@@ -24,35 +24,10 @@ export const requireDomainKeys = (
     if (row !== undefined) return yield* new DomainKeysClosed(row)
   })
 
-interface Row {
-  readonly id: string
-  readonly about: string
-  readonly keyId: string
-  readonly ciphertext: string
-}
-
-/** What seals them anew under the key of this id, when the configuration puts another one first. */
-export const sealedDomainKeys = (sql: SqlClient.SqlClient, keyId: string) => ({
-  read: (after: string | undefined, limit: number): Effect.Effect<ReadonlyArray<Row>, SqlError.SqlError> =>
-    Effect.map(
-      sql<Omit<Row, "about">>`
-        select id, key_id as "keyId", private_key as ciphertext from send_domains
-        where key_id <> ${keyId} and id > ${after ?? ""} order by id limit ${limit}`,
-      (rows) => rows.map((row) => ({ ...row, about: aboutDkimKey(row.id) }))
-    ),
-  write: (
-    rows: ReadonlyArray<{ readonly id: string; readonly before: string; readonly after: string }>
-  ): Effect.Effect<number, SqlError.SqlError> =>
-    Effect.map(
-      sql`
-        update send_domains d set key_id = ${keyId}, private_key = batch.after
-        from ${unnest(rows, { id: "text", before: "text", after: "text" })}
-        where d.id = batch.id and d.private_key = batch.before
-        returning d.id`,
-      ({ length }) => length
-    ),
-  remaining: Effect.map(
-    sql<{ readonly count: number }>`select count(*) as count from send_domains where key_id <> ${keyId}`,
-    ([row]) => row?.count ?? 0
-  )
+/** What seals them anew. */
+export const sealedDomainKeys = sealedTexts({
+  table: "send_domains",
+  id: "id",
+  text: "private_key",
+  about: aboutDkimKey
 })

@@ -7,7 +7,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
 import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
-import { type EmailRejection, SendEmail } from "../actors/index.ts"
+import { type EmailCommand, type EmailRejection, SendEmail } from "../actors/index.ts"
 import { type ContentsUnavailable, MessageContents } from "../contents/MessageContents.ts"
 import type { Message } from "../message/Message.ts"
 import type { ShownState } from "./forms.ts"
@@ -132,6 +132,20 @@ const actorOf = ({ engine }: Means, { mode, organizationId }: EmailOwner, id: st
     email.state === "none" || email.mode !== mode ? undefined : { ...email, state: email.state }
   )
 
+/**
+ * How a command finds an owner's email: as its actor has it, or, where another process has that, by its row. The row does not say where the email is: the first `Cancel` is
+ * told (`Moved`).
+ */
+const findFor = (means: Means, owner: EmailOwner, id: string) =>
+  Effect.catch(actorOf(means, owner, id), (error) =>
+    Effect.flatMap(
+      Effect.catchTag(findRow(means.sql, owner, id), "SqlError", () => Effect.fail(error)),
+      (row) => (row === undefined ? Effect.fail(error) : Effect.succeed({ mode: owner.mode, place: null, sender: "" }))
+    )
+  ).pipe(
+    Effect.flatMap((email) => (email === undefined ? Effect.fail(new EmailNotFound({ id })) : Effect.succeed(email)))
+  )
+
 const makeGet = (means: Means): Emails["Service"]["get"] =>
   Effect.fn("Emails.get")(function* (owner, id) {
     const { contents, sql } = means
@@ -227,32 +241,34 @@ const refused =
     }
   }
 
+/** Where a cancel believes the email to be. */
+type Where = Omit<Extract<EmailCommand, { readonly _tag: "Cancel" }>, "_tag">
+
+const whereOf = ({ mode, place, sender }: Where): Where => ({ mode, place, sender })
+
 const make = (means: Means): Emails["Service"] => {
   const { engine } = means
-  const find = (owner: EmailOwner, id: string) =>
-    Effect.flatMap(actorOf(means, owner, id), (email) =>
-      email === undefined ? Effect.fail(new EmailNotFound({ id })) : Effect.succeed(email)
-    )
+  const ask = ({ organizationId }: EmailOwner, key: string, command: EmailCommand) =>
+    engine.ask(SendEmail, { organization: organizationId, key }, command)
   return Emails.of({
     get: makeGet(means),
     list: makeList(means),
     cancel: Effect.fn("Emails.cancel")((owner, id) =>
-      Effect.flatMap(find(owner, id), ({ mode, place, sender }) =>
-        engine.ask(SendEmail, { organization: owner.organizationId, key: id }, { _tag: "Cancel", mode, place, sender })
-      ).pipe(
-        // It moves once at most, from its schedule into the queue.
-        Effect.retry({ times: 1, while: (error) => error._tag === "Moved" }),
+      Effect.flatMap(findFor(means, owner, id), (found) => {
+        const cancel = (where: Where): ReturnType<typeof ask> => ask(owner, id, { _tag: "Cancel", ...where })
+        const again = (error: EmailRejection | AskError) =>
+          error._tag === "Moved" ? cancel(whereOf(error)) : Effect.fail(error)
+        // It moves once at most, from its schedule into the queue, and its row does not say where it is.
+        return cancel(whereOf(found)).pipe(Effect.catch(again), Effect.catch(again))
+      }).pipe(
         Effect.catch((error) => (error._tag === "EmailNotFound" ? Effect.fail(error) : refused(id)(error))),
         Effect.catchTag("ScheduleTooFar", Effect.die),
         Effect.asVoid
       )
     ),
     reschedule: Effect.fn("Emails.reschedule")((owner, id, scheduledAt) =>
-      Effect.flatMap(find(owner, id), () =>
-        Effect.catch(
-          engine.ask(SendEmail, { organization: owner.organizationId, key: id }, { _tag: "Reschedule", scheduledAt }),
-          refused(id)
-        )
+      Effect.flatMap(findFor(means, owner, id), () =>
+        Effect.catch(ask(owner, id, { _tag: "Reschedule", scheduledAt }), refused(id))
       ).pipe(Effect.asVoid)
     )
   })

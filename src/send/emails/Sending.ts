@@ -23,6 +23,7 @@ import {
 } from "../actors/index.ts"
 import { type ContentsUnavailable, MessageContents } from "../contents/MessageContents.ts"
 import type { SendRejection } from "../rejections.ts"
+import { onceOf } from "../repeats.ts"
 import type { SentEmail } from "./forms.ts"
 import type { Checks, ReadEmail } from "./readMessage.ts"
 
@@ -143,8 +144,7 @@ const make = (means: Means): Sending["Service"] => {
       const { mode, organizationId: organization } = owner
       yield* begin(owner)
       const target = { organization, key: mode }
-      // The keys of an organization are one set, in which each mode has its own.
-      const once = repeated && { key: `${mode === "live" ? "l" : "t"}${repeated.key}`, digest: repeated.digest }
+      const once = repeated && onceOf(owner, repeated)
       const ask = (
         command: SendAccountCommand
       ): Effect.Effect<OnceReply<SendAccountReply>, SendAccountRejection | OnceError> =>

@@ -93,7 +93,7 @@ const Shown = Schema.NullOr(Schema.Array(Schema.String))
 const listed = {
   id: Schema.String,
   from: Schema.NullOr(Schema.String),
-  to: Schema.Array(Schema.String),
+  to: Shown,
   cc: Shown,
   bcc: Shown,
   reply_to: Shown,
@@ -115,7 +115,7 @@ export const ShownEmail = Schema.Struct({
   message_id: Schema.String,
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
-  tags: Schema.Array(TagForm),
+  tags: Schema.NullOr(Schema.Array(TagForm)),
   history: Schema.Array(
     Schema.Struct({
       state: listed.state,

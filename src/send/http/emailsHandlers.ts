@@ -91,7 +91,7 @@ const orNull = (addresses: ReadonlyArray<string> | undefined): ReadonlyArray<str
 const listed = ({ acceptedAt, id, message, scheduledAt, state }: EmailView): ListedEmail => ({
   id,
   from: message?.from ?? null,
-  to: message?.to ?? [],
+  to: message?.to ?? null,
   cc: orNull(message?.cc),
   bcc: orNull(message?.bcc),
   reply_to: orNull(message?.replyTo),
@@ -108,7 +108,7 @@ const shown = (view: EmailView): ShownEmail => ({
   message_id: view.id,
   html: view.message?.html ?? null,
   text: view.message?.text ?? null,
-  tags: view.message?.tags ?? [],
+  tags: view.message?.tags ?? null,
   history: view.history
 })
 

@@ -76,9 +76,9 @@ const downFailed = (error: Down): Effect.Effect<never, NestedUnavailable> => {
       return sqlFailed(error)
     case "EngineNotStarted":
       return unavailableFor(retryAfterMillis, error.message)
-    // The key that asks belongs to it.
+    // The key that asks belongs to it, so it was deleted meanwhile.
     case "OrganizationNotFound":
-      return Effect.die(error)
+      return unavailableFor(retryAfterMillis, "The organization of the key is not there any more")
     default:
       return engineFailed(error)
   }

@@ -1,14 +1,15 @@
 /** Handlers of the suppression list. Needs `SuppressionList` and `PageCursors`; the access middleware gives the account. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
+import { idempotentRequest } from "../../http/idempotency.ts"
 import { PageCursors } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import { SuppressionInvalid, SuppressionList, SuppressionNotFound } from "../suppressions/SuppressionList.ts"
 import type { Suppression } from "../suppressions/suppressions.ts"
 import { currentAccount } from "./account.ts"
 import { answerPage } from "./pages.ts"
-import { available, SendInvalidRequest, SendNotFound } from "./sendErrors.ts"
+import { available, SendIdempotencyConflict, SendInvalidRequest, SendNotFound } from "./sendErrors.ts"
 import { SendSuppressionsApi } from "./suppressionsApi.ts"
 
 const object = "suppression" as const
@@ -36,11 +37,27 @@ export const layerSendSuppressions = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const list = yield* SuppressionList
     const paged = Effect.provideService(PageCursors, yield* PageCursors)
-    const add = (emails: ReadonlyArray<string>) =>
-      Effect.flatMap(currentAccount, (account) => list.add(account, emails)).pipe(
-        Effect.map((ids) => ids.map((id) => ({ object, id }))),
+    const add = <A>(
+      operation: string,
+      key: string | undefined,
+      emails: ReadonlyArray<string>,
+      bodyOf: (added: ReadonlyArray<{ readonly object: typeof object; readonly id: string }>) => A
+    ) =>
+      Effect.flatMap(currentAccount, (account) =>
+        list.add(account, emails, { request: idempotentRequest(key, { operation, emails }) })
+      ).pipe(
+        Effect.map(({ ids, isReplayed }) => ({
+          body: bodyOf(ids.map((id) => ({ object, id }))),
+          headers: isReplayed ? { "idempotency-replayed": "true" } : {}
+        })),
+        Effect.map(HttpApiSchema.withHeaders),
+        // The answer that is remembered is of a few bytes.
+        Effect.catchTag("ReplyTooLarge", Effect.die),
         available,
-        Effect.catchTags({ SuppressionInvalid: invalid })
+        Effect.catchTags({
+          SuppressionInvalid: invalid,
+          IdempotencyConflict: ({ message }) => Effect.fail(SendIdempotencyConflict.of(message))
+        })
       )
     const remove = (idsOrEmails: ReadonlyArray<string>) =>
       Effect.flatMap(currentAccount, (account) => list.remove(account, idsOrEmails)).pipe(
@@ -49,8 +66,10 @@ export const layerSendSuppressions = HttpApiBuilder.group(
         Effect.catchTags({ SuppressionInvalid: invalid })
       )
     return handlers.handleAll({
-      add: ({ payload }) => Effect.map(add([payload.email]), ([one]) => one!),
-      addBatch: ({ payload }) => Effect.map(add(payload.emails), (data) => ({ data })),
+      add: ({ headers, payload }) =>
+        add("addSuppression", headers["idempotency-key"], [payload.email], ([one]) => one!),
+      addBatch: ({ headers, payload }) =>
+        add("addSuppressions", headers["idempotency-key"], payload.emails, (data) => ({ data })),
       delete: ({ params: { idOrEmail } }) =>
         Effect.flatMap(remove([idOrEmail]), ([one]) =>
           one!.deleted

@@ -7,8 +7,9 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { SendAccess } from "../../platform/access.ts"
 import { maximumEmails } from "../limits.ts"
 import { origins } from "../suppressions/suppressions.ts"
+import { idempotent, once } from "./domainsApi.ts"
 import { pageOf, pageQuery } from "./pages.ts"
-import { SendInvalidRequest, SendNotFound, SendUnavailable } from "./sendErrors.ts"
+import { SendIdempotencyConflict, SendInvalidRequest, SendNotFound, SendUnavailable } from "./sendErrors.ts"
 
 const idOrEmail = Schema.String.check(
   Schema.isPattern(/^[^\s\p{Cc}\p{Cs}]{1,320}$/u, { message: "Expected an id of the list, or an address" })
@@ -50,9 +51,10 @@ const Removed = Schema.Struct({
 }).annotate({ identifier: "RemovedSendSuppression" })
 
 const add = HttpApiEndpoint.post("add", "/v1/send/suppressions", {
+  headers: idempotent,
   payload: Schema.Struct({ email }).annotate({ identifier: "AddSendSuppression" }),
-  success: Added.pipe(HttpApiSchema.status(201)),
-  error: [SendInvalidRequest, SendUnavailable]
+  success: once(Added, 201),
+  error: [SendInvalidRequest, SendIdempotencyConflict, SendUnavailable]
 }).annotateMerge(
   OpenApi.annotations({
     summary: "Suppress an address",
@@ -80,9 +82,10 @@ const remove = HttpApiEndpoint.delete("delete", "/v1/send/suppressions/:idOrEmai
 }).annotateMerge(OpenApi.annotations({ summary: "Take an address off the list" }))
 
 const addBatch = HttpApiEndpoint.post("addBatch", "/v1/send/suppressions/batch/add", {
+  headers: idempotent,
   payload: Schema.Struct({ emails: several(email) }).annotate({ identifier: "AddSendSuppressions" }),
-  success: Schema.Struct({ data: Schema.Array(Added) }).pipe(HttpApiSchema.status(201)),
-  error: [SendInvalidRequest, SendUnavailable]
+  success: once(Schema.Struct({ data: Schema.Array(Added) }), 201),
+  error: [SendInvalidRequest, SendIdempotencyConflict, SendUnavailable]
 }).annotateMerge(
   OpenApi.annotations({ summary: "Suppress up to 100 addresses", description: "One answer for each, in order." })
 )

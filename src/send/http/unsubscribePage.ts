@@ -45,7 +45,7 @@ const layer = (keys: SecretsKeys) =>
         "POST",
         unsubscribePath,
         withLink((link) =>
-          Effect.matchCauseEffect(list.add(link, [link.address], "unsubscribed"), {
+          Effect.matchCauseEffect(list.add(link, [link.address], { reason: "unsubscribed" }), {
             onSuccess: () => Effect.succeed(done(link)),
             onFailure: (cause) =>
               Effect.as(Effect.logWarning("a recipient could not be unsubscribed", cause), unavailable)

@@ -129,5 +129,7 @@ export const sentenceOf = (fact: ShownFact): string => {
       return "The account was established"
     case "Trusted":
       return "The account became trusted"
+    case "Closed":
+      return "The organization was deleted"
   }
 }

@@ -5,7 +5,7 @@ import { type AskNameServers, makeNameServers } from "../../common/nameServers.t
 import { makePlaces } from "../../common/places.ts"
 import { mailHostLookups, mailHostLookupsOfOrganization, mailHostsMillis } from "./limits.ts"
 
-/** `unknown`: no name server said so in time. */
+/** `none`: name servers said of every kind of record that there is none. `unknown`: none that knows the outside world said anything in time. */
 export type MailHosts = "some" | "none" | "unknown"
 
 /** Looks at the expense of an organization, so that another's dead names keep nobody waiting. */
@@ -14,18 +14,26 @@ export type FindMailHosts = (domain: string, organizationId: string) => Effect.E
 /** A record with an empty host says that nobody takes mail (RFC 7505). */
 const namesHost = (records: ReadonlyArray<MxRecord>): boolean => records.some(({ exchange }) => exchange !== "")
 
-const ask = (askServers: AskNameServers, domain: string): Effect.Effect<MailHosts> =>
+/**
+ * Whether the name servers know the domain's top-level domain. Resolvers of closed networks deny every name of the world outside, and one that denies `org` says nothing
+ * about `example.org`.
+ */
+const knowTopLevelDomain = (askServers: AskNameServers, domain: string): Effect.Effect<boolean> =>
   Effect.map(
-    askServers((resolver) => [
-      resolver.resolveMx(domain).then(namesHost),
-      resolver.resolve4(domain).then((found) => found.length > 0),
-      resolver.resolve6(domain).then((found) => found.length > 0)
-    ]),
-    (answers) => {
-      if (answers.some((answer) => answer._tag === "Found" && answer.value)) return "some"
-      return answers.some(({ _tag }) => _tag === "Unknown") ? "unknown" : "none"
-    }
+    askServers((resolver) => [resolver.resolveNs(domain.slice(domain.lastIndexOf(".") + 1))]),
+    ([answer]) => answer?._tag === "Found" && answer.value.length > 0
   )
+
+const ask = Effect.fnUntraced(function* (askServers: AskNameServers, domain: string) {
+  const answers = yield* askServers((resolver) => [
+    resolver.resolveMx(domain).then(namesHost),
+    resolver.resolve4(domain).then((found) => found.length > 0),
+    resolver.resolve6(domain).then((found) => found.length > 0)
+  ])
+  if (answers.some((answer) => answer._tag === "Found" && answer.value)) return "some" as const
+  if (answers.some(({ _tag }) => _tag === "Unknown")) return "unknown" as const
+  return (yield* knowTopLevelDomain(askServers, domain)) ? ("none" as const) : ("unknown" as const)
+})
 
 /** `servers` as `address:port`; by default those of the system. */
 export const makeFindMailHosts = (servers?: ReadonlyArray<string>): FindMailHosts => {

@@ -5,9 +5,11 @@
 import { Context, Data, Duration, Effect, Layer, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
-import type { AskError } from "../../engine/errors.ts"
+import type { AskError, OnceError } from "../../engine/errors.ts"
+import type { IdempotencyConflict, IdempotentRequest } from "../../http/idempotency.ts"
 import { SendSuppressions, type SuppressionCommand, type SuppressionReason, suppressionPlace } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
+import { makeRepeats } from "../repeats.ts"
 import { normalizedAddress } from "../senders/model.ts"
 import { type Origin, type Suppression, suppressionId } from "./suppressions.ts"
 
@@ -40,13 +42,19 @@ export interface Removed {
 export class SuppressionList extends Context.Service<
   SuppressionList,
   {
-    /** Adds addresses and answers their ids, in order. One that is there already stays as it is. */
+    /** Adds addresses and answers their ids, in order. One that is there already stays as it is. A repeat of a request adds nothing. */
     readonly add: (
       account: Account,
       emails: ReadonlyArray<string>,
-      /** Default: `manual`. */
-      reason?: SuppressionReason
-    ) => Effect.Effect<ReadonlyArray<string>, SuppressionInvalid | AskError | SqlError.SqlError>
+      options?: {
+        /** Default: `manual`. */
+        readonly reason?: SuppressionReason
+        readonly request?: IdempotentRequest | undefined
+      }
+    ) => Effect.Effect<
+      { readonly ids: ReadonlyArray<string>; readonly isReplayed: boolean },
+      SuppressionInvalid | IdempotencyConflict | OnceError | SqlError.SqlError
+    >
     /** Takes ids or addresses off the list, in order. */
     readonly remove: (
       account: Account,
@@ -122,6 +130,7 @@ const makeRows = (sql: SqlClient.SqlClient) => {
 const make = Effect.gen(function* () {
   const rows = makeRows(yield* SqlClient.SqlClient)
   const engine = yield* Engine
+  const repeats = makeRepeats(engine)
 
   const ask = ({ mode, organizationId }: Account, command: SuppressionCommand) => {
     const { key } = suppressionPlace(organizationId, mode, command.address)
@@ -136,16 +145,18 @@ const make = Effect.gen(function* () {
   })
 
   return SuppressionList.of({
-    add: Effect.fn("SuppressionList.add")(function* (account, emails, reason = "manual") {
+    add: Effect.fn("SuppressionList.add")(function* (account, emails, { reason = "manual", request } = {}) {
       const addresses = yield* Effect.forEach(emails, addressOf)
+      const ids = addresses.map((address) => suppressionId(account, address))
+      if (request !== undefined && (yield* repeats.isRepeat(account, request))) return { ids, isReplayed: true }
       const different = [...new Set(addresses)]
       yield* Effect.forEach(different, (address) => ask(account, { _tag: "Suppress", address, reason }), {
         concurrency: asksAtOnce,
         discard: true
       })
-      const ids = addresses.map((address) => suppressionId(account, address))
+      if (request !== undefined) yield* repeats.remember(account, request)
       yield* rows.awaitShown(account, ids, different.length)
-      return ids
+      return { ids, isReplayed: false }
     }),
     remove: Effect.fn("SuppressionList.remove")(function* (account, idsOrEmails) {
       const ids = idsOrEmails.filter((one) => !isAddress(one))

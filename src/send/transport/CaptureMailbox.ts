@@ -40,6 +40,14 @@ class Captured {
     return [...this.mails.values()].reverse()
   }
 
+  forget(organization: string): void {
+    for (const [id, { characters, mail }] of this.mails) {
+      if (mail.organization !== organization) continue
+      this.mails.delete(id)
+      this.characters -= characters
+    }
+  }
+
   find(id: string): CapturedMail | undefined {
     return this.mails.get(id)
   }
@@ -53,6 +61,8 @@ export class CaptureMailbox extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<CapturedMail>>
     /** The mail of an id, such as that of an email. */
     readonly find: (id: string) => Effect.Effect<CapturedMail | undefined>
+    /** Drops the mails of an organization. */
+    readonly forget: (organization: string) => Effect.Effect<void>
   }
 >()("sluice/send/CaptureMailbox") {
   static readonly layer: Layer.Layer<CaptureMailbox> = Layer.sync(CaptureMailbox, () => {
@@ -61,7 +71,8 @@ export class CaptureMailbox extends Context.Service<
       keep: (mail, envelope) =>
         Clock.clockWith((clock) => Effect.sync(() => captured.keep(mail, envelope, clock.currentTimeMillisUnsafe()))),
       list: Effect.sync(() => captured.newestFirst()),
-      find: (id) => Effect.sync(() => captured.find(id))
+      find: (id) => Effect.sync(() => captured.find(id)),
+      forget: (organization) => Effect.sync(() => captured.forget(organization))
     })
   })
 
@@ -69,6 +80,7 @@ export class CaptureMailbox extends Context.Service<
   static readonly layerClosed: Layer.Layer<CaptureMailbox> = Layer.succeed(CaptureMailbox, {
     keep: () => Effect.void,
     list: Effect.succeed([]),
-    find: () => Effect.undefined
+    find: () => Effect.undefined,
+    forget: () => Effect.void
   })
 }

@@ -8,6 +8,7 @@ import { Context, Effect, Layer, Logger, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { NatsConnection } from "../../../src/nats/connection.ts"
+import { addDeletionOfOrganizations, createPlatformTables } from "../../../src/platform/migrations.ts"
 import { ContentKeys, Sealing } from "../../../src/send/contents/ContentKeys.ts"
 import { contentOf, placeOf } from "../../../src/send/contents/contentFrames.ts"
 import { sweep } from "../../../src/send/contents/contentSweep.ts"
@@ -28,7 +29,9 @@ const layerSealing = Layer.succeed(Sealing, {
   }
 })
 
-const tables = Layer.effectDiscard(createHandoffTables)
+const tables = Layer.effectDiscard(
+  Effect.all([createPlatformTables, addDeletionOfOrganizations, createHandoffTables], { discard: true })
+)
 
 const small = 16 * 1024 * 1024
 

@@ -83,6 +83,33 @@ describe("the local mailbox", () => {
     await running!.stop()
   })
 
+  it("gets the link for an address that is to become a sender, which then sends", async () => {
+    await serve({})
+    const asked = await ask("/v1/send/senders", { method: "POST", body: JSON.stringify({ email: "ann@solo.example" }) })
+    expect(asked.status).toBe(201)
+    const mailTo = async () => {
+      const all = (await (await ask("/dev/mailbox")).json()) as {
+        readonly data: ReadonlyArray<{ id: string; to: ReadonlyArray<string> }>
+      }
+      return all.data.find(({ to }) => to.includes("ann@solo.example"))
+    }
+    await until(async () => (await mailTo()) !== undefined)
+    const mail = (await (await ask(`/dev/mailbox/${(await mailTo())!.id}`)).json()) as {
+      readonly message: { readonly text: string }
+    }
+    const link = /^http:\S+$/m.exec(mail.message.text)![0]
+    expect(new URL(link).origin).toBe(running!.url)
+    // Opening the link changes nothing: mail programs do that on their own.
+    const page = await fetch(link)
+    expect([page.status, (await page.text()).includes("<button")]).toEqual([200, true])
+    const body = JSON.stringify({ from: "ann@solo.example", to: "bob@example.com", subject: "Hi", text: "Hi" })
+    expect((await ask("/v1/send/emails", { method: "POST", body })).status).toBe(403)
+    expect((await fetch(link, { method: "POST" })).status).toBe(200)
+    const id = await sent({ from: "ann@solo.example", to: "bob@example.com" })
+    await until(async () => (await stateOf(id)) === "sent")
+    await running!.stop()
+  })
+
   it("is not there in production, where live mail waits for a relay", async () => {
     const { stop, url } = await serve({ NODE_ENV: "production" })
     for (const path of ["/dev/mailbox", "/dev/mailbox/em_1", "/dev/mailbox/em_1.eml", "/dev/mailbox/em_1/html"])

@@ -35,14 +35,15 @@ const all: { readonly [Tag in SendAccountFact["_tag"]]: Extract<SendAccountFact,
   SenderRemoved: { _tag: "SenderRemoved", at },
   SenderWaits: { _tag: "SenderWaits", at, sender: "one.test" },
   SendersGoOn: { _tag: "SendersGoOn", at, senders: 1 },
-  Reset: { _tag: "Reset", at }
+  Reset: { _tag: "Reset", at },
+  Closed: { _tag: "Closed", at }
 }
 
 const shownTags = Object.values(all).flatMap((fact) => shownFact(fact)?._tag ?? [])
 
 describe("a fact", () => {
   it("is shown where it changed stage, risk or limits, or a pause may rest on it", () => {
-    expect(new Set(shownTags)).toEqual(new Set([...decidingTags, "Accepted", "Bounced", "Complained"]))
+    expect(new Set(shownTags)).toEqual(new Set([...decidingTags, "Accepted", "Bounced", "Complained", "Closed"]))
   })
 
   it("is shown without the domains of recipients, and not at all where no pause can rest on it", () => {

@@ -35,11 +35,39 @@ describe("a domain", () => {
       // It says itself that nobody takes its mail.
       server.answer("null.example", { addresses: [], mailHosts: [""] })
       server.answer("null-and-web.example", { addresses: ["192.0.2.1"], mailHosts: [""] })
-      server.answer("failing.example", "failing")
-      const domains = ["mx", "four", "six", "null-and-web", "failing", "empty", "null", "unknown"]
+      const domains = ["mx", "four", "six", "null-and-web", "empty", "null", "unknown"]
       const found = yield* Effect.forEach(domains, (name) => ofDomain(`${name}.example`))
       const nobody: (typeof found)[number] = ["no_mail_host"]
-      assert.deepStrictEqual(found, [[], [], [], [], [], nobody, nobody, nobody])
+      assert.deepStrictEqual(found, [[], [], [], [], nobody, nobody, nobody])
+    })
+  )
+
+  it.live.each([["failing"], ["refused"]] as const)("whose name server is %s has no signal", ([answer]) =>
+    Effect.gen(function* () {
+      const { ofDomain, server } = yield* starting
+      server.answer("one.example", answer)
+      assert.deepStrictEqual(yield* ofDomain("one.example"), [])
+      assert.isAbove(server.asked("one.example"), 0)
+    })
+  )
+
+  it.live.each([["unknown"], ["failing"], ["refused"], [{ addresses: [] }]] as const)(
+    "has no signal where its top-level domain is %j to the name server",
+    ([answer]) =>
+      Effect.gen(function* () {
+        const { ofDomain, server } = yield* starting
+        assert.deepStrictEqual(yield* ofDomain("one.example"), ["no_mail_host"])
+        // Resolvers of closed networks answer so for every name.
+        server.answer("example", answer)
+        assert.deepStrictEqual(yield* ofDomain("one.example"), [])
+      })
+  )
+
+  it.live("has no signal where nobody listens for questions", () =>
+    Effect.gen(function* () {
+      const gone = yield* Effect.scoped(startNameServer)
+      const risk = yield* Effect.provide(RiskSignals, RiskSignals.layer({ nameServers: [gone.address] }))
+      assert.deepStrictEqual(yield* risk.ofDomain("one.example", "org_1"), [])
     })
   )
 

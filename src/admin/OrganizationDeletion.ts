@@ -1,0 +1,181 @@
+/**
+ * Deletes an organization for good (docs/platform.md, 2.9): its keys at once, then what it has decided on (accounts, senders, emails, endpoints), the key of its contents, and
+ * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient` and
+ * `AdminActs`; forgets keys of contents and captured mails of this process where it has any.
+ */
+import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import type { Engine } from "../engine/Engine.ts"
+import { type AskError, isAnAskError } from "../engine/errors.ts"
+import { ApiKeys } from "../platform/ApiKeys.ts"
+import { type EngineNotStarted, EngineWhenNeeded } from "../platform/lazyEngine.ts"
+import { type Deleted, type NameDiffers, type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
+import { SendAccount, SendEmail, SendSender, senderKey, senderName } from "../send/actors/index.ts"
+import { ContentKeys } from "../send/contents/ContentKeys.ts"
+import type { ContentsUnavailable } from "../send/contents/MessageContents.ts"
+import type { Mode } from "../send/index.ts"
+import { CaptureMailbox } from "../send/transport/CaptureMailbox.ts"
+import { WebhookEndpoint, WebhookEndpoints } from "../webhooks/endpoint/rules.ts"
+import { AdminActs } from "./AdminActs.ts"
+import { organizationRows } from "./organizationRows.ts"
+
+/** How long one request works on a deletion, below the deadline of requests; what is left is done by the next one. In milliseconds. */
+const workMillis = 6_000
+
+/** How often it looks whether the log was read to the end of the accounts. In milliseconds. */
+const lookMillis = 50
+
+/** Decisions of one organization at a time. */
+const asksAtOnce = 16
+
+export type DeletionError =
+  | OrganizationNotFound
+  | NameDiffers
+  | AskError
+  | EngineNotStarted
+  | ContentsUnavailable
+  | SqlError.SqlError
+
+export class OrganizationDeletion extends Context.Service<
+  OrganizationDeletion,
+  {
+    /**
+     * Deletes as much as there is time for; `erasedAt` is null while something is left, and the same call goes on. With a `name` it must be the organization's. From
+     * the first call on nothing is accepted for it any more.
+     */
+    readonly remove: (id: string, name: string | undefined) => Effect.Effect<Deleted, DeletionError>
+  }
+>()("sluice/admin/OrganizationDeletion") {
+  static readonly layer = Layer.effect(
+    OrganizationDeletion,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Ends what the organization's actors would do by themselves. */
+const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service"]) => {
+  const endpoints = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string) {
+    const { endpointIds } = yield* engine.ask(WebhookEndpoints, { organization }, { _tag: "List" as const })
+    yield* Effect.forEach(
+      endpointIds,
+      (key) =>
+        engine.ask(WebhookEndpoint, { organization, key }, { _tag: "Delete" }).pipe(
+          Effect.catch((error) => {
+            if (error._tag === "EndpointNotFound") return Effect.void
+            return isAnAskError(error) ? Effect.fail(error) : Effect.die(error)
+          })
+        ),
+      { concurrency: asksAtOnce, discard: true }
+    )
+  })
+
+  /** Takes back the emails that wait; whether it has found all of them. */
+  const emails = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string, until: number) {
+    const cancel = (key: string) =>
+      Effect.flatMap(engine.state(SendEmail, { organization, key }), ({ mode, place, sender }) =>
+        engine.ask(SendEmail, { organization, key }, { _tag: "Cancel", mode, place, sender })
+      ).pipe(
+        // It moves once at most, from its schedule into the queue.
+        Effect.retry({ times: 1, while: (error) => error._tag === "Moved" }),
+        Effect.catchTags({ NotWaiting: () => Effect.void, Moved: Effect.die, ScheduleInvalid: Effect.die })
+      )
+    for (let after = ""; ; ) {
+      const rows = yield* sql<{ readonly id: string }>`
+        select id from send_emails
+        where organization_id = ${organization} and id > ${after} and state in ('queued', 'held', 'scheduled')
+        order by id limit 500`
+      yield* Effect.forEach(rows, ({ id }) => cancel(id), { concurrency: asksAtOnce, discard: true })
+      const last = rows.at(-1)
+      if (last === undefined) return true
+      if ((yield* Clock.currentTimeMillis) >= until) return false
+      after = last.id
+    }
+  })
+
+  const senders = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string) {
+    const rows = yield* sql<{ readonly mode: Mode; readonly name: string }>`
+      select mode, name from send_domains where organization_id = ${organization}
+      union all select mode, email as name from send_senders where organization_id = ${organization}`
+    yield* Effect.forEach(
+      rows,
+      ({ mode, name }) =>
+        engine
+          .ask(SendSender, { organization, key: senderKey(mode, senderName(name)) }, { _tag: "Remove", force: true })
+          .pipe(
+            Effect.catchTags({
+              NotVerified: () => Effect.void,
+              HasWaitingMail: Effect.die,
+              TooManySenders: Effect.die,
+              CapInvalid: Effect.die
+            })
+          ),
+      { concurrency: asksAtOnce, discard: true }
+    )
+  })
+
+  /** Whether the projections have read the log to the end of the accounts: behind it no row comes any more. */
+  const isRead = Effect.fnUntraced(function* (organization: string, until: number) {
+    for (;;) {
+      const rows = yield* sql`
+        select 1 from send_account_facts where organization_id = ${organization} and tag = 'Closed' limit 1`
+      if (rows.length > 0) return true
+      if ((yield* Clock.currentTimeMillis) >= until) return false
+      yield* Effect.sleep(Duration.millis(lookMillis))
+    }
+  })
+
+  /** Whether all of it has ended. */
+  return Effect.fnUntraced(function* (organization: string, until: number) {
+    const engine = yield* started
+    yield* engine
+      .ask(SendAccount, { organization, key: "live" }, { _tag: "Close" })
+      .pipe(Effect.catch((error) => (isAnAskError(error) ? Effect.fail(error) : Effect.die(error))))
+    yield* endpoints(engine, organization)
+    if (!(yield* isRead(organization, until))) return false
+    if (!(yield* emails(engine, organization, until))) return false
+    yield* senders(engine, organization)
+    return true
+  })
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const organizations = yield* Organizations
+  const apiKeys = yield* ApiKeys
+  const acts = yield* AdminActs
+  const contentKeys = yield* Effect.serviceOption(ContentKeys)
+  const mailbox = yield* Effect.serviceOption(CaptureMailbox)
+  const end = makeEnding(sql, yield* EngineWhenNeeded)
+  const rows = organizationRows(sql)
+
+  /** Whether nothing is left. */
+  const work = Effect.fnUntraced(function* (deleted: Deleted) {
+    const { id } = deleted
+    const until = (yield* Clock.currentTimeMillis) + workMillis
+    // Once an endpoint is gone, nothing tells its deliveries from those of others.
+    const endpointIds = yield* rows.endpointIds(id)
+    if (!(yield* rows.eraseDeliveries(endpointIds, until))) return false
+    // Their facts are long read where everything was erased before.
+    if (deleted.erasedAt === null && !(yield* end(id, until))) return false
+    yield* rows.forgetContentKey(id)
+    if (Option.isSome(contentKeys)) yield* contentKeys.value.forget(id)
+    if (Option.isSome(mailbox)) yield* mailbox.value.forget(id)
+    return (yield* rows.eraseDeliveries(endpointIds, until)) && (yield* rows.erase(id, until))
+  })
+
+  return OrganizationDeletion.of({
+    remove: Effect.fn("OrganizationDeletion.remove")(function* (id, name) {
+      const { isNew, ...deleted } = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          const marked = yield* organizations.markDeleted(id, name)
+          yield* apiKeys.removeAll(id)
+          if (marked.isNew) yield* acts.record("organization.deleted", id, {})
+          return marked
+        })
+      )
+      if (!(yield* work(deleted))) return { ...deleted, erasedAt: null }
+      yield* organizations.markErased(id)
+      return { ...deleted, erasedAt: deleted.erasedAt ?? (yield* Clock.currentTimeMillis) }
+    })
+  })
+})

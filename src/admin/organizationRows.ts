@@ -1,0 +1,124 @@
+/**
+ * The rows of one organization in every table that has some, erased a batch at a time. Of deliveries of endpoints that were deleted before, what is left goes with its day
+ * (docs/platform.md, 5.4). Needs `SqlClient`.
+ */
+import { Clock, Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { eventsTable } from "../events/table.ts"
+import { emailsTable } from "../send/emails/table.ts"
+import { sendJobsTable } from "../send/handoff/tables.ts"
+import { accountFactsTable } from "../send/operator/accountFacts.ts"
+import { deliveriesTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
+import { endpointsTable } from "../webhooks/endpoint/model.ts"
+
+/** Rows that one statement erases. */
+const batchRows = 5_000
+
+/** Tables whose rows name their organization, and the columns of a key that begins with it or is short. */
+const tables: ReadonlyArray<{ readonly table: string; readonly key: string; readonly unless?: string }> = [
+  { table: emailsTable, key: "organization_id, id" },
+  { table: "send_waiting", key: "organization_id, email_id" },
+  { table: "send_suppressions", key: "organization_id, mode, id" },
+  { table: "send_domains", key: "id" },
+  { table: "send_senders", key: "id" },
+  // The one that says how far the log was read stays, and goes with its day.
+  { table: accountFactsTable, key: "organization_id, mode, decided_at, sequence, idx", unless: "tag = 'Closed'" },
+  { table: "webhook_idempotency", key: "organization_id, livemode, key" },
+  { table: "webhook_secrets", key: "id" },
+  { table: "telco_numbers", key: "organization_id, tn" },
+  { table: eventsTable, key: "organization_id, created_at, sequence, idx" }
+]
+
+/** Tables whose rows are found by their endpoint. */
+const endpointTables = [
+  { table: deliveriesTable, key: "id, event_created_at" },
+  { table: skippedTable, key: "endpoint_id, event_created_at, sequence, idx" },
+  { table: replaysTable, key: "id" }
+] as const
+
+/** Tables of work and notices, whose ids begin with the organization's. */
+const prefixedTables = [sendJobsTable, "send_notices"] as const
+
+type Erased = Effect.Effect<boolean, SqlError.SqlError>
+
+export const organizationRows = (sql: SqlClient.SqlClient) => {
+  /** Erases until nothing is left, or until the time is over; which of them. */
+  const inBatches = (batch: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>, until: number): Erased =>
+    Effect.gen(function* () {
+      for (;;) {
+        if ((yield* batch).length < batchRows) return true
+        if ((yield* Clock.currentTimeMillis) >= until) return false
+      }
+    })
+
+  const ofOrganization = (organization: string, until: number) =>
+    tables.map(({ key, table, unless = "false" }) =>
+      inBatches(
+        sql`
+          delete from ${sql(table)} where (${sql.literal(key)}) in (
+            select ${sql.literal(key)} from ${sql(table)}
+            where organization_id = ${organization} and not (${sql.literal(unless)}) limit ${batchRows})
+          returning 1`,
+        until
+      )
+    )
+
+  const ofEndpoints = (endpointIds: ReadonlyArray<string>, until: number) =>
+    endpointTables.map(({ key, table }) =>
+      inBatches(
+        sql`
+          delete from ${sql(table)} where (${sql.literal(key)}) in (
+            select ${sql.literal(key)} from ${sql(table)} where endpoint_id = any(${[...endpointIds]}::text[])
+            limit ${batchRows})
+          returning 1`,
+        until
+      )
+    )
+
+  const prefixed = (organization: string, until: number) =>
+    prefixedTables.map((table) =>
+      inBatches(
+        sql`
+          delete from ${sql(table)} where id in (
+            select id from ${sql(table)} where id >= ${`${organization}/`} and id < ${`${organization}0`} limit ${batchRows})
+          returning 1`,
+        until
+      )
+    )
+
+  /** One after the other, as long as they come to their end. */
+  const inOrder = (all: ReadonlyArray<Erased>): Erased =>
+    Effect.gen(function* () {
+      for (const each of all) if (!(yield* each)) return false
+      return true
+    })
+
+  return {
+    /** The endpoints whose rows are still there. */
+    endpointIds: (organization: string) =>
+      Effect.map(
+        sql<{ readonly id: string }>`select id from ${sql(endpointsTable)} where organization_id = ${organization}`,
+        (rows) => rows.map(({ id }) => id)
+      ),
+
+    /** Without it nobody reads the organization's contents, wherever a copy of them is. */
+    forgetContentKey: (organization: string) =>
+      sql`delete from send_content_keys where organization_id = ${organization}`,
+
+    /** Whether nothing is left. */
+    erase: Effect.fnUntraced(function* (organization: string, until: number) {
+      // Those that recorded who it was; what was done and when stays.
+      yield* sql`
+        update admin_acts set detail = '{}'::jsonb where subject = ${organization} and act = 'organization.created'`
+      const all = [
+        ...ofOrganization(organization, until),
+        // Behind the emails that wait, which become jobs.
+        ...prefixed(organization, until)
+      ]
+      return yield* inOrder(all)
+    }),
+
+    /** Whether no delivery of these endpoints is left. */
+    eraseDeliveries: (endpointIds: ReadonlyArray<string>, until: number) => inOrder(ofEndpoints(endpointIds, until))
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * A kill run of sending: the platform as its users run it, on servers that it starts itself, while callers send. The platform, its NATS, its PostgreSQL or all of them are
+ * killed (-9) at moments that the seed chooses. Then the audit: what was answered was handed over or is held, once under each key, and no cap was crossed.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
+import { Prng } from "../../src/simulation/Prng.ts"
+import { listed } from "../deliveries/tenants.ts"
+import { KilledPlatform, type Victim, victims } from "../support/killed.ts"
+import { type AccountPlan, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
+import { type AccountFacts, type Audit, audit, type ListedEmail, type Taken } from "./audit.ts"
+import { witnessVariable } from "./platformProcess.ts"
+
+export interface SendingOptions {
+  /** Emails that are to be accepted. */
+  readonly sends: number
+  readonly kills: number
+  readonly seed: number
+  /** Told what happens, one line at a time. */
+  readonly tell: (line: string) => void
+}
+
+export interface SendingReport extends Audit {
+  readonly kills: number
+  readonly seconds: number
+  /** Requests that were refused because they would have crossed a cap. */
+  readonly refused: number
+}
+
+/** Requests at the same time. */
+const callers = 32
+
+/** Emails of a request that has several, and which of the requests those are: one in so many. */
+const batchSize = 5
+const oneBatchIn = 20
+
+/** Emails that the account with a small cap of its sender lets go in a day. */
+const smallDailyCap = 50
+
+/** How much more is asked for than the cap of the account that is to meet it. */
+const overCap = 1.2
+
+/** How long what is under way after the last request may take. */
+const patienceMillis = 180_000
+
+const adminKey = `adm_${"Se5".repeat(10)}`
+
+interface Kill {
+  /** How much of the work is done, from 0 to 1. */
+  readonly at: number
+  readonly victim: Victim
+}
+
+/** One kill in each equal part of the work, anywhere in it; every kind of victim, where there are kills enough. */
+const planOf = (seed: number, kills: number): ReadonlyArray<Kill> => {
+  const random = new Prng(seed, "kills")
+  const first = random.int(0, victims.length - 1)
+  return Array.from({ length: kills }, (_, index) => ({
+    at: (index + 0.02 + 0.96 * random.next()) / kills,
+    victim: victims[(first + index) % victims.length]!
+  }))
+}
+
+/** Accounts for so many emails: one whose cap is met, one whose sender's cap is met, and as many others as the rest needs. */
+const plansFor = (sends: number): ReadonlyArray<AccountPlan & { readonly share: number }> => {
+  const small = Math.ceil(sends / 10)
+  const rest = sends - 2 * small
+  const count = Math.ceil(rest / (maximumProbationEmails * 0.9))
+  const large = { emailsPerHour: maximumProbationEmails, dailyCap: 50_000 }
+  return [
+    { name: "capped", emailsPerHour: small, dailyCap: 50_000, share: Math.ceil(small * overCap) },
+    { name: "holding", emailsPerHour: maximumProbationEmails, dailyCap: smallDailyCap, share: small },
+    ...Array.from({ length: count }, (_, index) => ({
+      ...large,
+      name: `plain${index + 1}`,
+      share: Math.ceil(rest / count)
+    }))
+  ]
+}
+
+interface Sender {
+  readonly account: RunAccount
+  readonly share: number
+  readonly answered: Map<string, string>
+  readonly keyed: Set<string>
+}
+
+/** One request, asked again while nobody knows what became of it, if it has a key. Undefined where it was refused for a cap. */
+const request = async (
+  platform: KilledPlatform,
+  account: RunAccount,
+  subjects: ReadonlyArray<string>,
+  key: string | undefined
+) => {
+  const mails = subjects.map((subject) => ({
+    from: account.from,
+    to: `bob@two.example`,
+    subject,
+    text: `This is ${subject}`
+  }))
+  const isBatch = mails.length > 1
+  for (;;) {
+    await platform.away
+    const response = await fetch(`${platform.url}/v1/send/emails${isBatch ? "/batch" : ""}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${account.key}`,
+        "content-type": "application/json",
+        ...(key === undefined ? {} : { "idempotency-key": key })
+      },
+      body: JSON.stringify(isBatch ? mails : mails[0])
+    }).catch(() => undefined)
+    // An answer counts when all of it is there.
+    const text = await response?.text().catch(() => undefined)
+    if (response?.status === 202 && text !== undefined) {
+      const answer = JSON.parse(text) as { readonly id: string; readonly data?: ReadonlyArray<{ readonly id: string }> }
+      return { ids: (answer.data ?? [answer]).map(({ id }) => id), isRefused: false }
+    }
+    if (response?.status === 429) return { ids: [], isRefused: true }
+    if (response !== undefined && response.status !== 503 && text !== undefined)
+      throw new Error(`${subjects[0]} is answered with ${response.status} ${text}`)
+    if (key === undefined) return { ids: [], isRefused: false }
+    await pause(20)
+  }
+}
+
+interface Ask {
+  readonly sender: Sender
+  readonly subjects: ReadonlyArray<string>
+  readonly key: string | undefined
+}
+
+/** Every request of the run, those of the accounts in turn. */
+const asksOf = (senders: ReadonlyArray<Sender>): ReadonlyArray<Ask> => {
+  const left = senders.map((sender) => ({ sender, asked: 0 }))
+  const asks: Array<Ask> = []
+  for (let open = left; open.length > 0; open = open.filter(({ asked, sender }) => asked < sender.share))
+    for (const one of open) {
+      const { account, share } = one.sender
+      const turn = asks.length
+      const size = turn % oneBatchIn === 0 ? Math.min(batchSize, share - one.asked) : 1
+      const subjects = Array.from({ length: size }, (_, index) => `${account.name} ${one.asked + index}`)
+      one.asked += size
+      asks.push({ sender: one.sender, subjects, key: turn % 2 === 0 ? `key ${turn}` : undefined })
+    }
+  return asks
+}
+
+/** Sends everything, and answers how many requests were refused. `progressed` is told how many emails were asked for. */
+const sendAll = async (
+  platform: KilledPlatform,
+  senders: ReadonlyArray<Sender>,
+  progressed: (asked: number) => Promise<void>
+): Promise<number> => {
+  const asks = asksOf(senders).values()
+  let asked = 0
+  let refused = 0
+  const caller = async (): Promise<void> => {
+    for (const { key, sender, subjects } of asks) {
+      if (key !== undefined) for (const subject of subjects) sender.keyed.add(subject)
+      const { ids, isRefused } = await request(platform, sender.account, subjects, key)
+      if (isRefused) refused++
+      for (const [index, id] of ids.entries()) sender.answered.set(subjects[index]!, id)
+      asked += subjects.length
+      await progressed(asked)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return refused
+}
+
+const takenIn = async (file: string): Promise<ReadonlyArray<Taken>> =>
+  (await readFile(file, "utf8")).split("\n").flatMap((line) => {
+    const [at, life, id] = line.split(" ")
+    return id === undefined ? [] : [{ at: Number(at), life: Number(life), id }]
+  })
+
+const run = async (options: SendingOptions, folder: string, cleanup: Array<() => unknown>): Promise<SendingReport> => {
+  const { kills, seed, sends, tell } = options
+  const startedAt = performance.now()
+  const seconds = () => (performance.now() - startedAt) / 1000
+  const say = (line: string) => tell(`  ${seconds().toFixed(1).padStart(6)} s  ${line}`)
+  tell(`seed ${seed}: ${sends} sends, ${kills} kills`)
+  const witness = join(folder, "mailbox")
+  const platform = new KilledPlatform({
+    folder: join(folder, "data"),
+    environment: { SLUICE_ADMIN_KEY: adminKey, SLUICE_DEMO: "off", [witnessVariable]: witness },
+    program: new URL("platformProcess.ts", import.meta.url).pathname
+  })
+  cleanup.push(() => platform.stop())
+  await platform.start()
+  const senders: Array<Sender> = []
+  for (const { share, ...plan } of plansFor(sends))
+    senders.push({ account: await makeAccount(platform, adminKey, plan), share, answered: new Map(), keyed: new Set() })
+  const total = senders.reduce((sum, { share }) => sum + share, 0)
+  say(`the platform is ready, with ${senders.length} accounts`)
+
+  const left = [...planOf(seed, kills)]
+  /** Kills where it is time to. While the last one is not over, callers wait for that: each kill is to fall among requests. */
+  const progressed = async (asked: number): Promise<void> => {
+    const isDue = (): boolean => left[0] !== undefined && asked / total >= left[0].at
+    while (isDue() && platform.recovering !== undefined) await platform.recovering
+    const kill = isDue() ? left.shift() : undefined
+    if (kill === undefined) return
+    say(`kill -9 of ${kill.victim} at ${asked} emails`)
+    platform.kill(kill.victim)
+    const recovering: Promise<void> | undefined = platform.recovering
+    recovering?.then(
+      () => say("all is back"),
+      () => {}
+    )
+  }
+  const refused = await sendAll(platform, senders, progressed)
+  say(`${total} emails were asked for`)
+
+  const look = (): Promise<ReadonlyArray<AccountFacts>> =>
+    Promise.all(
+      senders.map(async ({ account, answered, keyed }) => ({
+        ...account,
+        answered,
+        keyed,
+        listed: await listed<ListedEmail>(() => `${platform.url}/v1/send/emails`, account.key)
+      }))
+    )
+  const deadline = performance.now() + patienceMillis
+  let facts: ReadonlyArray<AccountFacts> | undefined
+  for (;;) {
+    await platform.recovering
+    if (left.length > 0) {
+      await progressed(total)
+      continue
+    }
+    facts = await look().catch(() => facts)
+    const isSettled = facts?.every(({ answered, listed: all }) => {
+      const states = new Map(all.map(({ id, state }) => [id, state]))
+      const areThere = [...answered.values()].every((id) => states.has(id))
+      return areThere && all.every(({ state }) => state === "sent" || state === "held")
+    })
+    if (isSettled === true || performance.now() > deadline) break
+    await pause(200)
+  }
+  if (facts === undefined) throw new Error("the emails could not be listed")
+  say("everything that goes has gone")
+  return { ...audit(facts, await takenIn(witness)), kills, refused, seconds: seconds() }
+}
+
+/** Runs it in a folder of its own, which is removed with everything that was started. */
+export const runSends = async (options: SendingOptions): Promise<SendingReport> => {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-sending-"))
+  const cleanup: Array<() => unknown> = [() => rm(folder, { recursive: true, force: true })]
+  try {
+    return await run(options, folder, cleanup)
+  } finally {
+    for (const step of cleanup.reverse()) await step()
+  }
+}

@@ -1,0 +1,27 @@
+/** Three kills among some hundred sends (`npm run test:send` makes ten among 20,000). */
+import { expect, it } from "vitest"
+import { describeReport } from "./report.ts"
+import { runSends } from "./run.ts"
+
+/** For a machine that does much else. */
+const runMillis = 400_000
+
+const sends = 600
+
+it(
+  "hands over or holds every answered email, once under each key and within every cap, though the platform and its servers are killed -9",
+  async () => {
+    const lines: Array<string> = []
+    const seed = Number(process.env.SLUICE_SENDING_SEED ?? 3)
+    const report = await runSends({ sends, kills: 3, seed, tell: (line) => lines.push(line) }).finally(() =>
+      process.stdout.write(`${lines.join("\n")}\n`)
+    )
+    process.stdout.write(`${describeReport(report)}\n`)
+    expect(report.violations).toEqual([])
+    // The caps were met: of the account, and of a sender.
+    expect(report.refused).toBeGreaterThan(0)
+    expect(report.held).toBeGreaterThan(0)
+    expect(report.sent).toBeGreaterThan(sends / 2)
+  },
+  runMillis
+)
