@@ -13,7 +13,7 @@ export interface SealedColumn {
   readonly about: (id: string) => string
 }
 
-interface SealedRow {
+export interface SealedRow {
   readonly id: string
   readonly about: string
   readonly keyId: string
