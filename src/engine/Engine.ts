@@ -2,24 +2,24 @@
  * The engine: asks to actors, answered by the partitions of this process (or, over `Remote`, of another one). Needs the ports `Journal`,
  * `Checkpoints`, `Cursors`, `Placement`; uses `Signals` and `Remote` where they are there. `layerMemory` needs nothing.
  */
-import { Clock, Context, Effect, type Exit, Layer, Option, Random, References, type Scope, Semaphore } from "effect"
-import type { Actor, AnyActor } from "./Actor.ts"
+import { Clock, Context, Effect, Layer, Option, Random, References, type Scope, Semaphore } from "effect"
+import type { AnyActor } from "./Actor.ts"
 import type { Target } from "./address.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import { Cursors, type ReactorTransaction } from "./Cursors.ts"
 import { defaultConfig, type EngineConfig } from "./config.ts"
 import { Registry } from "./core/actors.ts"
 import { ProcessBounds } from "./core/bounds.ts"
-import { type AskError, EngineRefused, type OnceError, type PartitionStopped } from "./errors.ts"
+import { Engine } from "./EngineService.ts"
+import { EngineRefused } from "./errors.ts"
 import { Journal } from "./Journal.ts"
-import type { AnyLane, Lane } from "./Lane.ts"
+import type { AnyLane } from "./Lane.ts"
 import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "./memory/CursorsMemory.ts"
 import * as JournalMemory from "./memory/JournalMemory.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
-import type { ActorInspection, PartitionInspection } from "./operator/inspect.ts"
 import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable } from "./Placement.ts"
-import type { EngineParts, Status } from "./parts.ts"
+import type { EngineParts } from "./parts.ts"
 import type { Reactor } from "./Reactor.ts"
 import { Remote } from "./Remote.ts"
 import { Signals } from "./Signals.ts"
@@ -44,88 +44,7 @@ export interface EngineOptions<R = never> {
 }
 
 export type { OnceOptions, OnceReply, Target }
-export { EngineRefused }
-
-export class Engine extends Context.Service<
-  Engine,
-  {
-    /**
-     * Decides a command. Succeeds with the rule's reply once its facts are durable; fails with the rule's rejection or
-     * an `AskError`. Interrupting the caller does not take the command back.
-     */
-    readonly ask: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target,
-      command: Command
-    ) => Effect.Effect<Reply, Rejection | AskError>
-
-    /**
-     * Begins to load what a command touches, so that the ask for it, made a little later, need not wait. For callers who have other work
-     * to do before. It never fails; where everything is in memory, or too much is being loaded for the organization, it does nothing, nor
-     * for a partition of another process. What was loaded may leave memory again like everything else.
-     */
-    readonly prefetch: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target,
-      command: Command
-    ) => Effect.Effect<void>
-
-    /**
-     * Like `ask`, under an idempotency key (docs/architecture.md, "Idempotency keys"). A command accepted before under the same key, with the
-     * same digest and within the window, is not decided again: it has the same reply, which crosses through the actor's `reply` schema. Another
-     * digest fails with `IdempotencyConflict`. What was rejected or has failed is decided anew. After `OutcomeUnknown` ask again under the same
-     * key.
-     */
-    readonly askOnce: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target,
-      command: Command,
-      once: OnceOptions
-    ) => Effect.Effect<OnceReply<Reply>, Rejection | OnceError>
-
-    /** Asks a lane actor. It makes no fact and appends nothing; normally it answers at once. */
-    readonly askLane: <Command, State, Reply>(
-      lane: Lane<Command, State, Reply>,
-      target: Target,
-      command: Command
-    ) => Effect.Effect<Reply, AskError>
-
-    /**
-     * Like `askLane`, for hot paths. Answers at once, without an Effect, where it can; otherwise it answers undefined
-     * and calls `later` with the answer. An actor of another process is `PartitionUnavailable` here.
-     */
-    readonly askLaneNow: <Command, State, Reply>(
-      lane: Lane<Command, State, Reply>,
-      target: Target,
-      command: Command,
-      later: (exit: Exit.Exit<Reply, AskError>) => void
-    ) => Exit.Exit<Reply, AskError> | undefined
-
-    /**
-     * Reads the durable state of an actor of this process: nothing in it is still waiting to be stored. The caller must
-     * not change it.
-     */
-    readonly state: <Command, Fact, State, Reply, Rejection>(
-      actor: Actor<Command, Fact, State, Reply, Rejection>,
-      target: Target
-    ) => Effect.Effect<State, AskError>
-
-    /** Number of partitions. */
-    readonly partitions: number
-
-    /** The partition of an organization. */
-    readonly partitionOf: (organization: string) => number
-
-    /** Waits until all partitions placed here serve; fails when one has stopped. */
-    readonly ready: Effect.Effect<void, PartitionStopped>
-
-    /** What the partitions placed here are doing, for /readyz. */
-    readonly status: Effect.Effect<ReadonlyArray<{ readonly partition: number; readonly status: Status }>>
-
-    readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
-    readonly inspectActor: (actor: AnyActor, target: Target) => Effect.Effect<ActorInspection, EngineRefused>
-  }
->()("sluice/engine/Engine") {}
+export { Engine, EngineRefused }
 
 /** Makes an engine and starts its partitions. When the scope ends, they finish what they accepted, then stop. */
 export const make = Effect.fnUntraced(function* <R = never>(
