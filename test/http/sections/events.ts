@@ -87,7 +87,7 @@ export const eventsSection = (platform: () => TestPlatform): void => {
         ["send.email.*", ({ type }: Shown) => type.startsWith("send.email.")],
         ["platform.webhook.*", ({ type }: Shown) => type.startsWith("platform.webhook.")],
         ["telco.lookup.completed", ({ type }: Shown) => type === "telco.lookup.completed"],
-        ["invoice.*", () => false],
+        ["invoice.*", ({ type }: Shown) => type.startsWith("invoice.")],
         ["voip.*", () => false]
       ] as const) {
         const { data } = await list(`type=${encodeURIComponent(pattern)}`)
