@@ -210,8 +210,8 @@ export const sendActors: ReadonlyArray<Variant> = [
   {
     name: "sending: a sender with scheduled mail is removed",
     file: src("SendSender"),
-    find: "if (held + state.scheduled > 0) return",
-    replace: "if (held > 0) return",
+    find: "!force && held + state.scheduled > 0",
+    replace: "!force && held > 0",
     sentence: "scheduled mail of a removed domain comes due without a sender",
     finders: [sending, admitting]
   },
