@@ -11,6 +11,7 @@ const unit = (...names: ReadonlyArray<string>): Finder => ({
 const admitting = unit("actors/admitting", "actors/lives")
 const events = unit("actors/events")
 const layers = unit("layers")
+const closing = unit("actors/closing")
 
 const src = (name: string): string => `src/send/actors/${name}.ts`
 
@@ -206,6 +207,22 @@ export const sendActors: ReadonlyArray<Variant> = [
     replace: "now < state.removedAt",
     sentence: "an organization resets the day's count by removing and verifying its domain",
     finders: [admitting]
+  },
+  {
+    name: "sending: a closed account accepts mail",
+    file: src("SendAccount"),
+    find: 'if (state.closedAt !== undefined && command._tag !== "Look")',
+    replace: 'if (state.closedAt !== undefined && command._tag === "Begin")',
+    sentence: "requests that were under way when an organization was deleted are accepted",
+    finders: [closing]
+  },
+  {
+    name: "sending: a closed account suppresses what bounces late",
+    file: src("closing"),
+    find: "decision.others.filter(({ actor }) => actor !== SendSuppressions)",
+    replace: "decision.others",
+    sentence: "the address of a recipient is written down for an organization that was deleted",
+    finders: [closing]
   },
   {
     name: "sending: a sender with scheduled mail is removed",
