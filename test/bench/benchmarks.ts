@@ -7,6 +7,7 @@ import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
 import { sendBenchmarks } from "./rows/send.ts"
+import { sendHttpBenchmarks } from "./rows/sendHttp.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
 import { webhooksBenchmarks } from "./rows/webhooks.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
@@ -21,5 +22,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...engineRecoveryBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks,
-  ...sendBenchmarks
+  ...sendBenchmarks,
+  ...sendHttpBenchmarks
 ]

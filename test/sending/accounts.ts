@@ -1,6 +1,5 @@
 /** The accounts of a kill run, over HTTP: each with a key, a verified domain and limits of its own. What is asked here is asked again when the platform was away. */
-import { ask } from "../deliveries/tenants.ts"
-import type { KilledPlatform } from "../support/killed.ts"
+import { ask, type Place } from "../deliveries/tenants.ts"
 
 /** The most that an account on probation may be given: an exact window takes no more. */
 export const maximumProbationEmails = 5_000
@@ -19,11 +18,7 @@ export interface RunAccount extends AccountPlan {
   readonly from: string
 }
 
-export const makeAccount = async (
-  platform: KilledPlatform,
-  adminKey: string,
-  plan: AccountPlan
-): Promise<RunAccount> => {
+export const makeAccount = async (platform: Place, adminKey: string, plan: AccountPlan): Promise<RunAccount> => {
   const { dailyCap, emailsPerHour, name } = plan
   const admin = <A>(method: string, path: string, body: object) =>
     ask<A>(() => `${platform.adminUrl}/admin/v1${path}`, { method, bearer: adminKey, body })

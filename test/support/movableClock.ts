@@ -9,6 +9,9 @@ import { Clock, Context, Duration, Effect } from "effect"
 /** Names the socket. */
 export const clockVariable = "MOVABLE_CLOCK_SOCKET"
 
+/** By how many milliseconds the clock is ahead of the system's at first, or behind it; default 0. */
+export const clockStartVariable = "MOVABLE_CLOCK_START_MILLIS"
+
 /** Shorter sleeps are pauses between attempts, and go by the real time. */
 const realBelowMillis = 1_000
 
@@ -22,7 +25,7 @@ interface Sleeper {
 
 /** Gives the process's clock an offset, and answers what moves it. */
 const makeMovable = (): ((millis: number) => void) => {
-  let offset = 0
+  let offset = Number(process.env[clockStartVariable] ?? 0)
   const sleepers = new Set<Sleeper>()
   // Every fiber has this one unless it was given another.
   const clock = Context.get(Context.empty(), Clock.Clock)

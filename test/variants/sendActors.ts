@@ -11,6 +11,7 @@ const unit = (...names: ReadonlyArray<string>): Finder => ({
 const admitting = unit("actors/admitting", "actors/lives")
 const events = unit("actors/events")
 const layers = unit("layers")
+const closing = unit("actors/closing")
 
 const src = (name: string): string => `src/send/actors/${name}.ts`
 
@@ -208,10 +209,26 @@ export const sendActors: ReadonlyArray<Variant> = [
     finders: [admitting]
   },
   {
+    name: "sending: a closed account accepts mail",
+    file: src("SendAccount"),
+    find: 'if (state.closedAt !== undefined && command._tag !== "Look")',
+    replace: 'if (state.closedAt !== undefined && command._tag === "Begin")',
+    sentence: "requests that were under way when an organization was deleted are accepted",
+    finders: [closing]
+  },
+  {
+    name: "sending: a closed account suppresses what bounces late",
+    file: src("closing"),
+    find: "decision.others.filter(({ actor }) => actor !== SendSuppressions)",
+    replace: "decision.others",
+    sentence: "the address of a recipient is written down for an organization that was deleted",
+    finders: [closing]
+  },
+  {
     name: "sending: a sender with scheduled mail is removed",
     file: src("SendSender"),
-    find: "if (held + state.scheduled > 0) return",
-    replace: "if (held > 0) return",
+    find: "!force && held + state.scheduled > 0",
+    replace: "!force && held > 0",
     sentence: "scheduled mail of a removed domain comes due without a sender",
     finders: [sending, admitting]
   },

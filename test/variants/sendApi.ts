@@ -45,7 +45,7 @@ export const sendApi: ReadonlyArray<Variant> = [
   },
   {
     name: "emails: both modes share their idempotency keys",
-    file: "src/send/emails/Sending.ts",
+    file: "src/send/repeats.ts",
     find: 'mode === "live" ? "l" : "t"',
     replace: '"l"',
     sentence: "a test request is answered as a repeat of a live one, or as a conflict with it",

@@ -6,7 +6,42 @@ const domains: Finder = { kind: "servers", files: ["test/send/http/domains.e2e.t
 const senders: Finder = { kind: "servers", files: ["test/send/http/senders.e2e.ts"] }
 const tenants: Finder = { kind: "servers", files: ["test/send/http/tenants.e2e.ts"] }
 
+const suppressions: Finder = { kind: "servers", files: ["test/send/http/suppressions.e2e.ts"] }
+const deletion: Finder = { kind: "servers", files: ["test/cli/deletion.e2e.ts"] }
+
 export const sendSenders: ReadonlyArray<Variant> = [
+  {
+    name: "senders: a repeat under a key suppresses again",
+    file: "src/send/suppressions/SuppressionList.ts",
+    find: "yield* repeats.isRepeat(account, request)",
+    replace: "(yield* repeats.isRepeat(account, request)) && emails.length === 0",
+    sentence: "an address that was taken off the list meanwhile is on it again",
+    finders: [suppressions]
+  },
+  {
+    name: "deletion: the key of contents stays",
+    file: "src/admin/OrganizationDeletion.ts",
+    find: "yield* rows.forgetContentKey(id)\n    if (Option.isSome(contentKeys)) yield* contentKeys.value.forget(id)",
+    replace: "",
+    sentence: "what a deleted organization has sent can be read from a copy of the stream",
+    finders: [deletion]
+  },
+  {
+    name: "deletion: keys go on",
+    file: "src/admin/OrganizationDeletion.ts",
+    find: "yield* apiKeys.removeAll(id)",
+    replace: "",
+    sentence: "whoever has a key of a deleted organization goes on sending",
+    finders: [deletion]
+  },
+  {
+    name: "deletion: rows are not waited for",
+    file: "src/admin/OrganizationDeletion.ts",
+    find: "if (deleted.erasedAt === null && !(yield* end(id, until))) return false",
+    replace: "",
+    sentence: "endpoints and senders of a deleted organization go on",
+    finders: [deletion]
+  },
   {
     name: "senders: any DKIM record is the domain's",
     file: "src/send/domains/records.ts",

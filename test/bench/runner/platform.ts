@@ -34,6 +34,9 @@ export interface PlatformOptions {
   readonly nodeArguments?: ReadonlyArray<string>
   /** Opens a channel to a module that was loaded by `nodeArguments`. */
   readonly channel?: boolean
+  /** What is started in place of the platform's own program. */
+  readonly program?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Settings of the platform and of the commands that speak to it. */
@@ -58,14 +61,27 @@ const findPostgresUrl = async (child: Child, dataFolder: string): Promise<string
   throw new ChildFailed(`the platform did not say where its database is\n${child.output()}`)
 }
 
+/** Where a running platform listens; the API and the admin API. */
+export const addressesOf = async (dataFolder: string): Promise<{ readonly url: string; readonly adminUrl: string }> => {
+  const { adminUrl, apiUrl } = JSON.parse(await readFile(join(dataFolder, "run.json"), "utf8")) as {
+    readonly adminUrl: string
+    readonly apiUrl: string
+  }
+  return { url: apiUrl, adminUrl }
+}
+
 /** Starts the platform and waits until it is ready. */
 export const startPlatform = async (workbench: Workbench, options: PlatformOptions): Promise<Platform> => {
   const port = await freePort()
   const started = performance.now()
-  const child = workbench.start(process.execPath, [...(options.nodeArguments ?? []), program, "serve"], {
-    env: { ...platformSettings(options.dataFolder), SLUICE_PORT: `${port}` },
-    channel: options.channel ?? false
-  })
+  const child = workbench.start(
+    process.execPath,
+    [...(options.nodeArguments ?? []), options.program ?? program, "serve"],
+    {
+      env: { ...platformSettings(options.dataFolder), SLUICE_PORT: `${port}`, ...options.env },
+      channel: options.channel ?? false
+    }
+  )
   const url = `http://127.0.0.1:${port}`
   await untilReady(child, `${url}/readyz`)
   // On a first start the demo organization is made after that.

@@ -1,8 +1,14 @@
 /** Emails after they were accepted, over HTTP (docs/platform.md, 9.11 and 9.12): whose they are, what became of them, taking back, another time. */
-import { Effect } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { describe, expect, it } from "vitest"
+import { Engine } from "../../../src/engine/Engine.ts"
+import { PartitionUnavailable } from "../../../src/engine/errors.ts"
+import { PageCursors } from "../../../src/http/PageCursors.ts"
+import * as PgClient from "../../../src/postgres/PgClient.ts"
 import { SendAccount } from "../../../src/send/actors/index.ts"
-import { until } from "../../cli/support.ts"
+import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
+import { Emails } from "../../../src/send/emails/Emails.ts"
+import { query, until } from "../../cli/support.ts"
 import { askAt } from "../../webhooks/platform.ts"
 import { mail, useSendPlatform } from "./emailsPlatform.ts"
 
@@ -118,6 +124,36 @@ describe("the list of emails", () => {
     for (const parameters of ["cursor=x", "limit=0", "limit=101", `after=${id}&before=${id}`, "after=em_0", "page=2"])
       expect([parameters, (await ask("GET", `${emails}?${parameters}`)).status]).toEqual([parameters, 400])
   })
+})
+
+it("is taken back and given another time by a process that does not own its partition, for its own mode alone", async () => {
+  const { organization, sent, stateOf } = await platform().account()
+  const [queued, scheduled] = [await sent(), await sent({ scheduled_at: inAnHour() })]
+  await until(async () => {
+    const rows = await query(platform().databaseUrl, "select 1 from send_emails where organization_id = $1", [
+      organization
+    ])
+    return rows.length === 2
+  })
+  const elsewhere = new PartitionUnavailable({ partition: 0, reason: "another process has it", retryAfterMillis: 1 })
+  const layer = Emails.layer.pipe(
+    // Commands reach the owner, its memory does not.
+    Layer.provide(Layer.succeed(Engine, { ...platform().engine, state: () => Effect.fail(elsewhere) })),
+    Layer.provide(Layer.mergeAll(MessageContents.layerMemory, PageCursors.layer)),
+    Layer.provide(PgClient.layer({ url: Redacted.make(platform().databaseUrl), maxConnections: 2 }))
+  )
+  const owner = { organizationId: organization, mode: "live" } as const
+  const program = Effect.gen(function* () {
+    const { cancel, reschedule } = yield* Emails
+    const ofOtherMode = { ...owner, mode: "test" } as const
+    expect(yield* Effect.flip(cancel(ofOtherMode, queued))).toBe(elsewhere)
+    yield* reschedule(owner, scheduled, Date.now() + 7_200_000)
+    yield* cancel(owner, queued)
+    yield* cancel(owner, scheduled)
+    expect(yield* Effect.flip(cancel(owner, queued))).toMatchObject({ _tag: "EmailNotWaiting", state: "canceled" })
+  })
+  await Effect.runPromise(Effect.provide(program, layer))
+  expect([await stateOf(queued), await stateOf(scheduled)]).toEqual(["canceled", "canceled"])
 })
 
 it("an account begins with its organization's risk", async () => {
