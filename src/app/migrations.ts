@@ -15,6 +15,7 @@ import {
   keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
+import { createNextDomainKeys } from "../send/domains/nextKeys.ts"
 import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
@@ -43,5 +44,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 18, name: "contents and hand-off of mail", run: createHandoffTables },
   { number: 19, name: "emails", run: createEmailsTable },
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
-  { number: 22, name: "emails by their id alone", run: findEmailsById }
+  { number: 22, name: "emails by their id alone", run: findEmailsById },
+  { number: 23, name: "next keys of domains", run: createNextDomainKeys }
 ]
