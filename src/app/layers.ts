@@ -40,7 +40,7 @@ import * as PgClient from "../postgres/PgClient.ts"
 import { sealedContentKeys } from "../send/contents/sealedContentKeys.ts"
 import { DomainChecks, type DomainChecksOptions } from "../send/domains/DomainChecks.ts"
 import { Domains } from "../send/domains/Domains.ts"
-import { sealedDomainKeys } from "../send/domains/sealedKeys.ts"
+import { sealedDomainKeys, sealedNextKeys } from "../send/domains/sealedKeys.ts"
 import { Emails } from "../send/emails/Emails.ts"
 import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
@@ -208,7 +208,11 @@ const layerSenderServices = (options: SenderOptions) =>
 export const layerDelivery = (options: WebhookOptions) =>
   Layer.mergeAll(
     layerDispatcher(options),
-    Resealing.layer(options.secretsKeys, (sql, keyId) => [sealedDomainKeys(sql, keyId), sealedContentKeys(sql, keyId)])
+    Resealing.layer(options.secretsKeys, (sql, keyId) => [
+      sealedDomainKeys(sql, keyId),
+      sealedNextKeys(sql, keyId),
+      sealedContentKeys(sql, keyId)
+    ])
   ).pipe(Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)))
 
 /**

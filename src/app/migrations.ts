@@ -22,6 +22,7 @@ import {
   keepExpiringRowsApart,
   keepLookupsOnPrimaryKey
 } from "../postgres/migrations.ts"
+import { createNextDomainKeys } from "../send/domains/nextKeys.ts"
 import { createEmailsTable, findEmailsById } from "../send/emails/table.ts"
 import { createHandoffTables } from "../send/handoff/tables.ts"
 import { createAccountFacts, createSenderTables } from "../send/migrations.ts"
@@ -52,6 +53,7 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 20, name: "domains, senders and suppressions", run: createSenderTables },
   { number: 21, name: "deletion of organizations", run: addDeletionOfOrganizations },
   { number: 22, name: "emails by their id alone", run: findEmailsById },
+  { number: 23, name: "next keys of domains", run: createNextDomainKeys },
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
   { number: 26, name: "usage by the hour", run: createUsageTable }

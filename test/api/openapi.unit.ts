@@ -48,6 +48,7 @@ describe("openapi.json", () => {
       "/v1/send/domains",
       "/v1/send/domains/{id}",
       "/v1/send/domains/{id}",
+      "/v1/send/domains/{id}/rotate-key",
       "/v1/send/domains/{id}/verify",
       "/v1/send/emails",
       "/v1/send/emails",

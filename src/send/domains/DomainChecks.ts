@@ -17,9 +17,11 @@ import {
   checkRetryMillis,
   checksAtOnce,
   checksOfOrganization,
+  nextKeyCheckMillis,
   recheckMillis
 } from "./limits.ts"
 import type { Account, Domain, Proof } from "./model.ts"
+import { type NextKey, type NextKeyRows, nextKeyRows } from "./nextKeys.ts"
 import {
   dkimName,
   hasDkim,
@@ -57,7 +59,8 @@ export class DomainChecks extends Context.Service<
     Layer.effect(
       DomainChecks,
       Effect.gen(function* () {
-        return make(yield* domainRows, yield* EngineWhenNeeded, makeNameServers(options.nameServers))
+        const nameServers = makeNameServers(options.nameServers)
+        return make(yield* domainRows, yield* nextKeyRows, yield* EngineWhenNeeded, nameServers)
       })
     )
 
@@ -91,8 +94,20 @@ const look = (askServers: AskNameServers, domain: Domain): Effect.Effect<NeededR
     })
   )
 
+/** Whether the record of another key is there. */
+const lookForKey = (askServers: AskNameServers, { name }: Domain, key: NextKey): Effect.Effect<boolean> =>
+  askServers((resolver) => [
+    resolver
+      .resolveTxt(dkimName({ name, selector: key.selector }))
+      .then((found: ReadonlyArray<TextRecord>) => hasDkim(key, found))
+  ]).pipe(
+    Effect.timeoutOption(Duration.millis(checkMillis)),
+    Effect.map((answers) => Option.isSome(answers) && seenOf(answers.value[0]) === "found")
+  )
+
 const make = (
   rows: DomainRows,
+  nextKeys: NextKeyRows,
   started: EngineWhenNeeded["Service"],
   askServers: AskNameServers
 ): DomainChecks["Service"] => {
@@ -119,7 +134,18 @@ const make = (
     return verify(domain, proof, { stage: "verified", records, checkedAt, checkAt: null, checks: 0 })
   }
 
-  const check = Effect.fn("DomainChecks.check")(function* (domain: Domain) {
+  /** Signs with the next key from now on, where its record is there, or where no records are looked for. */
+  const adoptNext = Effect.fnUntraced(function* (domain: Domain | undefined) {
+    const next = domain?.stage === "verified" ? yield* nextKeys.find(domain.id) : undefined
+    if (domain === undefined || next === undefined) return domain
+    const isThere =
+      domain.proof !== "dns" || (yield* inPlace(domain.organizationId, lookForKey(askServers, domain, next)))
+    if (isThere) yield* nextKeys.adopt(domain.id)
+    else yield* nextKeys.lookAgain(domain.id, (yield* Clock.currentTimeMillis) + nextKeyCheckMillis)
+    return yield* rows.byId(domain, domain.id)
+  })
+
+  const checkRecords = Effect.fnUntraced(function* (domain: Domain) {
     if (domain.mode === "test") return yield* without(domain, "test")
     const seen = yield* inPlace(domain.organizationId, look(askServers, domain))
     const now = yield* Clock.currentTimeMillis
@@ -133,6 +159,8 @@ const make = (
       )
     )
   })
+
+  const check = Effect.fn("DomainChecks.check")((domain: Domain) => Effect.flatMap(checkRecords(domain), adoptNext))
 
   return DomainChecks.of({
     check,

@@ -4,16 +4,17 @@
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
-import { type SecretsKeys, unseal } from "../../common/secretsKeys.ts"
+import { makePlaces } from "../../common/places.ts"
+import { type SecretsKeys, seal, unseal } from "../../common/secretsKeys.ts"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
 import type { IdempotencyConflict, IdempotentRequest } from "../../http/idempotency.ts"
 import { Organizations } from "../../platform/Organizations.ts"
 import { type SenderRejection, SendSender, senderKey, senderName } from "../actors/index.ts"
 import { RiskSignals } from "../risk/index.ts"
-import { makeAdding, type NewDomain } from "./adding.ts"
+import { makeAdding, type NewDomain, newSelector } from "./adding.ts"
 import { DomainChecks } from "./DomainChecks.ts"
-import { aboutDkimKey } from "./dkim.ts"
+import { aboutDkimKey, makeDkimKey } from "./dkim.ts"
 import {
   DomainConflict,
   type DomainError,
@@ -22,7 +23,9 @@ import {
   isSenderRejection,
   verificationRefused
 } from "./errors.ts"
+import { firstCheckMillis, keysAtOnce, keysOfOrganization } from "./limits.ts"
 import type { Account, Domain } from "./model.ts"
+import { type NextKey, nextKeyRows } from "./nextKeys.ts"
 import { domainRows } from "./rows.ts"
 import { type DomainKeysClosed, requireDomainKeys } from "./sealedKeys.ts"
 import { type SenderStanding, standingOf } from "./standing.ts"
@@ -30,6 +33,8 @@ import { type SenderStanding, standingOf } from "./standing.ts"
 /** A domain, and where it stands as a sender. */
 export interface DomainView extends SenderStanding {
   readonly domain: Domain
+  /** The key that waits for its record. */
+  readonly nextKey: NextKey | undefined
 }
 
 /** With what a mailer signs. */
@@ -68,6 +73,11 @@ export class Domains extends Context.Service<
       account: Account,
       id: string
     ) => Effect.Effect<Domain, DomainNotFound | DomainConflict | DomainError>
+    /** Makes the key that the domain is to sign with as soon as its record is there; one that waits already stays. `DomainConflict` before it is verified. */
+    readonly rotateKey: (
+      account: Account,
+      id: string
+    ) => Effect.Effect<DomainView, DomainNotFound | DomainConflict | AskError | SqlError.SqlError>
     /** `DomainConflict` while mail of it waits. */
     readonly remove: (
       account: Account,
@@ -113,6 +123,8 @@ const removalRefused = ({ name }: Domain, rejection: SenderRejection): Effect.Ef
 
 const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
   const rows = yield* domainRows
+  const nextKeys = yield* nextKeyRows
+  const inPlace = makePlaces({ total: keysAtOnce, ofOrganization: keysOfOrganization })
   const engine = yield* Engine
   const organizations = yield* Organizations
   const risks = yield* RiskSignals
@@ -121,7 +133,8 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
 
   const viewOf = Effect.fnUntraced(function* (domain: Domain) {
     const state = yield* engine.state(SendSender, targetOf(domain))
-    return { domain, ...standingOf(state, yield* Clock.currentTimeMillis) }
+    const nextKey = yield* nextKeys.find(domain.id)
+    return { domain, nextKey, ...standingOf(state, yield* Clock.currentTimeMillis) }
   })
 
   const find = Effect.fnUntraced(function* (account: Account, id: string) {
@@ -141,7 +154,26 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
     }
   })
 
+  const rotateKey = Effect.fn("Domains.rotateKey")(function* (account: Account, id: string) {
+    const domain = yield* find(account, id)
+    if (domain.stage !== "verified")
+      return yield* new DomainConflict({
+        message: `The domain ${domain.name} is not verified: its key is in no use yet.`
+      })
+    if ((yield* nextKeys.find(id)) === undefined) {
+      const key = yield* inPlace(account.organizationId, makeDkimKey)
+      const now = yield* Clock.currentTimeMillis
+      const next = { selector: newSelector(), publicKey: key.publicKey }
+      const times = { now, checkAt: now + firstCheckMillis }
+      yield* nextKeys.put(id, next, seal(keys, key.privateKey, aboutDkimKey(id)), times)
+      // Nobody looks for records of such a domain.
+      if (domain.proof !== "dns") yield* nextKeys.adopt(id)
+    }
+    return yield* viewOf(yield* find(account, id))
+  })
+
   return Domains.of({
+    rotateKey,
     create: Effect.fn("Domains.create")(function* (account, given, request) {
       const { domain, isReplayed } = yield* add(account, given, request)
       return { view: yield* viewOf(domain), isReplayed }

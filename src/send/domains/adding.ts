@@ -38,13 +38,16 @@ export interface NewDomain {
 const isAccountRejection = (error: SendAccountRejection | AskError): error is SendAccountRejection =>
   "code" in error || error._tag === "NotPaused" || error._tag === "RequestInvalid"
 
+/** The name under which a key is found. */
+export const newSelector = (): string => `sluice-${randomText(10).toLowerCase()}`
+
 const newDomain = (account: Account, name: string, region: string | null, publicKey: string, now: number): Domain => ({
   ...account,
   id: `dom_${randomText()}`,
   name,
   region,
   token: randomText(),
-  selector: `sluice-${randomText(10).toLowerCase()}`,
+  selector: newSelector(),
   publicKey,
   stage: "pending",
   proof: null,

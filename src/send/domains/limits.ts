@@ -17,6 +17,9 @@ export const checkingMillis = 3 * dayMillis
 /** How often the records of a verified domain are looked at. */
 export const recheckMillis = dayMillis
 
+/** How often the record of a key is looked for that is to be signed with next. */
+export const nextKeyCheckMillis = 600_000
+
 /** How long a check of a domain may take: other checks of it wait for so long. */
 export const checkLeaseMillis = 60_000
 

@@ -52,7 +52,10 @@ const tagsOf = (text: string): ReadonlyMap<string, string> =>
   )
 
 /** Whether one of the records holds the domain's key. The other tags may be the owner's own choice, but not another kind of key. */
-export const hasDkim = ({ publicKey }: DomainIdentity, records: ReadonlyArray<TextRecord>): boolean =>
+export const hasDkim = (
+  { publicKey }: Pick<DomainIdentity, "publicKey">,
+  records: ReadonlyArray<TextRecord>
+): boolean =>
   records.some((strings) => {
     const tags = tagsOf(strings.join(""))
     return tags.get("p") === publicKey && (tags.get("k") ?? "rsa") === "rsa" && (tags.get("v") ?? "DKIM1") === "DKIM1"
@@ -69,6 +72,17 @@ export interface ShownRecord {
   /** Whether the domain is verified without it. */
   readonly required: boolean
 }
+
+/** The record of the key that is to be signed with next. */
+export const nextKeyRecord = (name: string, next: Pick<DomainIdentity, "selector" | "publicKey">): ShownRecord => ({
+  record: "DKIM",
+  name: dkimName({ name, selector: next.selector }),
+  type: "TXT",
+  ttl: String(recordTtlSeconds),
+  required: false,
+  status: "pending",
+  value: dkimValue(next)
+})
 
 /** The records to set: the two that are looked for, then two that other mail systems like to see. */
 export const shownRecords = (

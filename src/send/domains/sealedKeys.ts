@@ -20,7 +20,8 @@ export const requireDomainKeys = (
     const sql = yield* SqlClient.SqlClient
     const ids = keys.map(({ id }) => id)
     const [row] = yield* sql<{ readonly keyId: string }>`
-      select key_id as "keyId" from send_domains where not key_id = any(${ids}::text[]) limit 1`
+      select key_id as "keyId" from send_domains where not key_id = any(${ids}::text[])
+      union all select key_id from send_domain_keys where not key_id = any(${ids}::text[]) limit 1`
     if (row !== undefined) return yield* new DomainKeysClosed(row)
   })
 
@@ -30,4 +31,28 @@ export const sealedDomainKeys = sealedTexts({
   id: "id",
   text: "private_key",
   about: aboutDkimKey
+})
+
+/** The same for the keys that domains are to sign with next. */
+export const sealedNextKeys = (sql: SqlClient.SqlClient, keyId: string): ReturnType<typeof sealedDomainKeys> => ({
+  read: (after, limit) =>
+    Effect.map(
+      sql<Omit<Row, "about">>`
+        select domain_id as id, key_id as "keyId", private_key as ciphertext from send_domain_keys
+        where key_id <> ${keyId} and domain_id > ${after ?? ""} order by domain_id limit ${limit}`,
+      (rows) => rows.map((row) => ({ ...row, about: aboutDkimKey(row.id) }))
+    ),
+  write: (rows) =>
+    Effect.map(
+      sql`
+        update send_domain_keys k set key_id = ${keyId}, private_key = batch.after
+        from ${unnest(rows, { id: "text", before: "text", after: "text" })}
+        where k.domain_id = batch.id and k.private_key = batch.before
+        returning k.domain_id`,
+      ({ length }) => length
+    ),
+  remaining: Effect.map(
+    sql<{ readonly count: number }>`select count(*) as count from send_domain_keys where key_id <> ${keyId}`,
+    ([row]) => row?.count ?? 0
+  )
 })

@@ -7,7 +7,7 @@ import { PageCursors } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
 import { Domains, type DomainView } from "../domains/Domains.ts"
 import { type Domain, statusOf } from "../domains/model.ts"
-import { shownRecords } from "../domains/records.ts"
+import { nextKeyRecord, shownRecords } from "../domains/records.ts"
 import type { SenderStanding } from "../domains/standing.ts"
 import { currentAccount } from "./account.ts"
 import { SendDomainsApi } from "./domainsApi.ts"
@@ -30,10 +30,13 @@ export const shownStanding = ({ nextTier, ...standing }: SenderStanding) => ({
   nextTier: nextTier === null ? null : { ...nextTier, notBefore: iso(nextTier.notBefore) }
 })
 
-const shown = ({ domain, ...standing }: DomainView) => ({
+const shown = ({ domain, nextKey, ...standing }: DomainView) => ({
   object: "domain" as const,
   ...listed(domain),
-  records: shownRecords(domain, domain.records),
+  records: [
+    ...shownRecords(domain, domain.records),
+    ...(nextKey === undefined ? [] : [nextKeyRecord(domain.name, nextKey)])
+  ],
   ...shownStanding(standing)
 })
 
@@ -111,6 +114,13 @@ export const layerSendDomains = HttpApiBuilder.group(
             DomainNotFound: notFound,
             DomainConflict: conflict
           })
+        ),
+
+      rotateKey: ({ params }) =>
+        Effect.flatMap(currentAccount, (account) => domains.rotateKey(account, params.id)).pipe(
+          Effect.map(shown),
+          available,
+          Effect.catchTags({ DomainNotFound: notFound, DomainConflict: conflict })
         ),
 
       delete: ({ params }) =>

@@ -138,6 +138,18 @@ const verify = HttpApiEndpoint.post("verify", "/v1/send/domains/:id/verify", {
   })
 )
 
+const rotateKey = HttpApiEndpoint.post("rotateKey", "/v1/send/domains/:id/rotate-key", {
+  params: { id: idParameter },
+  success: SendDomain,
+  error: [SendInvalidRequest, SendNotFound, SendConflict, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Make a domain's next DKIM key",
+    description:
+      "Set the second DKIM record of the answer. Mail is signed with the old key until it is found, and with the new one from then on; keep the old record for a week after that. While a key waits for its record, the same one is answered."
+  })
+)
+
 const remove = HttpApiEndpoint.delete("delete", "/v1/send/domains/:id", {
   params: { id: idParameter },
   success: Schema.Struct({ object: Schema.Literal("domain"), id: Schema.String, deleted: Schema.Literal(true) }),
@@ -148,7 +160,7 @@ const remove = HttpApiEndpoint.delete("delete", "/v1/send/domains/:id", {
 
 /** All endpoints of domains. */
 export class SendDomainsApi extends HttpApiGroup.make("sendDomains")
-  .add(create, list, get, verify, remove)
+  .add(create, list, get, verify, rotateKey, remove)
   .middleware(SendAccess)
   .annotateMerge(
     OpenApi.annotations({

@@ -5,6 +5,7 @@
 import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import type { AccountsLoad } from "../workloads/accounts.ts"
 import type { AdmissionsLoad } from "../workloads/admissions.ts"
+import type { HandoffsLoad } from "../workloads/handoffs.ts"
 import type { LoopSample } from "../workloads/latencies.ts"
 import { runWorkload } from "../workloads/workload.ts"
 
@@ -34,6 +35,14 @@ const admissions = (ask: AdmissionsLoad["ask"]) => (round: Round) =>
     seconds: 3
   } satisfies AdmissionsLoad)
 
+const handoffs = (by: HandoffsLoad["by"]) => (round: Round) =>
+  runWorkload<{ readonly perSecond: number }>(round, "handoffs", {
+    by,
+    connections: 10,
+    warmUp: 500,
+    mails: 3_000
+  } satisfies HandoffsLoad)
+
 /** An actor's bound. */
 const maximumStateBytes = 64 * 1024
 const sampledAccounts = 20_000
@@ -51,6 +60,20 @@ const bounded = (name: keyof AccountsSample, note: string) => ({
 })
 
 export const sendBenchmarks: ReadonlyArray<Benchmark> = [
+  benchmark({
+    name: "send/handoff",
+    sides: { mailer: handoffs("mailer"), nodemailer: handoffs("nodemailer") },
+    rows: [
+      {
+        name: "signed",
+        unit: "mails/s",
+        figure: ({ mailer }) => mailer.perSecond,
+        peer: ({ nodemailer }) => nodemailer.perSecond,
+        goal: atLeast(0.8),
+        note: "composed, signed with a key of 2,048 bits and taken by an SMTP server; beside nodemailer's pool, same key, same server"
+      }
+    ]
+  }),
   benchmark({
     name: "send/admission",
     sides: { small: admissions("small"), rule: admissions("rule"), request: admissions("request") },

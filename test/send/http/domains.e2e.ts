@@ -162,6 +162,40 @@ describe("a domain", () => {
     ).toBeUndefined()
   })
 
+  it("signs with a new key as soon as its record is there, and with the old one until then", async () => {
+    const tenant = await platform().tenant()
+    const domain = await verified(tenant, "rotates.example")
+    const account = { organizationId: tenant.organization, mode: "live" } as const
+    const selector = async () =>
+      (await platform().run(Effect.flatMap(Domains, (domains) => domains.signingKey(account, "rotates.example"))))!
+        .selector
+    const before = await selector()
+    const rotate = () => tenant.live("POST", `/v1/send/domains/${domain.id}/rotate-key`)
+    const rotated = await rotate()
+    expect(rotated.status, JSON.stringify(rotated.body)).toBe(200)
+    const next = rotated.body.records.at(-1)
+    expect(next).toMatchObject({ record: "DKIM", status: "pending", required: false })
+    expect((await rotate()).body.records).toEqual(rotated.body.records)
+    await tenant.live("POST", `/v1/send/domains/${domain.id}/verify`)
+    expect(await selector()).toBe(before)
+    platform().names.answer(next.name, { addresses: [], texts: [next.value.match(/.{1,200}/g)] })
+    expect((await tenant.live("POST", `/v1/send/domains/${domain.id}/verify`)).body.status).toBe("verified")
+    expect(`${await selector()}._domainkey.rotates.example`).toBe(next.name)
+    const shown = (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body
+    expect(shown.records.filter(({ record }: ShownRecord) => record === "DKIM")).toMatchObject([
+      { name: next.name, value: next.value, status: "verified" }
+    ])
+  })
+
+  it("has no key to rotate before it is verified", async () => {
+    const tenant = await platform().tenant()
+    const { id } = await added(tenant, "tooearly.example")
+    expect((await tenant.live("POST", `/v1/send/domains/${id}/rotate-key`)).status).toBe(409)
+    const { body } = await tenant.test("POST", "/v1/send/domains", { name: "tooearly.example" })
+    const rotated = await tenant.test("POST", `/v1/send/domains/${body.id}/rotate-key`)
+    expect(rotated.body.records[1].name).not.toBe(body.records[1].name)
+  })
+
   it("is kept in lower case and punycode, once", async () => {
     const tenant = await platform().tenant()
     expect((await added(tenant, "Bücher.EXAMPLE")).name).toBe("xn--bcher-kva.example")
