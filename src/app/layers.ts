@@ -27,6 +27,7 @@ import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { Health } from "../platform/Health.ts"
+import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
@@ -56,9 +57,8 @@ import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/sending.ts"
-import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../webhooks/secret/Resealing.ts"
-import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import { layerSealing, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
 import { type EngineSettings, layerEngine } from "./engine.ts"
@@ -148,7 +148,7 @@ const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =
     Endpoints.layer({ targets: options.webhookTargets }),
     Deliveries.layer,
     Replays.layer,
-    IdempotentRequests.layer
+    IdempotentRequests.layer.pipe(Layer.provide(layerSealing))
   ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
 
 /** Where accounts of the platform find a larger plan, unless a setting says so. */

@@ -22,10 +22,12 @@ import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
 import { Health } from "../platform/Health.ts"
+import { layerKeys } from "../platform/keysHttp.ts"
 import {
   layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
+  layerKeysAccess,
   layerSendAccess,
   layerTalkAccess,
   layerTelcoAccess,
@@ -103,6 +105,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerBilling,
         layerUsage,
         layerUsageReports,
+        layerKeys,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -121,6 +124,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.mergeAll(
         layerBillingAccess,
         layerSiteAccess,
+        layerKeysAccess,
         layerDirectoryAccess,
         layerEventsAccess,
         layerTalkAccess,
