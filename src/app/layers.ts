@@ -9,7 +9,9 @@ import {
   Invoices,
   layerBuiltIn,
   layerCallCounts,
+  layerStripe,
   type PriceCatalogue,
+  type StripeOptions,
   Subscriptions,
   type Terms,
   Usage
@@ -92,6 +94,10 @@ export interface SenderOptions extends DomainChecksOptions, SendersOptions {
 export interface BillingSettings {
   readonly catalogue: PriceCatalogue
   readonly terms: Terms
+  /** Whether customers may be sent back to http addresses of this machine; by default where invoices pay themselves. */
+  readonly allowsLoopback?: boolean
+  /** With it Stripe takes the payments. */
+  readonly stripe?: Pick<StripeOptions, "key" | "webhookSecret" | "url"> | undefined
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
@@ -172,6 +178,14 @@ const layerSendServices = ({ upgradeUrl = noUpgradeUrl, webhookTargets }: Servic
     Layer.provide(PgClient.layerPipelined)
   )
 
+/** Who takes payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before them. */
+const layerPayments = ({ catalogue, stripe, terms }: BillingSettings, publicUrl: () => string) => {
+  const builtIn = layerBuiltIn({ terms, publicUrl })
+  return stripe === undefined
+    ? builtIn
+    : Layer.merge(builtIn, layerStripe({ ...stripe, catalogue, terms: { ...terms, settlement: "by stripe" } }))
+}
+
 /** Subscriptions and what belongs to them. Needs the stores, `Organizations`, `Invoices` and `Engine`. */
 const layerBillingServices = ({
   billing = defaultBilling,
@@ -180,12 +194,12 @@ const layerBillingServices = ({
   Billing.layer({
     catalogue: billing.catalogue,
     // Who lets invoices pay themselves develops on this machine.
-    allowsLoopback: billing.terms.settlement === "at once",
+    allowsLoopback: billing.allowsLoopback ?? billing.terms.settlement === "at once",
     publicUrl
   }).pipe(
     Layer.merge(Usage.layer),
     Layer.merge(layerCallCounts),
-    Layer.provideMerge(layerBuiltIn({ terms: billing.terms, publicUrl })),
+    Layer.provideMerge(layerPayments(billing, publicUrl)),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )
 

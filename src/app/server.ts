@@ -16,6 +16,7 @@ import { layerSystem, type MetricsReaders } from "../api/system.ts"
 import { checkoutPage } from "../billing/http/checkoutPage.ts"
 import { invoiceDocuments } from "../billing/http/documents.ts"
 import { layerBilling } from "../billing/http/handlers.ts"
+import { stripeNotices } from "../billing/http/stripeNotices.ts"
 import { layerUsage, layerUsageReports } from "../billing/http/usageHandlers.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
@@ -90,10 +91,10 @@ export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments]), (ownPages) =>
+        Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
-            ...ownPages,
+            ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
           ])

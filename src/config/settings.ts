@@ -366,6 +366,8 @@ export const resolveConfig = (
   if (port !== undefined && port !== 0 && port === adminPort && host === adminHost) {
     faults.push(`${settings.adminPort.env} must be another port than ${settings.port.env}, not ${JSON.stringify(port)}`)
   }
+  if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
+    faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
   const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
