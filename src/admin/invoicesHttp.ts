@@ -24,7 +24,12 @@ export const layerInvoices = HttpApiBuilder.group(
         yield* subscriptions.ask(organizationId, { _tag: "SettleInvoice", id, outcome }).pipe(
           Effect.catchTag("InvoiceNotOpen", () => Effect.fail(new InvoiceSettled({ id }))),
           // The rules have no other rejection for this.
-          Effect.catchTags({ CheckoutGone: Effect.die, TooManyInvoices: Effect.die, NoSubscription: Effect.die })
+          Effect.catchTags({
+            CheckoutGone: Effect.die,
+            TooManyInvoices: Effect.die,
+            NoSubscription: Effect.die,
+            StripeChanged: Effect.die
+          })
         )
         yield* acts.record(`invoice.${outcome}`, id, { organizationId })
         return { id, outcome }

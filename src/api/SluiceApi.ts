@@ -10,6 +10,7 @@ import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { KeysApi } from "../platform/keysApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
 import { SendSendersApi } from "../send/http/sendersApi.ts"
@@ -62,6 +63,7 @@ export class SluiceApi extends baseApi
   .add(BillingApi)
   .add(UsageApi)
   .add(UsageReportsApi)
+  .add(KeysApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

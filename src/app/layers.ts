@@ -10,7 +10,9 @@ import {
   Invoices,
   layerBuiltIn,
   layerCallCounts,
+  layerStripe,
   type PriceCatalogue,
+  type StripeOptions,
   Subscriptions,
   type Terms,
   Usage
@@ -28,6 +30,7 @@ import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
 import { Health } from "../platform/Health.ts"
+import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
@@ -59,9 +62,8 @@ import { deliveriesTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { Endpoints } from "../webhooks/endpoint/Endpoints.ts"
 import { Replays } from "../webhooks/replay/Replays.ts"
 import * as ReplaySending from "../webhooks/replay/sending.ts"
-import { IdempotentRequests } from "../webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../webhooks/secret/Resealing.ts"
-import { WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
+import { layerSealing, WebhookSecrets } from "../webhooks/secret/WebhookSecrets.ts"
 import { checkUrl, refusedAddress, type TargetPolicy } from "../webhooks/target/targets.ts"
 import { type DispatchOptions, layerDispatcher } from "./dispatch.ts"
 import { type EngineSettings, layerEngine } from "./engine.ts"
@@ -95,6 +97,10 @@ export interface SenderOptions extends DomainChecksOptions, SendersOptions {
 export interface BillingSettings {
   readonly catalogue: PriceCatalogue
   readonly terms: Terms
+  /** Whether customers may be sent back to http addresses of this machine; by default where invoices pay themselves. */
+  readonly allowsLoopback?: boolean
+  /** With it Stripe takes the payments. */
+  readonly stripe?: Pick<StripeOptions, "key" | "webhookSecret" | "url"> | undefined
 }
 
 const dayMillis = 24 * 60 * 60 * 1000
@@ -151,7 +157,7 @@ const layerWebhookServices = (options: Pick<WebhookOptions, "webhookTargets">) =
     Endpoints.layer({ targets: options.webhookTargets }),
     Deliveries.layer,
     Replays.layer,
-    IdempotentRequests.layer
+    IdempotentRequests.layer.pipe(Layer.provide(layerSealing))
   ).pipe(Layer.provide(PgClient.layerPipelined), Layer.merge(ReplaySending.layer))
 
 /** Where accounts of the platform find a larger plan, unless a setting says so. */
@@ -177,6 +183,14 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
     FeedbackIntake.layer(returnPathKeys(Redacted.value(secretsKeys))).pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provide(PgClient.layerPipelined))
 
+/** Who takes payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before them. */
+const layerPayments = ({ catalogue, stripe, terms }: BillingSettings, publicUrl: () => string) => {
+  const builtIn = layerBuiltIn({ terms, publicUrl })
+  return stripe === undefined
+    ? builtIn
+    : Layer.merge(builtIn, layerStripe({ ...stripe, catalogue, terms: { ...terms, settlement: "by stripe" } }))
+}
+
 /** Subscriptions and what belongs to them. Needs the stores, `Organizations`, `Invoices` and `Engine`. */
 const layerBillingServices = ({
   billing = defaultBilling,
@@ -185,12 +199,12 @@ const layerBillingServices = ({
   Billing.layer({
     catalogue: billing.catalogue,
     // Who lets invoices pay themselves develops on this machine.
-    allowsLoopback: billing.terms.settlement === "at once",
+    allowsLoopback: billing.allowsLoopback ?? billing.terms.settlement === "at once",
     publicUrl
   }).pipe(
     Layer.merge(Usage.layer),
     Layer.merge(layerCallCounts),
-    Layer.provideMerge(layerBuiltIn({ terms: billing.terms, publicUrl })),
+    Layer.provideMerge(layerPayments(billing, publicUrl)),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )
 

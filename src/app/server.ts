@@ -17,16 +17,19 @@ import { layerSystem, type MetricsReaders } from "../api/system.ts"
 import { checkoutPage } from "../billing/http/checkoutPage.ts"
 import { invoiceDocuments } from "../billing/http/documents.ts"
 import { layerBilling } from "../billing/http/handlers.ts"
+import { stripeNotices } from "../billing/http/stripeNotices.ts"
 import { layerUsage, layerUsageReports } from "../billing/http/usageHandlers.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
 import { Health } from "../platform/Health.ts"
+import { layerKeys } from "../platform/keysHttp.ts"
 import {
   layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
+  layerKeysAccess,
   layerSendAccess,
   layerTalkAccess,
   layerTelcoAccess,
@@ -90,10 +93,10 @@ export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments]), (ownPages) =>
+        Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
-            ...ownPages,
+            ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
           ])
@@ -105,6 +108,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerBilling,
         layerUsage,
         layerUsageReports,
+        layerKeys,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -123,6 +127,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.mergeAll(
         layerBillingAccess,
         layerSiteAccess,
+        layerKeysAccess,
         layerDirectoryAccess,
         layerEventsAccess,
         layerTalkAccess,

@@ -125,7 +125,12 @@ const makeProvider = ({ publicUrl }: BuiltInOptions) =>
       cancel: (organizationId, atPeriodEnd) =>
         subscriptions.ask(organizationId, { _tag: "Cancel", atPeriodEnd }).pipe(
           Effect.catchTag("NoSubscription", () => Effect.fail(new NoSubscription())),
-          Effect.catchTags({ CheckoutGone: Effect.die, TooManyInvoices: Effect.die, InvoiceNotOpen: Effect.die })
+          Effect.catchTags({
+            CheckoutGone: Effect.die,
+            TooManyInvoices: Effect.die,
+            InvoiceNotOpen: Effect.die,
+            StripeChanged: Effect.die
+          })
         )
     })
   })

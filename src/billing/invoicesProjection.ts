@@ -31,6 +31,20 @@ const project = Effect.fnUntraced(function* ({ fact, organization }: Reactor.Fac
         update invoices set status = ${fact.status}, settled_at = ${new Date(fact.at)}
         where id = ${fact.id} and status = 'open'`
       return
+    case "StripeSynced": {
+      if (fact.invoice === undefined) return
+      const { amount, createdAt, currency, description, failed, id, pdfUrl, status } = fact.invoice
+      const at = new Date(fact.at)
+      yield* sql`
+        insert into invoices as i (id, organization_id, number, amount, currency, status, description, customer_name,
+          customer_email, created_at, failed_at, pdf_url)
+        select ${id}, ${organization}, 0, ${amount}, ${currency}, ${status}, ${description}, coalesce(o.name, ''),
+          o.email, ${new Date(createdAt)}, ${failed ? at : null}::timestamptz, ${pdfUrl}
+        from (select 1) one left join organizations o on o.id = ${organization}
+        on conflict (id) do update set status = excluded.status, pdf_url = excluded.pdf_url,
+          failed_at = coalesce(i.failed_at, excluded.failed_at)`
+      return
+    }
     default:
       return
   }

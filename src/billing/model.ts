@@ -66,12 +66,50 @@ export const Checkout = Schema.Struct({
 })
 export type Checkout = typeof Checkout.Type
 
+const invoiceStatus = Schema.Literals(["draft", "open", "paid", "void", "uncollectible"])
+
+/** Most invoices of Stripe whose status is remembered, so that each event about one is told once. */
+export const maximumStripeInvoices = 24
+
+/** A subscription as Stripe has it. */
+export const StripeSubscription = Schema.Struct({
+  id: Schema.String,
+  price: Price,
+  status: Schema.Literals(["active", "trialing", "past_due", "ended"]),
+  createdAt: time,
+  start: time,
+  end: time,
+  cancelAtPeriodEnd: Schema.Boolean
+})
+export type StripeSubscription = typeof StripeSubscription.Type
+
+/** An invoice as Stripe has it. */
+export const StripeInvoice = Schema.Struct({
+  id: Schema.String,
+  amount: Schema.Int,
+  currency: Schema.String,
+  status: invoiceStatus,
+  /** Whether a payment was tried and it is still open. */
+  failed: Schema.Boolean,
+  description: Schema.String,
+  createdAt: time,
+  pdfUrl: Schema.NullOr(Schema.String)
+})
+export type StripeInvoice = typeof StripeInvoice.Type
+
 export const BillingState = Schema.Struct({
   subscription: Schema.NullOr(Subscription),
   invoices: Schema.Array(OpenInvoice),
   checkouts: Schema.Array(Checkout),
   /** Invoices that were ever made. */
-  made: Schema.Int
+  made: Schema.Int,
+  /** Where Stripe takes payments: how often its word has changed something, and its newest invoices. */
+  stripe: Schema.optionalKey(
+    Schema.Struct({
+      version: Schema.Int,
+      invoices: Schema.Array(Schema.Struct({ id: Schema.String, status: invoiceStatus, failed: Schema.Boolean }))
+    })
+  )
 })
 export type BillingState = typeof BillingState.Type
 
@@ -83,6 +121,13 @@ export const BillingCommand = Schema.Union([
   Schema.TaggedStruct("SubmitCheckout", { id: Schema.String, terms: Terms }),
   Schema.TaggedStruct("SettleInvoice", { id: Schema.String, outcome: Schema.Literals(["paid", "failed"]) }),
   Schema.TaggedStruct("Cancel", { atPeriodEnd: Schema.Boolean }),
+  /** What Stripe has now. It was read after this organization's billing had this version, so it is newer than what is known. */
+  Schema.TaggedStruct("SyncStripe", {
+    version: Schema.Int,
+    terms: Terms,
+    subscription: Schema.optionalKey(StripeSubscription),
+    invoice: Schema.optionalKey(StripeInvoice)
+  }),
   /** Changes nothing. */
   Schema.TaggedStruct("Look", { checkout: Schema.optionalKey(Schema.String) })
 ])
@@ -103,6 +148,7 @@ export const BillingFact = Schema.Union([
     status: Schema.Literals(["void", "uncollectible"])
   }),
   Schema.TaggedStruct("SubscriptionSet", { at: time, subscription: Subscription }),
+  Schema.TaggedStruct("StripeSynced", { at: time, invoice: Schema.optionalKey(StripeInvoice) }),
   Schema.TaggedStruct("SubscriptionEnded", { at: time, id: Schema.String, reason: Schema.Literals(endReasons) })
 ])
 export type BillingFact = typeof BillingFact.Type
@@ -113,7 +159,9 @@ export const BillingRejection = Schema.Union([
   Schema.TaggedStruct("TooManyInvoices", { maximum: Schema.Int }),
   /** The invoice does not wait for payment: it is settled, or not this organization's. */
   Schema.TaggedStruct("InvoiceNotOpen", { id: Schema.String }),
-  Schema.TaggedStruct("NoSubscription", {})
+  Schema.TaggedStruct("NoSubscription", {}),
+  /** Something newer has come from Stripe meanwhile: read again. */
+  Schema.TaggedStruct("StripeChanged", {})
 ])
 export type BillingRejection = typeof BillingRejection.Type
 
@@ -123,6 +171,7 @@ export const BillingReply = Schema.Struct({
   /** The plans in force, whoever set them; null where the log knows none yet. */
   plan: Schema.NullOr(plansFields.plan),
   sendPlan: Schema.NullOr(plansFields.sendPlan),
+  stripeVersion: Schema.Int,
   /** The checkout that the command was about, if there is one. */
   checkout: Schema.NullOr(Checkout)
 })

@@ -35,6 +35,11 @@ export const createBillingTables = Effect.gen(function* () {
     )`
   yield* sql`create index invoices_newest on invoices (organization_id, created_at desc, id desc)`
   yield* sql`create index invoices_open on invoices (created_at desc, id desc) where status = 'open'`
+  yield* sql`
+    create table stripe_customers (
+      organization_id text primary key references organizations (id),
+      customer_id text not null unique
+    )`
   // Signs the addresses of documents, the same on every node of this database.
   yield* sql`
     insert into platform_secrets

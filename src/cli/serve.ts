@@ -137,7 +137,16 @@ const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
 const dayMillis = 24 * 60 * 60 * 1000
 
 /** What is sold, and how it is paid. */
-const billingOf = ({ billingDueDays, billingGraceDays, billingPayments, billingPrices }: Config) => ({
+const billingOf = (config: Config) => ({
+  ...soldBy(config),
+  allowsLoopback: config.billingPayments === "automatic",
+  stripe:
+    config.stripeKey === undefined || config.stripeWebhookSecret === undefined
+      ? undefined
+      : { key: config.stripeKey, webhookSecret: config.stripeWebhookSecret, url: config.stripeUrl }
+})
+
+const soldBy = ({ billingDueDays, billingGraceDays, billingPayments, billingPrices }: Config) => ({
   catalogue: billingPrices ?? builtInCatalogue,
   terms: {
     settlement: billingPayments === "automatic" ? ("at once" as const) : ("by operator" as const),

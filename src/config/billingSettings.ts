@@ -1,7 +1,7 @@
 /** The settings of billing (docs/platform.md, 11), for the table in `settings.ts`. */
 import { readFileSync } from "node:fs"
 import { builtInCatalogue, type PriceCatalogue, parseCatalogue } from "../billing/index.ts"
-import { integer, oneOf, setting } from "./kinds.ts"
+import { integer, oneOf, secret, setting, url } from "./kinds.ts"
 
 /** The largest catalogue, in characters. */
 const maximumCatalogueLength = 262_144
@@ -30,6 +30,10 @@ const prices = setting(
   }
 )
 
+const credential = setting("a credential of printable characters without blanks", (value) =>
+  /^[\x21-\x7e]+$/.test(value) ? value : undefined
+)
+
 export const billingSettings = {
   billingPrices: prices({
     env: "SLUICE_BILLING_PRICES",
@@ -39,6 +43,26 @@ export const billingSettings = {
     env: "SLUICE_BILLING_PAYMENTS",
     description:
       "How invoices are paid: by themselves, or by an operator's word (sluice invoices pay); default: operator, automatic when both servers are embedded, the API listens on a loopback address and NODE_ENV is not production"
+  }),
+  stripeKey: secret(
+    credential({
+      env: "SLUICE_STRIPE_KEY",
+      description:
+        "Secret key of Stripe, which then takes payments; needs the package stripe and SLUICE_STRIPE_WEBHOOK_SECRET"
+    })
+  ),
+  stripeWebhookSecret: secret(
+    credential({
+      env: "SLUICE_STRIPE_WEBHOOK_SECRET",
+      description: "Signing secret of the endpoint at Stripe that sends its events to /stripe/webhook"
+    })
+  ),
+  stripeUrl: url(
+    "https:",
+    "http:"
+  )({
+    env: "SLUICE_STRIPE_URL",
+    description: "Address of a server in Stripe's shapes to use instead of Stripe, for tests"
   }),
   billingGraceDays: integer(
     0,

@@ -80,9 +80,19 @@ export class ApiKeys extends Context.Service<
     /** Lists an organization's keys, newest first, revoked ones too. */
     readonly list: (options: {
       readonly organizationId: string
+      /** Of one mode alone; of both without it. */
+      readonly mode?: ApiKey["mode"]
       readonly limit: number
       readonly cursor: string | undefined
     }) => Effect.Effect<Page<ApiKey>, OrganizationNotFound | InvalidCursor | SqlError.SqlError>
+    /** An organization's key of a mode. */
+    readonly get: (
+      organizationId: string,
+      mode: ApiKey["mode"],
+      id: string
+    ) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
+    /** Lets a key end at a time, unless it ends before. Every node knows within a second. */
+    readonly endBy: (id: string, atMillis: number) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
     /** Ends a key for good, on every node within a second. Revoking a revoked one changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
     /** Removes all keys of an organization, on every node within a second. */
@@ -139,40 +149,29 @@ export class ApiKeys extends Context.Service<
         return { apiKey: fromRow(earlier[0]), key: null }
       }, sql.withTransaction)
 
-      const page: ApiKeys["Service"]["list"] = Effect.fn("ApiKeys.list")(function* ({ organizationId, limit, cursor }) {
+      const page: ApiKeys["Service"]["list"] = Effect.fn("ApiKeys.list")(function* ({
+        organizationId,
+        mode,
+        limit,
+        cursor
+      }) {
         yield* organizations.get(organizationId)
-        const name = `keys ${organizationId}`
+        const name = `keys ${organizationId}${mode === undefined ? "" : ` ${mode}`}`
+        const ofMode = mode === undefined ? sql.literal("true") : sql`mode = ${mode}`
         const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
         const rows = yield* position === undefined
           ? sql<Row>`
-                select * from api_keys where organization_id = ${organizationId}
+                select * from api_keys where organization_id = ${organizationId} and ${ofMode}
                 order by created_at desc, id desc limit ${limit + 1}`
           : sql<Row>`
                 select * from api_keys
-                where organization_id = ${organizationId}
+                where organization_id = ${organizationId} and ${ofMode}
                   and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
                 order by created_at desc, id desc limit ${limit + 1}`
         return pageOf(rows.map(fromRow), limit, (last) =>
           cursors.encode(name, { atMillis: last.createdAt, id: last.id })
         )
       })
-
-      const revoke: ApiKeys["Service"]["revoke"] = Effect.fn("ApiKeys.revoke")(function* (id) {
-        const now = new Date(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<Row>`
-          update api_keys set active = false, revoked_at = coalesce(revoked_at, ${now})
-          where id = ${id} returning *`
-        const row = rows[0]
-        if (row === undefined) return yield* new ApiKeyNotFound({ id })
-        yield* announce(row.digest)
-        return fromRow(row)
-      }, sql.withTransaction)
-
-      const removeAll = Effect.fn("ApiKeys.removeAll")(function* (organizationId: string) {
-        const gone = yield* sql<{ readonly digest: string }>`
-          delete from api_keys where organization_id = ${organizationId} returning digest`
-        yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
-      }, sql.withTransaction)
 
       const findByDigest: ApiKeys["Service"]["findByDigest"] = Effect.fn("ApiKeys.findByDigest")(function* (digest) {
         const rows = yield* sql<Row & { readonly plan: Principal["plan"]; readonly send_plan: Principal["sendPlan"] }>`
@@ -193,7 +192,7 @@ export class ApiKeys extends Context.Service<
         }
       })
 
-      return ApiKeys.of({ create, list: page, revoke, removeAll, findByDigest, touch: makeTouch(sql) })
+      return ApiKeys.of({ create, list: page, ...own(sql, announce), findByDigest, touch: makeTouch(sql) })
     })
   )
 }
@@ -208,3 +207,42 @@ const makeTouch = (sql: SqlClient.SqlClient): ApiKeys["Service"]["touch"] =>
           ${uses.map((use) => new Date(use.atMillis))}::timestamptz[]) as used (id, at)
         where k.id = used.id`)
   )
+
+/** What is done with one key. */
+const own = (
+  sql: SqlClient.SqlClient,
+  announce: (digest: string) => Effect.Effect<void, SqlError.SqlError>
+): Pick<ApiKeys["Service"], "get" | "endBy" | "revoke" | "removeAll"> => {
+  const get: ApiKeys["Service"]["get"] = Effect.fn("ApiKeys.get")(function* (organizationId, mode, id) {
+    const [row] = yield* sql<Row>`
+      select * from api_keys where id = ${id} and organization_id = ${organizationId} and mode = ${mode}`
+    return row === undefined ? yield* new ApiKeyNotFound({ id }) : fromRow(row)
+  })
+
+  const endBy: ApiKeys["Service"]["endBy"] = Effect.fn("ApiKeys.endBy")(function* (id, atMillis) {
+    const [row] = yield* sql<Row>`
+      update api_keys set expires_at = least(expires_at, ${new Date(atMillis)}) where id = ${id} returning *`
+    if (row === undefined) return yield* new ApiKeyNotFound({ id })
+    yield* announce(row.digest)
+    return fromRow(row)
+  }, sql.withTransaction)
+
+  const revoke: ApiKeys["Service"]["revoke"] = Effect.fn("ApiKeys.revoke")(function* (id) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const rows = yield* sql<Row>`
+      update api_keys set active = false, revoked_at = coalesce(revoked_at, ${now})
+      where id = ${id} returning *`
+    const row = rows[0]
+    if (row === undefined) return yield* new ApiKeyNotFound({ id })
+    yield* announce(row.digest)
+    return fromRow(row)
+  }, sql.withTransaction)
+
+  const removeAll: ApiKeys["Service"]["removeAll"] = Effect.fn("ApiKeys.removeAll")(function* (organizationId) {
+    const gone = yield* sql<{ readonly digest: string }>`
+      delete from api_keys where organization_id = ${organizationId} returning digest`
+    yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
+  }, sql.withTransaction)
+
+  return { get, endBy, revoke, removeAll }
+}

@@ -116,6 +116,21 @@ export class BillingAccess extends HttpApiMiddleware.Service<BillingAccess, { pr
   }
 ) {}
 
+/** Access to an organization's own keys: by scope, whatever the key's services (docs/platform.md, 2.10). Errors in the generic envelope. */
+export class KeysAccess extends HttpApiMiddleware.Service<KeysAccess, { provides: CurrentPrincipal }>()(
+  "sluice/platform/KeysAccess",
+  {
+    error: [
+      EnvelopeInvalidRequest,
+      EnvelopeUnauthorized,
+      EnvelopeForbidden,
+      EnvelopeRateLimited,
+      EnvelopeInternalError,
+      EnvelopeUnavailable
+    ]
+  }
+) {}
+
 /**
  * Access to sending: a key with the service `send` (docs/platform.md, 2.5). Errors as in the directory, in send's shape. It counts against the
  * platform's request rate, so the endpoints that take email have an access of their own.

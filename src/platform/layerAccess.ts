@@ -42,6 +42,7 @@ import {
   CurrentPrincipal,
   DirectoryAccess,
   EventsAccess,
+  KeysAccess,
   RequiredScopes,
   SendAccess,
   TalkAccess,
@@ -336,6 +337,12 @@ export const layerEventsAccess: Layer.Layer<EventsAccess, never, Authentication 
 /** Billing's access. */
 export const layerBillingAccess: Layer.Layer<BillingAccess, never, Authentication | RequestRate> = Layer.effect(
   BillingAccess,
+  Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
+)
+
+/** The access to an organization's own keys. */
+export const layerKeysAccess: Layer.Layer<KeysAccess, never, Authentication | RequestRate> = Layer.effect(
+  KeysAccess,
   Effect.map(services, (given) => makeAccess(given, { refusals: enveloped }))
 )
 

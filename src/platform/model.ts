@@ -30,6 +30,7 @@ export const scopes = [
   "platform:events:read",
   "platform:billing:read",
   "platform:billing:manage",
+  "platform:keys:manage",
   "talk:*",
   "talk:speech",
   "talk:voices",

@@ -100,6 +100,15 @@ describe("a subscription", () => {
     expect(await eventsOf(tenant, "invoice.*")).toEqual([{ type: "invoice.paid", data: { ...invoice, pdfUrl: null } }])
   })
 
+  it("has one checkout under one Idempotency-Key", async () => {
+    const { ask } = await development().tenant()
+    const begin = (priceId: string) =>
+      ask("POST", "/v1/billing/checkout", { priceId, ...urls }, { "idempotency-key": "order 1" })
+    const [first, again, other] = [await begin("team_pro"), await begin("team_pro"), await begin("free_pro")]
+    expect([again.body, again.headers.get("idempotency-replayed")]).toEqual([first.body, "true"])
+    expect([other.status, other.body.error.code]).toEqual([409, "idempotency_conflict"])
+  })
+
   it("changes with another checkout for a new period, is canceled with its period, and at once", async () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "early_adopter_hobby"), "POST")

@@ -30,10 +30,12 @@ import { grantsAccess, middleware, middlewareMarkOf } from "../../src/http/fast/
 import { layerServer } from "../../src/http/server.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
+import { layerKeys } from "../../src/platform/keysHttp.ts"
 import {
   layerBillingAccess,
   layerDirectoryAccess,
   layerEventsAccess,
+  layerKeysAccess,
   layerSendAccess,
   layerTalkAccess,
   layerTelcoAccess,
@@ -263,6 +265,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerSendAccess,
     layerBillingAccess,
     layerSiteAccess,
+    layerKeysAccess,
     Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
     Layer.succeed(WebhooksAccess, planted(webhooksAccess, fault, counter, anyone))
@@ -285,6 +288,7 @@ const listen = async (
         layerBilling,
         layerUsage,
         layerUsageReports,
+        layerKeys,
         layerDirectory,
         layerEvents,
         layerTalk,

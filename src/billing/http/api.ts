@@ -5,8 +5,15 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { subscriptionPayload } from "../../events/index.ts"
+import { IdempotencyKey } from "../../http/idempotency.ts"
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
-import { EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable } from "../../http/wireErrors.ts"
+import {
+  EnvelopeConflict,
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeStateConflict,
+  EnvelopeUnavailable
+} from "../../http/wireErrors.ts"
 import { BillingAccess, RequiredScopes } from "../../platform/access.ts"
 
 /** The events have the same one. */
@@ -49,17 +56,21 @@ const invoices = HttpApiEndpoint.get("invoices", "/v1/billing/invoices", {
   .annotateMerge(OpenApi.annotations({ summary: "List invoices, newest first" }))
 
 const checkout = HttpApiEndpoint.post("checkout", "/v1/billing/checkout", {
+  headers: { "idempotency-key": Schema.optional(IdempotencyKey) },
   payload: Schema.Struct({
     priceId: Schema.String.annotate({ description: "A price of the catalogue", examples: ["team_pro"] }),
     successUrl: Schema.String.annotate({ description: "Where the customer goes on; https" }),
     cancelUrl: Schema.String.annotate({ description: "Where the customer goes who does not pay; https" })
   }).annotate({ identifier: "CheckoutRequest" }),
-  success: Schema.Struct({
-    url: Schema.String.annotate({ description: "The page on which the customer pays; good for 24 hours" })
-  })
-    .annotate({ identifier: "CheckoutCreated" })
-    .pipe(HttpApiSchema.status(200)),
-  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+  success: HttpApiSchema.WithHeaders(
+    Schema.Struct({
+      url: Schema.String.annotate({ description: "The page on which the customer pays; good for 24 hours" })
+    })
+      .annotate({ identifier: "CheckoutCreated" })
+      .pipe(HttpApiSchema.status(200)),
+    { "idempotency-replayed": Schema.optional(Schema.String) }
+  ),
+  error: [EnvelopeInvalidRequest, EnvelopeConflict, EnvelopeStateConflict, EnvelopeUnavailable]
 })
   .annotate(RequiredScopes, ["platform:billing:manage"])
   .annotateMerge(

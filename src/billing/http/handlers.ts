@@ -1,11 +1,19 @@
 /** Handlers of billing. Needs `Billing`; the access middleware gives the principal. */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
+import { idempotentRequest } from "../../http/idempotency.ts"
 import { builtWith } from "../../http/lean.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
-import { EnvelopeInvalidRequest, EnvelopeNotFound } from "../../http/wireErrors.ts"
+import {
+  EnvelopeConflict,
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeStateConflict
+} from "../../http/wireErrors.ts"
 import { BillingAccess, CurrentPrincipal } from "../../platform/access.ts"
+import { IdempotentRequests } from "../../platform/IdempotentRequests.ts"
+import { ownerOf } from "../../platform/model.ts"
 import { Billing } from "../Billing.ts"
 import type { CheckoutRefused, NoSubscription } from "../errors.ts"
 import { BillingApi } from "./api.ts"
@@ -23,6 +31,7 @@ export const layerBilling = HttpApiBuilder.group(
   "billing",
   Effect.fn(function* (handlers) {
     const billing = yield* Billing
+    const requests = yield* IdempotentRequests
     return handlers.handleAll({
       subscription: () => available(Effect.flatMap(organization, billing.subscription)),
       invoices: ({ query: { cursor, limit = defaultCursorPageSize } }) =>
@@ -41,10 +50,28 @@ export const layerBilling = HttpApiBuilder.group(
           available,
           Effect.catchTag("InvalidCursor", invalidCursor)
         ),
-      checkout: ({ payload }) =>
-        Effect.flatMap(organization, (id) => billing.checkout(id, payload)).pipe(
+      checkout: ({ headers, payload }) =>
+        Effect.flatMap(CurrentPrincipal, (principal) =>
+          requests.once(
+            ownerOf(principal),
+            idempotentRequest(headers["idempotency-key"], { operation: "checkout", ...payload }),
+            {
+              choose: () => null,
+              // Another page for what nobody has seen is no harm: each is paid once, and of several the last one counts.
+              act: () => billing.checkout(principal.organizationId, payload),
+              isRejection: ({ _tag }) => _tag === "CheckoutRefused"
+            }
+          )
+        ).pipe(
+          Effect.map(({ answer, isReplayed }) =>
+            HttpApiSchema.withHeaders({ body: answer, headers: isReplayed ? { "idempotency-replayed": "true" } : {} })
+          ),
           available,
-          Effect.catchTag("CheckoutRefused", refused)
+          Effect.catchTags({
+            CheckoutRefused: refused,
+            IdempotencyConflict: ({ message }) => Effect.fail(EnvelopeConflict.of(message)),
+            RequestUnderWay: ({ message }) => Effect.fail(EnvelopeStateConflict.of(message))
+          })
         ),
       cancel: ({ payload: { atPeriodEnd = true } }) =>
         Effect.flatMap(organization, (id) => billing.cancel(id, atPeriodEnd)).pipe(
@@ -53,4 +80,4 @@ export const layerBilling = HttpApiBuilder.group(
         )
     })
   })
-).pipe(builtWith(Billing, BillingAccess))
+).pipe(builtWith(Billing, IdempotentRequests, BillingAccess))

@@ -34,25 +34,9 @@ export const sealedDomainKeys = sealedTexts({
 })
 
 /** The same for the keys that domains are to sign with next. */
-export const sealedNextKeys = (sql: SqlClient.SqlClient, keyId: string): ReturnType<typeof sealedDomainKeys> => ({
-  read: (after, limit) =>
-    Effect.map(
-      sql<Omit<Row, "about">>`
-        select domain_id as id, key_id as "keyId", private_key as ciphertext from send_domain_keys
-        where key_id <> ${keyId} and domain_id > ${after ?? ""} order by domain_id limit ${limit}`,
-      (rows) => rows.map((row) => ({ ...row, about: aboutDkimKey(row.id) }))
-    ),
-  write: (rows) =>
-    Effect.map(
-      sql`
-        update send_domain_keys k set key_id = ${keyId}, private_key = batch.after
-        from ${unnest(rows, { id: "text", before: "text", after: "text" })}
-        where k.domain_id = batch.id and k.private_key = batch.before
-        returning k.domain_id`,
-      ({ length }) => length
-    ),
-  remaining: Effect.map(
-    sql<{ readonly count: number }>`select count(*) as count from send_domain_keys where key_id <> ${keyId}`,
-    ([row]) => row?.count ?? 0
-  )
+export const sealedNextKeys = sealedTexts({
+  table: "send_domain_keys",
+  id: "domain_id",
+  text: "private_key",
+  about: aboutDkimKey
 })

@@ -9,8 +9,8 @@ import { Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type SecretsKeys, seal, unseal } from "../../common/secretsKeys.ts"
 import { steadily } from "../../common/steadily.ts"
+import { aboutAnswer } from "../../platform/IdempotentRequests.ts"
 import { unnest } from "../../postgres/unnest.ts"
-import { aboutAnswer } from "./IdempotentRequests.ts"
 import { aboutSecret } from "./WebhookSecrets.ts"
 
 /** Rows that are read and written at once. */

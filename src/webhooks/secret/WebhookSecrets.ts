@@ -8,6 +8,7 @@ import { Clock, Context, Data, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import { fingerprint, type Sealed, type SecretsKeys, seal, unseal } from "../../common/secretsKeys.ts"
+import { Sealing } from "../../platform/IdempotentRequests.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { SecretsUnavailable } from "./errors.ts"
 import { makeSecret } from "./signature.ts"
@@ -192,3 +193,9 @@ const make = (keys: SecretsKeys) =>
       fingerprint: (text) => fingerprint(keys, text)
     })
   })
+
+/** Seals kept answers under the keys of these secrets. */
+export const layerSealing: Layer.Layer<Sealing, never, WebhookSecrets> = Layer.effect(
+  Sealing,
+  Effect.map(WebhookSecrets, (secrets) => Sealing.of({ seal: secrets.seal, unseal: secrets.unseal }))
+)

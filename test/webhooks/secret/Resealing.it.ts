@@ -6,11 +6,11 @@ import { Reactivity } from "effect/reactivity"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../../src/app/migrations.ts"
 import { parseSecretsKeys, type SecretsKeys, seal } from "../../../src/common/secretsKeys.ts"
+import { IdempotentRequests } from "../../../src/platform/IdempotentRequests.ts"
 import { migrate } from "../../../src/postgres/migrate.ts"
 import * as PgClient from "../../../src/postgres/PgClient.ts"
-import { IdempotentRequests } from "../../../src/webhooks/secret/IdempotentRequests.ts"
 import * as Resealing from "../../../src/webhooks/secret/Resealing.ts"
-import { aboutSecret, WebhookSecrets } from "../../../src/webhooks/secret/WebhookSecrets.ts"
+import { aboutSecret, layerSealing, WebhookSecrets } from "../../../src/webhooks/secret/WebhookSecrets.ts"
 import { countingStatements, dump, until } from "../../platform/support.ts"
 import { freshDatabase, TestDatabase } from "../../support/database.ts"
 
@@ -28,7 +28,10 @@ const startWith = (keys: SecretsKeys) =>
   Effect.context<WebhookSecrets | IdempotentRequests>().pipe(
     Effect.provide(
       Layer.fresh(
-        IdempotentRequests.layer.pipe(Layer.provideMerge(Layer.fresh(WebhookSecrets.layer(Redacted.make(keys)))))
+        IdempotentRequests.layer.pipe(
+          Layer.provide(layerSealing),
+          Layer.provideMerge(Layer.fresh(WebhookSecrets.layer(Redacted.make(keys))))
+        )
       )
     ),
     Effect.provide(Logger.layer([]))

@@ -2,15 +2,25 @@
  * Requests with an `Idempotency-Key` (docs/platform.md, 3.2): it keeps the answer of the first request for a day and
  * gives it to every repeat. The random ids of the first request are stored before it acts, so that a repeat after an
  * unknown outcome uses the same ids and nothing is decided twice. Answers are sealed, because they may show a secret.
- * Needs `SqlClient` and `WebhookSecrets`.
+ * Needs `SqlClient` and `Sealing`.
  */
 
 import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import { steadily } from "../../common/steadily.ts"
-import { IdempotencyConflict, type IdempotentRequest } from "../../http/idempotency.ts"
-import type { Owner } from "../../platform/model.ts"
-import { WebhookSecrets } from "./WebhookSecrets.ts"
+import type { Sealed } from "../common/secretsKeys.ts"
+import { steadily } from "../common/steadily.ts"
+import { IdempotencyConflict, type IdempotentRequest } from "../http/idempotency.ts"
+import type { Owner } from "./model.ts"
+
+/** Seals texts under the keys of the deployment; `about` says what a text belongs to, and elsewhere it does not open. */
+export class Sealing extends Context.Service<
+  Sealing,
+  {
+    readonly seal: (text: string, about: string) => Sealed
+    /** Undefined when it does not fit. */
+    readonly unseal: (sealed: Sealed, about: string) => string | undefined
+  }
+>()("sluice/platform/Sealing") {}
 
 /** How long a key stands for its request and the answer is kept. */
 export const idempotencyMillis = 24 * 60 * 60 * 1000
@@ -64,8 +74,8 @@ export class IdempotentRequests extends Context.Service<
       R
     >
   }
->()("sluice/webhooks/IdempotentRequests") {
-  static readonly layer: Layer.Layer<IdempotentRequests, never, SqlClient.SqlClient | WebhookSecrets> = Layer.effect(
+>()("sluice/platform/IdempotentRequests") {
+  static readonly layer: Layer.Layer<IdempotentRequests, never, SqlClient.SqlClient | Sealing> = Layer.effect(
     IdempotentRequests,
     Effect.suspend(() => make)
   )
@@ -78,7 +88,7 @@ export const aboutAnswer = ({ livemode, organizationId }: Owner, key: string): s
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const secrets = yield* WebhookSecrets
+  const secrets = yield* Sealing
 
   const placeOf = ({ livemode, organizationId }: Owner, { key }: IdempotentRequest) =>
     sql`organization_id = ${organizationId} and livemode = ${livemode} and key = ${key}`

@@ -1,0 +1,266 @@
+/**
+ * Payments by Stripe (docs/platform.md, 11.10): checkouts on its pages, and what its notices make of subscriptions and invoices. A notice is only a reason to read the object again. The package
+ * `stripe` is loaded when a key is configured, and never else. Needs `SqlClient`, `Subscriptions`.
+ */
+import { Context, Data, Effect, Layer, Redacted } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import type { Stripe } from "stripe"
+import { BillingProvider } from "./BillingProvider.ts"
+import { BillingUnavailable, CheckoutRefused, NoSubscription } from "./errors.ts"
+import type { BillingReply, StripeInvoice, StripeSubscription, Terms } from "./model.ts"
+import type { PriceCatalogue } from "./prices.ts"
+import { Subscriptions } from "./Subscriptions.ts"
+import { idOf, invoiceOf, subscriptionOf } from "./stripeShapes.ts"
+
+/** How long a call to Stripe may take, each of its attempts. */
+const callMillis = 8_000
+/** How often what was read is read again, because something newer came meanwhile. */
+const maximumReadings = 5
+const stripeRetryMillis = 5_000
+
+export interface StripeOptions {
+  readonly key: Redacted.Redacted<string>
+  readonly webhookSecret: Redacted.Redacted<string>
+  /** Where Stripe's interface is, for tests against a server of one's own; undefined for Stripe itself. */
+  readonly url?: string | undefined
+  readonly catalogue: PriceCatalogue
+  readonly terms: Terms
+}
+
+/** A key is configured and the package is not there. */
+export class StripeMissing extends Data.TaggedError("StripeMissing") {
+  override get message(): string {
+    return "SLUICE_STRIPE_KEY is set and the package `stripe` is not installed: npm install stripe@23.1.0"
+  }
+}
+
+/** The notice was not signed with this deployment's secret. */
+export class NoticeForged extends Data.TaggedError("NoticeForged") {}
+
+type Down = BillingUnavailable | SqlError.SqlError
+
+export class StripeNotices extends Context.Service<
+  StripeNotices,
+  {
+    /** Takes in a notice of Stripe's: its bytes as they came, and its signature. */
+    readonly take: (body: string, signature: string) => Effect.Effect<void, NoticeForged | Down>
+  }
+>()("sluice/billing/StripeNotices") {}
+
+const load = ({ key, url }: StripeOptions) =>
+  Effect.gen(function* () {
+    const { default: Stripe } = yield* Effect.tryPromise({
+      try: () => import("stripe"),
+      catch: () => new StripeMissing()
+    })
+    const { hostname, port, protocol } = new URL(url ?? "https://api.stripe.com")
+    return new Stripe(Redacted.value(key), {
+      host: hostname,
+      port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+      protocol: protocol === "https:" ? "https" : "http",
+      timeout: callMillis,
+      maxNetworkRetries: 1,
+      telemetry: false
+    })
+  })
+
+/** Calls Stripe; what fails is safe to repeat. */
+const called = <A>(call: () => Promise<A>): Effect.Effect<A, BillingUnavailable> =>
+  Effect.tryPromise({ try: call, catch: (cause) => cause }).pipe(
+    Effect.tapError((cause) => Effect.logWarning("Stripe did not do what it was asked", cause)),
+    Effect.mapError(
+      () =>
+        new BillingUnavailable({
+          message: "The payment service cannot be reached right now; the request is safe to repeat",
+          retryAfterMillis: stripeRetryMillis
+        })
+    )
+  )
+
+/** Rejections that the rules have for nobody who asks like this. */
+const unexpected = { CheckoutGone: Effect.die, TooManyInvoices: Effect.die, InvoiceNotOpen: Effect.die } as const
+
+interface Read {
+  readonly subscription?: StripeSubscription | undefined
+  readonly invoice?: StripeInvoice
+}
+
+/** Reads what Stripe has and tells the organization's billing, anew where something newer came meanwhile. */
+const makeSync = (subscriptions: Subscriptions["Service"], terms: Terms) =>
+  Effect.fnUntraced(function* (
+    organization: string,
+    read: Effect.Effect<Read, BillingUnavailable>
+  ): Effect.fn.Return<BillingReply, BillingUnavailable> {
+    for (let reading = 0; reading <= maximumReadings; reading++) {
+      const { stripeVersion: version } = yield* subscriptions
+        .ask(organization, { _tag: "Look" })
+        .pipe(Effect.catchTags({ ...unexpected, NoSubscription: Effect.die, StripeChanged: Effect.die }))
+      const { invoice, subscription } = yield* read
+      const asked = yield* subscriptions
+        .ask(organization, {
+          _tag: "SyncStripe",
+          version,
+          terms,
+          ...(subscription === undefined ? {} : { subscription }),
+          ...(invoice === undefined ? {} : { invoice })
+        })
+        .pipe(
+          Effect.catchTag("StripeChanged", () => Effect.succeed(undefined)),
+          Effect.catchTags({ ...unexpected, NoSubscription: Effect.die })
+        )
+      if (asked !== undefined) return asked
+    }
+    return yield* new BillingUnavailable({
+      message: "Much is changing at the payment service; repeat the request",
+      retryAfterMillis: stripeRetryMillis
+    })
+  })
+
+const make = (options: StripeOptions) =>
+  Effect.gen(function* () {
+    const { catalogue, terms, webhookSecret } = options
+    const stripe = yield* load(options)
+    const sql = yield* SqlClient.SqlClient
+    const subscriptions = yield* Subscriptions
+    const sync = makeSync(subscriptions, terms)
+
+    const syncSubscription = (organization: string, id: string) =>
+      sync(
+        organization,
+        Effect.map(
+          called(() => stripe.subscriptions.retrieve(id)),
+          (found) => ({ subscription: subscriptionOf(found, catalogue) })
+        )
+      )
+
+    const syncInvoice = (organization: string, id: string) =>
+      sync(
+        organization,
+        Effect.map(
+          called(() => stripe.invoices.retrieve(id)),
+          (found) => ({ invoice: invoiceOf(found) })
+        )
+      )
+
+    const organizationOf = Effect.fnUntraced(function* (customer: string | undefined) {
+      if (customer === undefined) return undefined
+      const [row] = yield* sql<{ readonly id: string }>`
+        select organization_id as id from stripe_customers where customer_id = ${customer}`
+      return row?.id
+    })
+
+    const secret = Redacted.value(webhookSecret)
+    const notices = makeNotices(stripe, secret, { organizationOf, syncSubscription, syncInvoice })
+    const provider = makeProvider({ stripe, sql, subscriptions, syncSubscription })
+    return Context.make(BillingProvider, provider).pipe(Context.add(StripeNotices, notices))
+  })
+
+interface Syncing {
+  readonly organizationOf: (customer: string | undefined) => Effect.Effect<string | undefined, SqlError.SqlError>
+  readonly syncSubscription: (organization: string, id: string) => Effect.Effect<BillingReply, BillingUnavailable>
+  readonly syncInvoice: (organization: string, id: string) => Effect.Effect<BillingReply, BillingUnavailable>
+}
+
+const makeNotices = (stripe: Stripe, secret: string, syncing: Syncing) =>
+  StripeNotices.of({
+    take: Effect.fn("StripeNotices.take")(function* (body, signature) {
+      const notice = yield* Effect.try({
+        try: () => stripe.webhooks.constructEvent(body, signature, secret),
+        catch: () => new NoticeForged()
+      })
+      // Only the id is used: what the object was then may be over.
+      const { object } = notice.data as { readonly object: { readonly object?: string; readonly id?: string } }
+      const { customer, subscription } = object as {
+        readonly customer?: string | { readonly id: string } | null
+        readonly subscription?: string | { readonly id: string } | null
+      }
+      const organization = yield* syncing.organizationOf(idOf(customer))
+      // Another program may use the same account.
+      if (organization === undefined || object.id === undefined) return
+      if (object.object === "subscription") yield* syncing.syncSubscription(organization, object.id)
+      if (object.object === "invoice") {
+        yield* syncing.syncInvoice(organization, object.id)
+        const { parent } = object as Partial<Stripe.Invoice>
+        const of = idOf(parent?.subscription_details?.subscription)
+        if (of !== undefined) yield* syncing.syncSubscription(organization, of)
+      }
+      const of = object.object === "checkout.session" ? idOf(subscription) : undefined
+      if (of !== undefined) yield* syncing.syncSubscription(organization, of)
+    })
+  })
+
+interface Means {
+  readonly stripe: Stripe
+  readonly sql: SqlClient.SqlClient
+  readonly subscriptions: Subscriptions["Service"]
+  readonly syncSubscription: Syncing["syncSubscription"]
+}
+
+const makeProvider = ({ sql, stripe, subscriptions, syncSubscription }: Means) => {
+  /** The organization's customer at Stripe, made when it is first needed. */
+  const customerOf = Effect.fnUntraced(function* (organization: string) {
+    const known = sql<{ readonly id: string }>`
+      select customer_id as id from stripe_customers where organization_id = ${organization}`
+    const [before] = yield* known
+    if (before !== undefined) return before.id
+    const [row] = yield* sql<{ readonly name: string; readonly email: string | null }>`
+      select name, email from organizations where id = ${organization}`
+    const customer = yield* called(() =>
+      stripe.customers.create(
+        {
+          ...(row === undefined ? {} : { name: row.name, ...(row.email === null ? {} : { email: row.email }) }),
+          metadata: { organization }
+        },
+        { idempotencyKey: `sluice-customer-${organization}` }
+      )
+    )
+    yield* sql`
+      insert into stripe_customers (organization_id, customer_id) values (${organization}, ${customer.id})
+      on conflict (organization_id) do nothing`
+    const [now] = yield* known
+    return now!.id
+  })
+
+  return BillingProvider.of({
+    checkout: Effect.fn("Stripe.checkout")(function* ({ cancelUrl, entry, organizationId, successUrl }) {
+      const { price, stripePrice } = entry
+      if (stripePrice === undefined)
+        return yield* new CheckoutRefused({ message: `The price ${JSON.stringify(price.id)} cannot be bought here.` })
+      const customer = yield* customerOf(organizationId)
+      const session = yield* called(() =>
+        stripe.checkout.sessions.create({
+          mode: "subscription",
+          customer,
+          client_reference_id: organizationId,
+          line_items: [{ price: stripePrice, quantity: 1 }],
+          success_url: successUrl,
+          cancel_url: cancelUrl,
+          subscription_data: { metadata: { organization: organizationId } }
+        })
+      )
+      if (session.url === null)
+        return yield* new BillingUnavailable({
+          message: "The payment service has no page for this; repeat the request",
+          retryAfterMillis: stripeRetryMillis
+        })
+      return { url: session.url }
+    }),
+    cancel: Effect.fn("Stripe.cancel")(function* (organizationId, atPeriodEnd) {
+      const { subscription } = yield* subscriptions
+        .ask(organizationId, { _tag: "Look" })
+        .pipe(Effect.catchTags({ ...unexpected, NoSubscription: Effect.die, StripeChanged: Effect.die }))
+      if (subscription === null) return yield* new NoSubscription()
+      const { id } = subscription
+      yield* called(() =>
+        atPeriodEnd ? stripe.subscriptions.update(id, { cancel_at_period_end: true }) : stripe.subscriptions.cancel(id)
+      )
+      return yield* syncSubscription(organizationId, id)
+    })
+  })
+}
+
+/** Payments by Stripe. */
+export const layerStripe = (
+  options: StripeOptions
+): Layer.Layer<BillingProvider | StripeNotices, StripeMissing, SqlClient.SqlClient | Subscriptions> =>
+  Layer.effectContext(make(options))

@@ -1,0 +1,50 @@
+/**
+ * Where Stripe sends its notices (docs/platform.md, 11.10). Their signature is over the bytes as they came. What could not be taken in is answered 503, and Stripe sends it again. Needs
+ * `StripeNotices` and `HttpRouter`.
+ */
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type ErrorCode, errorBody, errorStatus } from "../../http/errors.ts"
+import type { Page } from "../../http/server.ts"
+import { StripeNotices } from "../StripePayments.ts"
+
+export const stripeNoticesPath = "/stripe/webhook"
+
+/** How long a notice may take. Stripe waits some ten seconds more. */
+const noticeTimeoutMillis = 20_000
+
+const refused = (code: ErrorCode, message: string) =>
+  HttpServerResponse.jsonUnsafe(errorBody("envelope", code, message), { status: errorStatus[code] })
+
+const forged = refused("invalid_request", "The signature does not fit.")
+const away = refused("unavailable", "The notice cannot be taken in right now; send it again.")
+
+const layer = HttpRouter.use((router) =>
+  Effect.gen(function* () {
+    const notices = yield* StripeNotices
+    const take = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const body = yield* request.text
+      yield* notices.take(body, request.headers["stripe-signature"] ?? "")
+      return HttpServerResponse.jsonUnsafe({ received: true })
+    }).pipe(Effect.timeout(noticeTimeoutMillis))
+    yield* router.add(
+      "POST",
+      stripeNoticesPath,
+      Effect.catch(take, (error) =>
+        error._tag === "NoticeForged"
+          ? Effect.succeed(forged)
+          : Effect.as(Effect.logWarning("A notice of Stripe's could not be taken in", error), away)
+      )
+    )
+  })
+)
+
+/** The place for notices, for the listener of the public API, where Stripe takes payments. */
+export const stripeNotices: Effect.Effect<ReadonlyArray<Page>> = Effect.map(
+  Effect.serviceOption(StripeNotices),
+  (found) =>
+    found._tag === "None"
+      ? []
+      : [{ path: stripeNoticesPath, layer: layer.pipe(Layer.provide(Layer.succeed(StripeNotices, found.value))) }]
+)

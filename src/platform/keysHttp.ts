@@ -1,0 +1,180 @@
+/**
+ * Handlers of an organization's own keys (docs/platform.md, 2.10). No key makes or rotates one that may do more than it may itself. Needs `ApiKeys`, `IdempotentRequests` and `SqlClient`; the
+ * access middleware gives the principal.
+ */
+import { Clock, Effect } from "effect"
+import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { SqlClient, SqlError } from "effect/sql"
+import { baseApi } from "../http/baseApi.ts"
+import { databaseFailed } from "../http/databaseFailed.ts"
+import { idempotentRequest } from "../http/idempotency.ts"
+import { defaultCursorPageSize } from "../http/PageCursors.ts"
+import { retryAfter, retryAfterMillis } from "../http/RequestState.ts"
+import {
+  EnvelopeConflict,
+  EnvelopeForbidden,
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeStateConflict,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import { type ApiKeyNotFound, ApiKeys, type NewApiKey } from "./ApiKeys.ts"
+import { CurrentPrincipal } from "./access.ts"
+import { IdempotentRequests, type Keep } from "./IdempotentRequests.ts"
+import { defaultOverlapSeconds, KeysApi } from "./keysApi.ts"
+import { type ApiKey, grants, ownerOf, type Principal } from "./model.ts"
+
+/** How long a request may take before it is answered as not done. */
+const requestTimeoutMillis = 10_000
+
+type Rights = Pick<NewApiKey, "services" | "scopes">
+
+/** What of the rights a principal lacks, in words; undefined where it has all. */
+export const lackOf = (principal: Principal, { scopes, services }: Rights): string | undefined => {
+  const service = services.find((one) => !principal.services.has(one))
+  if (service !== undefined) return `the service ${service}`
+  const scope = scopes.find((one) => !grants(principal.scopes, one))
+  return scope === undefined ? undefined : `the scope ${scope}`
+}
+
+const beyond = (lack: string) =>
+  EnvelopeForbidden.of(`A key cannot give what it does not have itself: this one lacks ${lack}.`)
+
+/** The end of a new key, in Unix milliseconds: at most that of the key that makes it; null for none. */
+const endOf = (principal: Principal, wanted: number | null | undefined, now: number) => {
+  const latest = principal.expiresAtMillis
+  if (wanted === undefined) return Effect.succeed(latest)
+  if (wanted !== null && wanted <= now)
+    return EnvelopeInvalidRequest.of("Invalid field 'expiresAt'. Expected a time to come.")
+  if (latest !== null && (wanted === null || wanted > latest))
+    return EnvelopeForbidden.of(`A key cannot give what it does not have itself: this one ends at ${latest}.`)
+  return Effect.succeed(wanted)
+}
+
+type Created = ApiKey & { readonly key: string }
+
+/** Answers what is away, and a timeout, with 503. */
+const available = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catch(effect, (error): Effect.Effect<never, Exclude<E, SqlError.SqlError> | EnvelopeUnavailable> => {
+    // What is not the database's is among the others.
+    if (!SqlError.isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError.SqlError>)
+    const away = EnvelopeUnavailable.of("The database cannot be reached right now; the request is safe to repeat")
+    return databaseFailed(error, Effect.andThen(retryAfter(retryAfterMillis), Effect.fail(away)))
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: requestTimeoutMillis,
+      orElse: () =>
+        Effect.fail(
+          EnvelopeUnavailable.of("The request took too long, and its outcome is not known; it is safe to repeat")
+        )
+    })
+  )
+
+type Refused = EnvelopeForbidden | EnvelopeInvalidRequest | EnvelopeStateConflict | ApiKeyNotFound
+
+/** Makes keys. Each is in one transaction with what belongs to it. */
+const makeMaking = Effect.gen(function* () {
+  const apiKeys = yield* ApiKeys
+  const requests = yield* IdempotentRequests
+  const sql = yield* SqlClient.SqlClient
+
+  const made = ({ organizationId }: Principal, key: NewApiKey) =>
+    apiKeys.create(organizationId, key).pipe(
+      // Without an idempotency key of the table's own every creation shows its text, and the key that asks belongs to its organization.
+      Effect.map(({ apiKey, key: text }): Created => ({ ...apiKey, key: text! })),
+      Effect.catchTags({ OrganizationNotFound: Effect.die, IdempotencyConflict: Effect.die })
+    )
+
+  return {
+    /** Makes a key once, and keeps its answer in the same transaction: the text itself stands nowhere else. */
+    once: (
+      principal: Principal,
+      idempotencyKey: string | undefined,
+      asked: object,
+      make: Effect.Effect<Created, Refused | SqlError.SqlError>
+    ) =>
+      requests
+        .once(ownerOf(principal), idempotentRequest(idempotencyKey, asked), {
+          choose: () => null,
+          act: (_chosen: null, keep: Keep<Created>) => sql.withTransaction(Effect.tap(make, keep)),
+          isRejection: () => true
+        })
+        .pipe(
+          Effect.map(({ answer, isReplayed }) =>
+            HttpApiSchema.withHeaders({ body: answer, headers: isReplayed ? { "idempotency-replayed": "true" } : {} })
+          ),
+          Effect.catchTags({
+            IdempotencyConflict: ({ message }) => Effect.fail(EnvelopeConflict.of(message)),
+            RequestUnderWay: ({ message }) => Effect.fail(EnvelopeStateConflict.of(message))
+          })
+        ),
+
+    create: Effect.fnUntraced(function* (
+      principal: Principal,
+      payload: Rights & { readonly name?: string | null; readonly expiresAt?: number | null }
+    ): Effect.fn.Return<Created, Refused | SqlError.SqlError> {
+      const lack = lackOf(principal, payload)
+      if (lack !== undefined) return yield* beyond(lack)
+      const expiresAtMillis = yield* endOf(principal, payload.expiresAt, yield* Clock.currentTimeMillis)
+      const { name = null, scopes, services } = payload
+      return yield* made(principal, { name, mode: principal.mode, services, scopes, expiresAtMillis })
+    }),
+
+    rotate: Effect.fnUntraced(function* (
+      principal: Principal,
+      id: string,
+      overlapSeconds: number
+    ): Effect.fn.Return<Created, Refused | SqlError.SqlError> {
+      const old = yield* apiKeys.get(principal.organizationId, principal.mode, id)
+      const lack = lackOf(principal, old)
+      if (lack !== undefined) return yield* beyond(lack)
+      const now = yield* Clock.currentTimeMillis
+      if (!old.active || (old.expiresAt !== null && old.expiresAt <= now))
+        return yield* EnvelopeStateConflict.of("The key has ended, and has no successor.")
+      const { name, scopes, services } = old
+      const expiresAtMillis = yield* endOf(principal, old.expiresAt, now)
+      const successor = yield* made(principal, { name, mode: old.mode, services, scopes, expiresAtMillis })
+      yield* overlapSeconds === 0 ? apiKeys.revoke(id) : apiKeys.endBy(id, now + overlapSeconds * 1_000)
+      return successor
+    })
+  }
+})
+
+const notFound = ({ message }: ApiKeyNotFound) => Effect.fail(EnvelopeNotFound.of(message))
+const invalidCursor = () =>
+  Effect.fail(EnvelopeInvalidRequest.of("Invalid parameter 'cursor'. Expected one that this list's answer gave."))
+
+export const layerKeys = HttpApiBuilder.group(
+  baseApi.add(KeysApi),
+  "ownKeys",
+  Effect.fn(function* (handlers) {
+    const apiKeys = yield* ApiKeys
+    const { create, once, rotate } = yield* makeMaking
+    return handlers.handleAll({
+      list: ({ query: { cursor, limit = defaultCursorPageSize } }) =>
+        Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) =>
+          apiKeys.list({ organizationId, mode, limit, cursor })
+        ).pipe(available, Effect.catchTags({ OrganizationNotFound: Effect.die, InvalidCursor: invalidCursor })),
+      create: ({ headers, payload }) =>
+        Effect.flatMap(
+          CurrentPrincipal,
+          (principal) =>
+            once(principal, headers["idempotency-key"], { operation: "key", ...payload }, create(principal, payload))
+          // None is looked for.
+        ).pipe(available, Effect.catchTag("ApiKeyNotFound", Effect.die)),
+      rotate: ({ headers, params: { id }, payload: { overlapSeconds = defaultOverlapSeconds } }) =>
+        Effect.flatMap(CurrentPrincipal, (principal) =>
+          once(
+            principal,
+            headers["idempotency-key"],
+            { operation: "rotate key", id, overlapSeconds },
+            rotate(principal, id, overlapSeconds)
+          )
+        ).pipe(available, Effect.catchTag("ApiKeyNotFound", notFound)),
+      revoke: ({ params: { id } }) =>
+        Effect.flatMap(CurrentPrincipal, ({ mode, organizationId }) =>
+          Effect.andThen(apiKeys.get(organizationId, mode, id), apiKeys.revoke(id))
+        ).pipe(available, Effect.catchTag("ApiKeyNotFound", notFound))
+    })
+  })
+)

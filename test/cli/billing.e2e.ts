@@ -1,0 +1,116 @@
+/** Operators and billing, by the command line: payments that they confirm, plans that follow a subscription again, credentials of sites. */
+import { randomUUID } from "node:crypto"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
+
+const database = useDatabases()
+let databaseUrl = ""
+let platform: Platform
+let at: Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  databaseUrl = await database("seeded")
+  platform = await startPlatform({
+    DATABASE_URL: databaseUrl,
+    NATS_URL: inject("natsUrl"),
+    SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
+    SLUICE_DEMO: "off",
+    SLUICE_BILLING_PRICES:
+      '{"prices": [{"id": "gold", "name": "Gold", "plan": "team", "amount": 500, "currency": "eur"}]}'
+  })
+  at = { SLUICE_DATA_DIR: platform.dataDir }
+})
+
+afterAll(() => platform?.stop())
+
+const makeTenant = async () => {
+  const organization: string = (await okJson(["orgs", "create", `Acme ${randomUUID()}`], at)).id
+  const { key } = await okJson(["keys", "create", "--org", organization, "--services", "all", "--scopes", "all"], at)
+  const ask = async (method: string, path: string, body?: object) => {
+    const answer = await fetch(`${platform.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" })
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any }
+  }
+  const rate = async () => (await ask("GET", "/v1/billing/subscription")).headers.get("x-ratelimit-limit")
+  return { organization, ask, rate }
+}
+
+const order = async ({ ask }: Awaited<ReturnType<typeof makeTenant>>): Promise<string> => {
+  const urls = { successUrl: "https://shop.example/thanks", cancelUrl: "https://shop.example/plans" }
+  const { body } = await ask("POST", "/v1/billing/checkout", { priceId: "gold", ...urls })
+  await fetch(body.url, { method: "POST" })
+  let id = ""
+  await until(async () => {
+    id = (await ask("GET", "/v1/billing/invoices")).body.data[0]?.id ?? ""
+    return id !== ""
+  })
+  return id
+}
+
+it("a payment that an operator confirms puts the plan in force, and is recorded", async () => {
+  const tenant = await makeTenant()
+  const id = await order(tenant)
+  expect(await tenant.rate()).toBe("60")
+  const open = await okJson(["invoices", "list"], at)
+  expect(open).toContainEqual(
+    expect.objectContaining({ id, organizationId: tenant.organization, amount: 500, currency: "eur", status: "open" })
+  )
+  expect(await ok(["invoices", "list"], at)).toContain(id)
+  expect(await ok(["invoices", "pay", id], at)).toBe(`${id} is paid.\n`)
+  expect(await tenant.rate()).toBe("6000")
+  expect(refusal(await sluice(["invoices", "pay", id], at))).toContain("does not wait for payment")
+  expect(refusal(await sluice(["invoices", "fail", "in_none"], at))).toContain("in_none")
+  await until(async () => (await okJson(["invoices", "list", "--org", tenant.organization], at))[0].status === "paid")
+  expect((await okJson(["invoices", "list"], at)).map((one: { readonly id: string }) => one.id)).not.toContain(id)
+  expect(await query(databaseUrl, "select act from admin_acts where subject = $1", [id])).toEqual([
+    { act: "invoice.paid" }
+  ])
+})
+
+it("a payment that has failed puts nothing in force", async () => {
+  const tenant = await makeTenant()
+  const id = await order(tenant)
+  expect(await okJson(["invoices", "fail", id], at)).toEqual({ id, outcome: "failed" })
+  expect(await tenant.rate()).toBe("60")
+})
+
+it("a plan that an operator sets stands until it is to follow the subscription", async () => {
+  const tenant = await makeTenant()
+  await ok(["orgs", "set-plan", tenant.organization, "--plan", "early_adopter"], at)
+  await ok(["invoices", "pay", await order(tenant)], at)
+  expect(await tenant.rate()).toBe("600")
+  const shown = await okJson(["orgs", "set-plan", tenant.organization, "--from-subscription"], at)
+  expect([shown.plan, shown.sendPlan]).toEqual(["team", "hobby"])
+  expect(await tenant.rate()).toBe("6000")
+  const both = await sluice(["orgs", "set-plan", tenant.organization, "--from-subscription", "--plan", "team"], at)
+  expect(refusal(both)).toContain("not both")
+})
+
+it("a site's credential is shown once, listed, used and revoked", async () => {
+  const { ask, organization } = await makeTenant()
+  const { credential, id } = await okJson(["sites", "create", "--org", organization, "--name", "shop"], at)
+  const report = async () => {
+    const answer = await fetch(`${platform.url}/api/billing/usage`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
+      body: JSON.stringify({ product: "voip", usageType: "apiCalls", quantity: 3 })
+    })
+    const { data } = (await answer.json()) as { readonly data?: { readonly total: number } }
+    return [answer.status, data?.total]
+  }
+  expect(await report()).toEqual([202, 3])
+  const listed = await ok(["sites", "list", "--org", organization], at)
+  expect(listed).toContain("shop")
+  expect(listed).not.toContain(credential)
+  await until(async () => (await ask("GET", "/v1/billing/entitlement?product=voip")).body.usage.apiCalls === 3)
+  expect(await ok(["sites", "revoke", id], at)).toContain(`Revoked ${id}`)
+  expect(await report()).toEqual([401, undefined])
+})
