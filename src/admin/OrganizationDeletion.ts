@@ -1,10 +1,11 @@
 /**
  * Deletes an organization for good (docs/platform.md, 2.9): its keys at once, then what it has decided on (accounts, senders, emails, endpoints), the key of its contents, and
- * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient` and
- * `AdminActs`; forgets keys of contents and captured mails of this process where it has any.
+ * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient`,
+ * `BillingProvider`, `Subscriptions` and `AdminActs`; forgets keys of contents and captured mails of this process where it has any.
  */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { BillingProvider, type BillingUnavailable, Subscriptions } from "../billing/index.ts"
 import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isAnAskError } from "../engine/errors.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
@@ -34,6 +35,7 @@ export type DeletionError =
   | AskError
   | EngineNotStarted
   | ContentsUnavailable
+  | BillingUnavailable
   | SqlError.SqlError
 
 export class OrganizationDeletion extends Context.Service<
@@ -138,6 +140,18 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service
   })
 }
 
+/** Ends the subscription, also where payments are taken elsewhere, and what waits for payment. */
+const billingEnding = Effect.gen(function* () {
+  const provider = yield* BillingProvider
+  const subscriptions = yield* Subscriptions
+  return Effect.fnUntraced(function* (organization: string) {
+    yield* provider.cancel(organization, false).pipe(Effect.catchTag("NoSubscription", () => Effect.void))
+    yield* subscriptions
+      .ask(organization, { _tag: "Close" })
+      .pipe(Effect.catch((error) => (error._tag === "BillingUnavailable" ? Effect.fail(error) : Effect.die(error))))
+  })
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const organizations = yield* Organizations
@@ -146,6 +160,7 @@ const make = Effect.gen(function* () {
   const contentKeys = yield* Effect.serviceOption(ContentKeys)
   const mailbox = yield* Effect.serviceOption(CaptureMailbox)
   const end = makeEnding(sql, yield* EngineWhenNeeded)
+  const endBilling = yield* billingEnding
   const rows = organizationRows(sql)
 
   /** Whether nothing is left. */
@@ -156,7 +171,11 @@ const make = Effect.gen(function* () {
     const endpointIds = yield* rows.endpointIds(id)
     if (!(yield* rows.eraseDeliveries(endpointIds, until))) return false
     // Their facts are long read where everything was erased before.
-    if (deleted.erasedAt === null && !(yield* end(id, until))) return false
+    if (deleted.erasedAt === null) {
+      // First, since its facts must be read before those that say how far everything was.
+      yield* endBilling(id)
+      if (!(yield* end(id, until))) return false
+    }
     yield* rows.forgetContentKey(id)
     if (Option.isSome(contentKeys)) yield* contentKeys.value.forget(id)
     if (Option.isSome(mailbox)) yield* mailbox.value.forget(id)

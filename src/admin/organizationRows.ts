@@ -26,6 +26,10 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string; read
   { table: "webhook_idempotency", key: "organization_id, livemode, key" },
   { table: "webhook_secrets", key: "id" },
   { table: "telco_numbers", key: "organization_id, tn" },
+  { table: "site_credentials", key: "id" },
+  { table: "billing_checkouts", key: "id" },
+  { table: "invoices", key: "id" },
+  { table: "usage_hours", key: "organization_id, hour, product, usage_type" },
   { table: eventsTable, key: "organization_id, created_at, sequence, idx" }
 ]
 

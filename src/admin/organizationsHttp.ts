@@ -26,6 +26,7 @@ const deletionAnswered = <A>(effect: Effect.Effect<A, DeletionError>) =>
           return Effect.fail(EnvelopeInvalidRequest.of(error.message))
         case "SqlError":
           return unavailable(error)
+        case "BillingUnavailable":
         case "EngineNotStarted":
         case "ContentsUnavailable":
           return repeatable(error)

@@ -121,6 +121,8 @@ export const BillingCommand = Schema.Union([
   Schema.TaggedStruct("SubmitCheckout", { id: Schema.String, terms: Terms }),
   Schema.TaggedStruct("SettleInvoice", { id: Schema.String, outcome: Schema.Literals(["paid", "failed"]) }),
   Schema.TaggedStruct("Cancel", { atPeriodEnd: Schema.Boolean }),
+  /** The organization is deleted: nobody pays anything any more, and nothing is due. */
+  Schema.TaggedStruct("Close", {}),
   /** What Stripe has now. It was read after this organization's billing had this version, so it is newer than what is known. */
   Schema.TaggedStruct("SyncStripe", {
     version: Schema.Int,

@@ -108,6 +108,10 @@ const decide = (state: BillingState, command: BillingCommand, context: Actor.Dec
     }
     case "Cancel":
       return cancel(draft, command.atPeriodEnd)
+    case "Close":
+      for (const { id } of state.invoices) draft.close(id, "void")
+      if (state.subscription !== null) draft.end(state.subscription, "canceled")
+      return draft.decided()
     case "SyncStripe":
       return syncStripe(draft, command)
     case "Look":

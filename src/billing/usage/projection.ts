@@ -35,6 +35,7 @@ const add = Effect.fnUntraced(function* (records: ReadonlyArray<LogRecord>) {
     insert into usage_hours as u (organization_id, hour, product, usage_type, quantity)
     select organization_id, hour, product, usage_type, quantity
     from ${unnest(rows, { organization_id: "text", hour: "int8", product: "text", usage_type: "text", quantity: "int8" })}
+    where not exists (select 1 from organizations o where o.id = batch.organization_id and o.deleted_at is not null)
     on conflict (organization_id, hour, product, usage_type) do update set quantity = u.quantity + excluded.quantity`
 })
 
