@@ -193,8 +193,7 @@ const make = Effect.gen(function* () {
         })
       )
       if (!(yield* work(deleted))) return { ...deleted, erasedAt: null }
-      yield* organizations.markErased(id)
-      return { ...deleted, erasedAt: deleted.erasedAt ?? (yield* Clock.currentTimeMillis) }
+      return { ...deleted, erasedAt: yield* organizations.markErased(id) }
     })
   })
 })

@@ -113,8 +113,8 @@ export class Organizations extends Context.Service<
       id: string,
       name: string | undefined
     ) => Effect.Effect<Deleted & { readonly isNew: boolean }, OrganizationNotFound | NameDiffers | SqlError.SqlError>
-    /** Forgets name and address of a deleted organization, of which nothing else is left. */
-    readonly markErased: (id: string) => Effect.Effect<void, SqlError.SqlError>
+    /** Forgets name and address of a deleted organization, of which nothing else is left, and answers when it was first done. */
+    readonly markErased: (id: string) => Effect.Effect<number, SqlError.SqlError>
     /** Whether there is none at all: a first start. */
     readonly isEmpty: Effect.Effect<boolean, SqlError.SqlError>
   }
@@ -230,13 +230,13 @@ const makeDeletion = (sql: SqlClient.SqlClient) => {
     }
   }, sql.withTransaction)
 
-  const markErased = (id: string) =>
-    Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) => sql`
-        update organizations set name = '', email = null, erased_at = coalesce(erased_at, ${new Date(now)})
-        where id = ${id} and deleted_at is not null`
-    ).pipe(Effect.asVoid)
+  const markErased = Effect.fn("Organizations.markErased")(function* (id: string) {
+    const now = yield* Clock.currentTimeMillis
+    const [row] = yield* sql<{ readonly erased_at: Date }>`
+      update organizations set name = '', email = null, erased_at = coalesce(erased_at, ${new Date(now)})
+      where id = ${id} and deleted_at is not null returning erased_at`
+    return row?.erased_at.getTime() ?? now
+  })
 
   return { markDeleted, markErased }
 }

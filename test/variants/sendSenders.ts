@@ -7,7 +7,7 @@ const senders: Finder = { kind: "servers", files: ["test/send/http/senders.e2e.t
 const tenants: Finder = { kind: "servers", files: ["test/send/http/tenants.e2e.ts"] }
 
 const suppressions: Finder = { kind: "servers", files: ["test/send/http/suppressions.e2e.ts"] }
-const deletion: Finder = { kind: "servers", files: ["test/cli/deletion.e2e.ts"] }
+const deletion: Finder = { kind: "servers", files: ["test/admin/organizationDeletion.it.ts"] }
 
 export const sendSenders: ReadonlyArray<Variant> = [
   {

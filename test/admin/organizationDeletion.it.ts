@@ -1,0 +1,79 @@
+/** The deletion of an organization in this process, on PostgreSQL and with the engine's log in memory (docs/platform.md, 2.8): every kind of thing that it has ends. */
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { AdminActs } from "../../src/admin/AdminActs.ts"
+import { OrganizationDeletion } from "../../src/admin/OrganizationDeletion.ts"
+import { Engine } from "../../src/engine/Engine.ts"
+import { ApiKeys } from "../../src/platform/ApiKeys.ts"
+import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
+import { Organizations } from "../../src/platform/Organizations.ts"
+import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
+import { WebhookEndpoints } from "../../src/webhooks/endpoint/rules.ts"
+import { query, until } from "../cli/support.ts"
+import { askAt, buildApi } from "../webhooks/platform.ts"
+
+const scope = Scope.makeUnsafe()
+const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
+let platform: Effect.Success<ReturnType<typeof buildApi>>
+let deletion: OrganizationDeletion["Service"]
+
+beforeAll(async () => {
+  platform = await run(buildApi(scope, "public"))
+  const layer = OrganizationDeletion.layer.pipe(
+    Layer.provide(Layer.merge(AdminActs.layer, EngineWhenNeeded.layer)),
+    Layer.provide(Layer.succeedContext(platform.services))
+  )
+  deletion = Context.get(await run(Scope.provide(Layer.build(layer), scope)), OrganizationDeletion)
+})
+
+afterAll(() => run(Scope.close(scope, Exit.void)))
+
+describe("a deletion", () => {
+  it("ends keys, endpoints, senders, waiting mail and the key of contents, and may be repeated", async () => {
+    const { databaseUrl, services, url } = platform
+    const engine = Context.get(services, Engine)
+    const made = { name: "Acme", email: null, plan: "team", sendPlan: "pro", risk: "standard" } as const
+    const { organization } = await run(Context.get(services, Organizations).create(made))
+    const { id } = organization
+    const wanted = { name: null, mode: "test", services: ["send"], scopes: ["*"], expiresAtMillis: null } as const
+    const { key } = await run(Context.get(services, ApiKeys).create(id, wanted))
+    const ask = askAt(url, key!)
+    const done = async (path: string, body: object): Promise<string> => {
+      const answer = await ask("POST", path, body)
+      expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+      return (answer.body as { readonly id: string }).id
+    }
+    await done("/v1/send/domains", { name: "one.example" })
+    await done("/v1/webhooks", { url: "https://one.example/in", enabled_events: ["*"] })
+    await done("/v1/send/suppressions", { email: "gone@two.example" })
+    const email = await done("/v1/send/emails", {
+      from: "ann@one.example",
+      to: "bob@two.example",
+      subject: "Hi",
+      text: "Hi"
+    })
+    await query(databaseUrl, "insert into send_content_keys values ($1, 'k', 'sealed', 0)", [id])
+
+    expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
+    expect((await ask("GET", "/v1/send/tenants")).status).toBe(200)
+    const deleted = await run(deletion.remove(id, "Acme"))
+    expect(deleted).toEqual({ id, deletedAt: expect.any(Number), erasedAt: expect.any(Number) })
+    await until(async () => (await ask("GET", "/v1/send/tenants")).status === 401)
+
+    const state = <A>(effect: Effect.Effect<A, unknown>) => run(effect)
+    expect(await state(engine.state(WebhookEndpoints, { organization: id }))).toEqual({ endpointIds: [] })
+    for (const mode of ["live", "test"])
+      expect((await state(engine.state(SendAccount, { organization: id, key: mode }))).closedAt).toBeTypeOf("number")
+    const sender = { organization: id, key: senderKey("test", "one.example") }
+    expect((await state(engine.state(SendSender, sender))).removedAt).toBeTypeOf("number")
+    expect((await state(engine.state(SendEmail, { organization: id, key: email }))).state).toBe("canceled")
+    for (const table of ["send_content_keys", "send_domains", "send_emails", "send_suppressions", "events", "api_keys"])
+      expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([
+        table,
+        []
+      ])
+    expect(await run(deletion.remove(id, undefined))).toEqual(deleted)
+    const acts = await query(databaseUrl, "select act from admin_acts where subject = $1", [id])
+    expect(acts).toEqual([{ act: "organization.deleted" }])
+  })
+})
