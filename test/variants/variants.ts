@@ -12,6 +12,7 @@ import { sendApi } from "./sendApi.ts"
 import { sendContent } from "./sendContent.ts"
 import { sendFeedback } from "./sendFeedback.ts"
 import { sendHandoff } from "./sendHandoff.ts"
+import { sendMailer } from "./sendMailer.ts"
 import { sendSenders } from "./sendSenders.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
@@ -33,7 +34,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendContent,
   ...sendFeedback,
   ...sendSenders,
-  ...sendHandoff
+  ...sendHandoff,
+  ...sendMailer
 ]
 
 for (const [index, { name }] of variants.entries())

@@ -38,7 +38,8 @@ const make = Effect.fnUntraced(function* (keys: SecretsKeys) {
   })
   const cache = yield* Cache.makeWith(open, {
     capacity: rememberedKeys,
-    timeToLive: (exit) => Duration.millis(Exit.isSuccess(exit) ? rememberedKeyMillis : 0)
+    // A domain that is verified a moment later signs from its first mail on.
+    timeToLive: (exit) => Duration.millis(Exit.isSuccess(exit) && exit.value !== undefined ? rememberedKeyMillis : 0)
   })
   return SigningKeys.of({
     signerOf: Effect.fn("SigningKeys.signerOf")(({ mode, organizationId }, domain) =>
