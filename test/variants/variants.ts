@@ -1,4 +1,5 @@
 /** All broken variants, by area. */
+import { billing } from "./billing.ts"
 import { core } from "./core.ts"
 import { coreActors } from "./coreActors.ts"
 import { coreIntake } from "./coreIntake.ts"
@@ -33,7 +34,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendContent,
   ...sendFeedback,
   ...sendSenders,
-  ...sendHandoff
+  ...sendHandoff,
+  ...billing
 ]
 
 for (const [index, { name }] of variants.entries())
