@@ -1,4 +1,5 @@
 /** All broken variants, by area. */
+import { billing } from "./billing.ts"
 import { core } from "./core.ts"
 import { coreActors } from "./coreActors.ts"
 import { coreIntake } from "./coreIntake.ts"
@@ -35,7 +36,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendFeedback,
   ...sendSenders,
   ...sendHandoff,
-  ...sendMailer
+  ...sendMailer,
+  ...billing
 ]
 
 for (const [index, { name }] of variants.entries())
