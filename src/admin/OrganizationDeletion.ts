@@ -1,7 +1,7 @@
 /**
  * Deletes an organization for good (docs/platform.md, 2.9): its keys at once, then what it has decided on (accounts, senders, emails, endpoints), the key of its contents, and
  * its rows. Every step may be repeated, so that a deletion that was cut short is finished by another one. Needs `Organizations`, `ApiKeys`, `EngineWhenNeeded`, `SqlClient`,
- * `BillingProvider`, `Subscriptions` and `AdminActs`; forgets keys of contents and captured mails of this process where it has any.
+ * `Subscriptions` and `AdminActs`; cancels at the `BillingProvider`, and forgets keys of contents and captured mails of this process, where it has any.
  */
 import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -142,10 +142,12 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service
 
 /** Ends the subscription, also where payments are taken elsewhere, and what waits for payment. */
 const billingEnding = Effect.gen(function* () {
-  const provider = yield* BillingProvider
+  // A command that runs without a platform has none, and gets no further than to its engine.
+  const provider = yield* Effect.serviceOption(BillingProvider)
   const subscriptions = yield* Subscriptions
   return Effect.fnUntraced(function* (organization: string) {
-    yield* provider.cancel(organization, false).pipe(Effect.catchTag("NoSubscription", () => Effect.void))
+    if (Option.isSome(provider))
+      yield* provider.value.cancel(organization, false).pipe(Effect.catchTag("NoSubscription", () => Effect.void))
     yield* subscriptions
       .ask(organization, { _tag: "Close" })
       .pipe(Effect.catch((error) => (error._tag === "BillingUnavailable" ? Effect.fail(error) : Effect.die(error))))

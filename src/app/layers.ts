@@ -4,14 +4,18 @@
  */
 
 import { Effect, Layer, Redacted, Result } from "effect"
+import type { SqlClient } from "effect/sql"
 import {
   Billing,
+  type BillingProvider,
+  type BuiltInCheckouts,
   builtInCatalogue,
   Invoices,
   layerBuiltIn,
   layerCallCounts,
   layerStripe,
   type PriceCatalogue,
+  type StripeMissing,
   type StripeOptions,
   Subscriptions,
   type Terms,
@@ -184,7 +188,14 @@ const layerSendServices = ({ secretsKeys, upgradeUrl = noUpgradeUrl, webhookTarg
   ).pipe(Layer.provide(PgClient.layerPipelined))
 
 /** Who takes payments. The pages of this server stay, for checkouts that were begun before; Stripe goes before them. */
-const layerPayments = ({ catalogue, stripe, terms }: BillingSettings, publicUrl: () => string) => {
+const layerPayments = (
+  { catalogue, stripe, terms }: BillingSettings,
+  publicUrl: () => string
+): Layer.Layer<
+  BillingProvider | BuiltInCheckouts,
+  StripeMissing,
+  SqlClient.SqlClient | Subscriptions | PageCursors
+> => {
   const builtIn = layerBuiltIn({ terms, publicUrl })
   return stripe === undefined
     ? builtIn

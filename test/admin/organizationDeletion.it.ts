@@ -1,4 +1,4 @@
-/** The deletion of an organization in this process, on PostgreSQL and with the engine's log in memory (docs/platform.md, 2.8): every kind of thing that it has ends. */
+/** The deletion of an organization in this process, on PostgreSQL and with the engine's log in memory (docs/platform.md, 2.9): every kind of thing that it has ends. */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { AdminActs } from "../../src/admin/AdminActs.ts"
