@@ -38,8 +38,11 @@ export interface Outcome {
   readonly failedStep: number | undefined
 }
 
-/** How long a healed deployment with timers runs on before its end is judged. A timer notices a clock that was set within a minute. */
-const settlingMillis = 65_000
+/**
+ * How long a healed deployment with timers runs on before its end is judged. A timer notices a clock that was set within a minute; where the log is full,
+ * it also waits for a statement that hung when it was healed, up to a minute, and for the pause behind that, up to half of one.
+ */
+const settlingMillis = 160_000
 
 /** Plays one scenario from beginning to end. */
 export const play = (scenario: Scenario, workload: Workload, options: PlayOptions = {}): Outcome => {

@@ -3,10 +3,12 @@ import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { AdminActs } from "../../src/admin/AdminActs.ts"
 import { OrganizationDeletion } from "../../src/admin/OrganizationDeletion.ts"
+import { BillingActor, builtInCatalogue } from "../../src/billing/index.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
+import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
 import { WebhookEndpoints } from "../../src/webhooks/endpoint/rules.ts"
 import { query, until } from "../cli/support.ts"
@@ -52,6 +54,15 @@ describe("a deletion", () => {
       subject: "Hi",
       text: "Hi"
     })
+    const terms = { settlement: "at once", graceMillis: 0, dueMillis: 1_000 } as const
+    const price = { ...[...builtInCatalogue.prices.values()][0]!.price, amount: 100 }
+    const billing = <C extends Parameters<typeof BillingActor.encodeCommand>[0]>(command: C) =>
+      run(Effect.orDie(engine.ask(BillingActor, { organization: id }, command)))
+    await billing({ _tag: "OpenCheckout", id: "co_1", price, expiresAt: Date.now() + 60_000 })
+    await billing({ _tag: "SubmitCheckout", id: "co_1", terms })
+    await billing({ _tag: "OpenCheckout", id: "co_2", price, expiresAt: Date.now() + 60_000 })
+    await billing({ _tag: "SubmitCheckout", id: "co_2", terms: { ...terms, settlement: "by operator" } })
+    await run(Context.get(services, SiteCredentials).create(id, "shop"))
     await query(databaseUrl, "insert into send_content_keys values ($1, 'k', 'sealed', 0)", [id])
 
     expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
@@ -67,11 +78,26 @@ describe("a deletion", () => {
     const sender = { organization: id, key: senderKey("test", "one.example") }
     expect((await state(engine.state(SendSender, sender))).removedAt).toBeTypeOf("number")
     expect((await state(engine.state(SendEmail, { organization: id, key: email }))).state).toBe("canceled")
-    for (const table of ["send_content_keys", "send_domains", "send_emails", "send_suppressions", "events", "api_keys"])
+    for (const table of [
+      "send_content_keys",
+      "send_domains",
+      "send_emails",
+      "send_suppressions",
+      "events",
+      "api_keys",
+      "site_credentials",
+      "billing_checkouts",
+      "invoices",
+      "usage_hours"
+    ])
       expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([
         table,
         []
       ])
+    expect(await state(engine.state(BillingActor, { organization: id }))).toMatchObject({
+      subscription: null,
+      invoices: []
+    })
     expect(await run(deletion.remove(id, undefined))).toEqual(deleted)
     const acts = await query(databaseUrl, "select act from admin_acts where subject = $1", [id])
     expect(acts).toEqual([{ act: "organization.deleted" }])
