@@ -13,6 +13,7 @@ import { baseApi } from "../http/baseApi.ts"
 import { KeysApi } from "../platform/keysApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
+import { SendFeedbackApi } from "../send/http/feedbackApi.ts"
 import { SendSendersApi } from "../send/http/sendersApi.ts"
 import { SendSuppressionsApi } from "../send/http/suppressionsApi.ts"
 import { SendTenantsApi } from "../send/http/tenantsApi.ts"
@@ -60,6 +61,7 @@ export class SluiceApi extends baseApi
   .add(SendSendersApi)
   .add(SendSuppressionsApi)
   .add(SendTenantsApi)
+  .add(SendFeedbackApi)
   .add(BillingApi)
   .add(UsageApi)
   .add(UsageReportsApi)

@@ -46,6 +46,9 @@ const headers = {
   }
 }
 
+/** The groups that other sites and mail systems ask, with a site credential. */
+const siteTags: ReadonlySet<string> = new Set(["Usage reports", "Send: feedback"])
+
 /** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
 export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
   // The derived document. Only the parts named in `Document` are read.
@@ -69,7 +72,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
       }
       // Metrics take the admin credential, which is no API key.
       if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
-        operation.security = operation.tags?.includes("Usage reports")
+        operation.security = operation.tags?.some((tag) => siteTags.has(tag))
           ? [{ siteCredential: [] }]
           : [{ bearer: [] }, { apiKeyHeader: [] }]
         if (operation.tags?.includes("Number directory")) {

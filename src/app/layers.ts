@@ -53,6 +53,7 @@ import { Sending } from "../send/emails/Sending.ts"
 import { SendRate } from "../send/emails/SendRate.ts"
 import { returnPathKeys } from "../send/feedback/returnPathKeys.ts"
 import { FeedbackIntake } from "../send/inbound/FeedbackIntake.ts"
+import { SiteFeedback } from "../send/inbound/SiteFeedback.ts"
 import { accountFactsMillis, accountFactsTable, RiskSignals, SendOperator } from "../send/index.ts"
 import { Senders, type SendersOptions } from "../send/senders/Senders.ts"
 import { SuppressionList } from "../send/suppressions/SuppressionList.ts"
@@ -225,6 +226,7 @@ const layerSenderServices = (options: SenderOptions) =>
     Domains.layer(options.secretsKeys).pipe(Layer.provide(RiskSignals.layer(options))),
     Senders.layer(options),
     SuppressionList.layer,
+    SiteFeedback.layer,
     Tenants.layer,
     DomainChecks.layerRounds
   ).pipe(Layer.provideMerge(DomainChecks.layer(options).pipe(Layer.provide(EngineWhenNeeded.layer))))

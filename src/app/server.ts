@@ -41,6 +41,7 @@ import { confirmationPage } from "../send/http/confirmationPage.ts"
 import { layerSendDomains } from "../send/http/domains.ts"
 import { layerSendEmailsAccess } from "../send/http/emailsAccess.ts"
 import { layerEmails } from "../send/http/emailsHandlers.ts"
+import { layerSendFeedback, layerSendSiteAccess } from "../send/http/feedback.ts"
 import { layerSendSenders } from "../send/http/senders.ts"
 import { layerSendSuppressions } from "../send/http/suppressions.ts"
 import { layerSendTenants } from "../send/http/tenants.ts"
@@ -117,6 +118,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerEventDeliveries,
         layerEmails,
         layerSendDomains,
+        layerSendFeedback,
         layerSendSenders,
         layerSendSuppressions,
         layerSendTenants,
@@ -127,6 +129,7 @@ export const layerPublic = (options: ServerOptions) =>
       Layer.mergeAll(
         layerBillingAccess,
         layerSiteAccess,
+        layerSendSiteAccess,
         layerKeysAccess,
         layerDirectoryAccess,
         layerEventsAccess,

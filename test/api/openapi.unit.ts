@@ -61,6 +61,7 @@ describe("openapi.json", () => {
       "/v1/send/emails/{id}",
       "/v1/send/emails/{id}",
       "/v1/send/emails/{id}/cancel",
+      "/v1/send/feedback",
       "/v1/send/senders",
       "/v1/send/senders",
       "/v1/send/senders/{id}",

@@ -54,6 +54,7 @@ import { layerSendDomains } from "../../src/send/http/domains.ts"
 import { layerSendEmailsAccess } from "../../src/send/http/emailsAccess.ts"
 import { SendEmailsAccess } from "../../src/send/http/emailsApi.ts"
 import { layerEmails } from "../../src/send/http/emailsHandlers.ts"
+import { layerSendFeedback, layerSendSiteAccess } from "../../src/send/http/feedback.ts"
 import { layerSendSenders } from "../../src/send/http/senders.ts"
 import { layerSendSuppressions } from "../../src/send/http/suppressions.ts"
 import { layerSendTenants } from "../../src/send/http/tenants.ts"
@@ -265,6 +266,7 @@ const accessesOf = async ({ run, services }: Shared, fault: Fault, counter: { ta
     layerSendAccess,
     layerBillingAccess,
     layerSiteAccess,
+    layerSendSiteAccess,
     layerKeysAccess,
     Layer.succeed(SendEmailsAccess, planted(Context.get(built, SendEmailsAccess), fault, counter, anyone)),
     Layer.succeed(DirectoryAccess, planted(Context.get(built, DirectoryAccess), fault, counter, anyone)),
@@ -297,6 +299,7 @@ const listen = async (
         layerEventDeliveries,
         layerEmails,
         layerSendDomains,
+        layerSendFeedback,
         layerSendSenders,
         layerSendSuppressions,
         layerSendTenants,

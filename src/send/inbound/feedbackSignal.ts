@@ -1,34 +1,53 @@
 /**
- * What a signal `signal.<organization>.feedback` means (docs/handoff.md, 6.3): another mail system, which a NATS user lets publish, says what became of an email for a
- * recipient. It ends in the same report as a bounce, and counts as often: once. Pure.
+ * What another mail system says became of an email for a recipient, in a signal `signal.<organization>.feedback` that a NATS user lets it publish (docs/handoff.md, 6.3) or over HTTP
+ * (docs/platform.md, 9.17). It ends in the same report as a bounce, and counts as often: once. Pure.
  */
 import { Schema } from "effect"
 import type { SignalRule } from "../../engine/shell/signalFeed.ts"
 import { type EmailReport, type Mode, modes, SendAccount } from "../actors/index.ts"
 import { namesOf } from "../actors/names.ts"
 
-const text = (longest: number) => Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(longest))
+/** Words of any form. No database keeps a NUL or half a character. */
+const words = (longest: number, shortest = 0) => {
+  const message = `Expected a text of ${shortest} to ${longest} characters, without NUL`
+  return Schema.String.annotate({ message }).check(
+    Schema.isBetweenLength(shortest, longest, { message }),
+    Schema.isPattern(/^[^\0\p{Cs}]*$/u, { message })
+  )
+}
+
+/** One line that says something. */
+const line = (longest: number) => {
+  const message = `Expected one line of 1 to ${longest} characters`
+  return Schema.String.annotate({ message }).check(
+    Schema.isBetweenLength(1, longest, { message }),
+    Schema.isPattern(/^[^\p{Cc}\p{Cs}]*$/u, { message })
+  )
+}
+
+const noAddress = "Expected an address such as bob@example.com"
+const address = line(512).check(Schema.isPattern(/[^@]@[^@]/, { message: noAddress }))
+
+const oneOf = <const L extends ReadonlyArray<string>>(literals: L) =>
+  Schema.Literals(literals).annotate({ message: `Expected one of ${literals.join(", ")}` })
 
 const feedbackKinds = ["delivered", "bounced", "complained"] as const
 const bounceKinds = ["permanent", "temporary", "reputation"] as const
 
 /** The data of a signal, as JSON. */
 export const FeedbackSignal = Schema.Struct({
-  /** The email's id. */
-  id: text(64),
-  /** As the email has it: its domain or address is the sender. */
-  from: text(512),
-  recipient: text(512),
-  what: Schema.Literals(feedbackKinds),
-  mode: Schema.optionalKey(Schema.Literals(modes)),
-  /** Of a bounce; `permanent` without it. */
-  kind: Schema.optionalKey(Schema.Literals(bounceKinds)),
-  /** Of a complaint, such as `abuse`. */
-  complaint: Schema.optionalKey(text(64)),
-  code: Schema.optionalKey(text(32)),
-  reason: Schema.optionalKey(text(1_000)),
-  /** For the event, which is left out without it. */
-  subject: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(2_000)))
+  id: line(64).annotateKey({ description: "The email's id" }),
+  from: address.annotateKey({ description: "As the email has it: its domain or address is the sender" }),
+  recipient: address.annotateKey({ description: "Whom it concerns" }),
+  what: oneOf(feedbackKinds),
+  mode: Schema.optionalKey(oneOf(modes)).annotateKey({ description: "The email's; `live` without it" }),
+  kind: Schema.optionalKey(oneOf(bounceKinds)).annotateKey({ description: "Of a bounce; `permanent` without it" }),
+  complaint: Schema.optionalKey(line(64)).annotateKey({ description: "Of what kind a complaint is, such as `abuse`" }),
+  code: Schema.optionalKey(line(32)).annotateKey({ description: "For the event, such as `5.1.1`" }),
+  reason: Schema.optionalKey(words(1_000, 1)).annotateKey({ description: "For the event" }),
+  subject: Schema.optionalKey(words(2_000)).annotateKey({
+    description: "For the event, which is left out without it"
+  })
 }).annotate({ identifier: "FeedbackSignal" })
 export type FeedbackSignal = typeof FeedbackSignal.Type
 

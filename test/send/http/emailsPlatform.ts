@@ -9,6 +9,7 @@ import * as Engine from "../../../src/engine/Engine.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
+import { SiteCredentials } from "../../../src/platform/SiteCredentials.ts"
 import type { CustomLimits } from "../../../src/send/accountRules.ts"
 import {
   type Mode,
@@ -42,6 +43,8 @@ export interface Account {
   readonly suppress: (address: string) => Promise<void>
   /** A key of the organization with these services. */
   readonly newKey: (options?: { readonly services?: ReadonlyArray<Service>; readonly mode?: Mode }) => Promise<string>
+  /** Asks with a site credential of the organization. */
+  readonly site: () => Promise<Ask>
   /** The state of an email as its actor has it. */
   readonly stateOf: (id: string) => Promise<string>
 }
@@ -108,6 +111,10 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
           const answer = await ask("POST", "/v1/send/emails", { ...mail, ...more })
           expect(answer.status, JSON.stringify(answer.body)).toBe(202)
           return (answer.body as { readonly id: string }).id
+        },
+        site: async () => {
+          const { credential } = await run(Context.get(services, SiteCredentials).create(id, "other mail"))
+          return askAt(url, credential!)
         },
         limits: (limits) => tell({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: null, ...limits } }),
         suppress: async (address) => {

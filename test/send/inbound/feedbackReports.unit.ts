@@ -117,7 +117,11 @@ describe("a signal", () => {
     [
       "a text without end",
       { id: "em_1", from: "a@one.test", recipient: "b@two.test", what: "bounced", reason: "x".repeat(2_000) }
-    ]
+    ],
+    ["no address", { id: "em_1", from: "a@one.test", recipient: "two.test", what: "bounced" }],
+    ["a recipient of two lines", { id: "em_1", from: "a@one.test", recipient: "b@two.test\n", what: "bounced" }],
+    ["a NUL", { id: "em_1", from: "a@one.test", recipient: "b@two.test", what: "bounced", reason: "\0" }],
+    ["half a character", { id: "em_1", from: "a@one.test", recipient: "b@two.test", what: "bounced", reason: "\ud800" }]
   ])("with %s is refused", (_what, data) => {
     expect(() => signal(data)).toThrow()
   })

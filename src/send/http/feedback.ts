@@ -1,0 +1,44 @@
+/** Handlers of what other mail systems report, and the access to them. Needs `SiteFeedback` and `SiteCredentials`; the access gives the organization. */
+import { Effect, Layer } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { baseApi } from "../../http/baseApi.ts"
+import { builtWith } from "../../http/lean.ts"
+import { makeSiteAccess } from "../../platform/layerSiteAccess.ts"
+import { SiteCredentials } from "../../platform/SiteCredentials.ts"
+import { CurrentSite } from "../../platform/siteAccess.ts"
+import type { FeedbackSignal } from "../inbound/feedbackSignal.ts"
+import { SiteFeedback } from "../inbound/SiteFeedback.ts"
+import { SendFeedbackApi, SendSiteAccess } from "./feedbackApi.ts"
+import { available, SendInvalidRequest, SendUnauthorized, SendUnavailable } from "./sendErrors.ts"
+
+export const layerSendSiteAccess: Layer.Layer<SendSiteAccess, never, SiteCredentials> = Layer.effect(
+  SendSiteAccess,
+  Effect.map(SiteCredentials, (sites) =>
+    makeSiteAccess<SendInvalidRequest | SendUnauthorized | SendUnavailable>(sites, {
+      unauthorized: SendUnauthorized.of,
+      invalid: SendInvalidRequest.of,
+      unavailable: SendUnavailable.of
+    })
+  )
+)
+
+const listOf = (payload: FeedbackSignal | ReadonlyArray<FeedbackSignal>): ReadonlyArray<FeedbackSignal> =>
+  "id" in payload ? [payload] : payload
+
+export const layerSendFeedback = HttpApiBuilder.group(
+  baseApi.add(SendFeedbackApi),
+  "sendFeedback",
+  Effect.fn(function* (handlers) {
+    const feedback = yield* SiteFeedback
+    return handlers.handleAll({
+      report: ({ payload }) =>
+        Effect.gen(function* () {
+          const { organizationId } = yield* CurrentSite
+          const reports = listOf(payload)
+          const outcomes = yield* feedback.take(organizationId, reports)
+          // One for each report.
+          return { data: reports.map(({ id }, at) => ({ id, outcome: outcomes[at]! })) }
+        }).pipe(available)
+    })
+  })
+).pipe(builtWith(SiteFeedback, SendSiteAccess))
