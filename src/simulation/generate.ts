@@ -25,7 +25,7 @@ const plannedOperations = 160
 const maximumSeed = 1_000_000_000
 
 /** How many scenarios of rules have a flood of commands, and commands of each: a fact of 24 bytes for each fills a state. */
-const floodChance = 0.04
+const floodChance = 0.1
 const floodCommands = 3_000
 
 /** The latest times of a state are met most often. */

@@ -73,17 +73,17 @@ const rowsOf = async (id: string): Promise<Record<string, number>> => {
      where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.data_type = 'text'
        and c.column_name in ('organization_id', 'group_key', 'id', 'subject', 'organization')`
   )
-  const counts = await Promise.all(
-    columns.map(async ({ column, table }) => {
-      const [row] = await query<{ rows: number }>(
-        databaseUrl,
-        `select count(*)::int4 as rows from "${table}" where "${column}" = $1 or "${column}" like $1 || '/%'`,
-        [id]
+  const counts = await query<{ table: string; rows: number }>(
+    databaseUrl,
+    columns
+      .map(
+        ({ column, table }) =>
+          `select '${table}' as "table", count(*)::int4 as rows from "${table}" where "${column}" = $1 or "${column}" like $1 || '/%'`
       )
-      return [table, row!.rows] as const
-    })
+      .join(" union all "),
+    [id]
   )
-  return Object.fromEntries(counts.filter(([, rows]) => rows > 0))
+  return Object.fromEntries(counts.filter(({ rows }) => rows > 0).map(({ rows, table }) => [table, rows]))
 }
 
 /** All messages of the stream that keeps contents, as a thief would have them. */

@@ -37,7 +37,7 @@ export const sendSenders: ReadonlyArray<Variant> = [
   {
     name: "deletion: rows are not waited for",
     file: "src/admin/OrganizationDeletion.ts",
-    find: "if (deleted.erasedAt === null && !(yield* end(id, until))) return false",
+    find: "if (!(yield* end(id, until))) return false",
     replace: "",
     sentence: "endpoints and senders of a deleted organization go on",
     finders: [deletion]
