@@ -49,7 +49,7 @@ const special = {
 } as const
 
 /** Programs of the system that only few tests use. */
-type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext"
+type Program = "script" | "espeak-ng" | "lame" | "opusenc" | "pdftotext" | "chromium"
 
 export type Need = keyof typeof special | Program
 

@@ -1,0 +1,55 @@
+/**
+ * A real browser for tests: the system's Chromium, driven by Playwright, with no connection but the ones that a page asks for. `needing("chromium")`
+ * stands beside a test that uses it.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+
+const args = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync"
+]
+
+/** A browser with an empty profile. Close it; its folder goes with it. */
+export const openBrowser = async (
+  options: BrowserContextOptions = {}
+): Promise<{ readonly context: BrowserContext; readonly close: () => Promise<void> }> => {
+  const profile = mkdtempSync(join(tmpdir(), "sluice-browser-"))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: "/usr/bin/chromium",
+    headless: true,
+    args,
+    ...options
+  })
+  return {
+    context,
+    close: async () => {
+      await context.close()
+      rmSync(profile, { recursive: true, force: true })
+    }
+  }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** What `axe-core` holds against a page, a line each: the rule, and the elements. The page's policy for scripts does not stop it. */
+export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<string>> => {
+  const session = await page.context().newCDPSession(page)
+  const { result, exceptionDetails } = await session.send("Runtime.evaluate", {
+    expression: `(() => { ${axe}; return axe.run(document).then(({ violations }) => JSON.stringify(violations.map(
+      ({ id, nodes }) => id + ": " + nodes.map(({ target }) => target.join(" ")).join(", ")))) })()`,
+    awaitPromise: true,
+    returnByValue: true
+  })
+  await session.detach()
+  if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text)
+  return JSON.parse(result.value as string) as ReadonlyArray<string>
+}
