@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
+import { cluster } from "./cli/cluster.ts"
 import { config } from "./cli/config.ts"
 import { domains } from "./cli/domains.ts"
 import { feedback } from "./cli/feedback.ts"
@@ -44,6 +45,7 @@ const sluice = Command.make("sluice").pipe(
     trigger,
     config,
     inspect,
+    cluster,
     parked,
     recover,
     simulate

@@ -32,6 +32,7 @@ import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
+import { ClusterView, type NodesUnavailable } from "./ClusterView.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { layerInvoices } from "./invoicesHttp.ts"
@@ -263,6 +264,22 @@ const layerEngine = HttpApiBuilder.group(
   })
 )
 
+const layerCluster = HttpApiBuilder.group(
+  AdminApi,
+  "cluster",
+  Effect.fn(function* (handlers) {
+    const view = yield* ClusterView
+    const away = ({ message }: NodesUnavailable) => Effect.fail(EnvelopeUnavailable.of(message))
+    return handlers.handleAll({
+      show: () => Effect.catchTag(view.show, "NodesUnavailable", away),
+      drain: ({ params: { name } }) =>
+        Effect.as(view.drain(name), { name }).pipe(
+          Effect.catchTags({ NodesUnavailable: away, NoSuchNode: (error) => Effect.fail(notFound(error)) })
+        )
+    })
+  })
+)
+
 const layerParked = HttpApiBuilder.group(
   AdminApi,
   "parked",
@@ -299,6 +316,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerNumbers,
   layerTestEvents,
   layerEngine,
+  layerCluster,
   layerParked,
   layerSend,
   layerInvoices

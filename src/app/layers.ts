@@ -24,6 +24,7 @@ import {
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
+import type { Engine } from "../engine/Engine.ts"
 import { EventLog } from "../events/EventLog.ts"
 import { EventWakeups } from "../events/EventWakeups.ts"
 import { eventRetentionMillis } from "../events/event.ts"
@@ -139,15 +140,18 @@ export const layerStores = (options: StoreOptions) =>
     )
   )
 
-/** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
-export const layerDecisions = (settings: EngineSettings) =>
+/** The engine of one machine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
+export const layerDecisions = (settings: EngineSettings) => layerDecisionsOn(layerEngine(settings))
+
+/** The same on a given engine. */
+export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>) =>
   Layer.mergeAll(
     OrganizationPlans.layer,
     TestEvents.layer,
     RequestRate.layer,
     SendRate.layer,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
-  ).pipe(Layer.provideMerge(layerEngine(settings)))
+  ).pipe(Layer.provideMerge(engine))
 
 /** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(ApiKeys.layer, SiteCredentials.layer, Inventory.layer, Invoices.layer).pipe(

@@ -13,6 +13,7 @@ import {
   createPlatformTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
+import { createClusterTables } from "../postgres/cluster/tables.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -56,5 +57,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 23, name: "next keys of domains", run: createNextDomainKeys },
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
-  { number: 26, name: "usage by the hour", run: createUsageTable }
+  { number: 26, name: "usage by the hour", run: createUsageTable },
+  { number: 27, name: "nodes of a cluster", run: createClusterTables }
 ]

@@ -4,13 +4,21 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Redacted, Scope, Stream } from "effect"
-import { Command } from "effect/cli"
+import { hostname } from "node:os"
+import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
-import { layerEngineHealth } from "../app/engine.ts"
-import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
+import { layerEngineHealth, layerEngineOn } from "../app/engine.ts"
+import {
+  layerDecisions,
+  layerDecisionsOn,
+  layerDelivery,
+  layerNatsHealth,
+  layerServices,
+  layerStores
+} from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
-import { layerAdmin, layerPublic } from "../app/server.ts"
+import { layerAdmin, layerProbes, layerPublic } from "../app/server.ts"
 import { builtInCatalogue } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
@@ -26,6 +34,7 @@ import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo } from "../platform/demo.ts"
+import { Health, stopping } from "../platform/Health.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
@@ -124,7 +133,10 @@ const begin = Effect.fnUntraced(function* (config: Config) {
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
   // Where clients reach the API is known once it listens, and asked for later.
   const reached = { url: "" }
-  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached }
+  // Who runs on one machine loads nothing of this.
+  const cluster = config.placement === "cluster" ? yield* Effect.promise(() => import("../app/cluster.ts")) : undefined
+  const engine = engineSettings(config, cluster !== undefined && named !== undefined ? cluster.replicasOf(named) : 1)
+  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached, cluster, engine }
 })
 
 /** A start, and what it has opened so far. */
@@ -182,8 +194,25 @@ const mailSentence = (config: Config): string => {
     : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
 }
 
+/** The name that a node has among the others. */
+const nodeName = ({ node }: Config): string => node ?? `${hostname()}-${process.pid}`
+
+/** The engine and what rests on it: of one machine, or of a node of a cluster. */
+const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Start) => {
+  if (cluster === undefined) return layerDecisions(engine)
+  const placement = cluster.layerNode({
+    databaseUrl,
+    node: { name: nodeName(config), version, role: config.role },
+    takesPartitions: config.role !== "api",
+    namespace: config.logNamespace
+  })
+  // It gives more than on one machine, and whoever looks for that asks for it by name.
+  return layerDecisionsOn(layerEngineOn(engine, placement)) as ReturnType<typeof layerDecisions>
+}
+
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
-const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
+const buildPlatform = Effect.fnUntraced(function* (start: Start) {
+  const { cluster, config, databaseUrl, folder, named, natsUrl, reached } = start
   const options = {
     databaseUrl,
     maxConnections: config.databasePool,
@@ -201,7 +230,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // This comes first: if another platform runs on this database, this one is refused.
   const decisions = yield* Layer.build(
-    layerDecisions(engineSettings(config)).pipe(
+    layerOwnDecisions(start).pipe(
       Layer.provideMerge(
         named === undefined
           ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
@@ -211,9 +240,19 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     )
   )
   // Before the directory is built, because it would load an index after every file.
-  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
+  yield* (cluster === undefined ? loadBundled : cluster.alone(loadBundled)).pipe(
+    Effect.provide(Ingestions.layer({ databaseUrl })),
+    Effect.provide(stores)
+  )
+  const layerNodeHealth = (cluster?.layerNodeHealth ?? Layer.empty) as Layer.Layer<never, never, Engine | Health>
   return yield* Layer.build(
-    Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerMailHealth, layerDiskHealth(folder.path)).pipe(
+    Layer.mergeAll(
+      layerNatsHealth,
+      layerEngineHealth,
+      layerMailHealth,
+      layerDiskHealth(folder.path),
+      layerNodeHealth
+    ).pipe(
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(VerificationMail.layer),
       Layer.provideMerge(
@@ -221,7 +260,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
           mailbox: mailboxWanted(config),
           noticesFrom: config.mailFrom,
           relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
-          stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
+          stream: { ...start.engine, maximumBytes: config.contentsMaxBytes }
         })
       ),
       Layer.provideMerge(layerDelivery(options)),
@@ -244,28 +283,55 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
     admin === undefined
       ? undefined
       : yield* listen(listeners, admin, layerAdmin({ ...admin, ...common, keys: adminKeys }))
+  const published = (apiUrl: string) =>
+    folder.publish({
+      version,
+      apiUrl,
+      ...(adminUrl === undefined ? {} : { adminUrl }),
+      postgresUrl: databaseUrl,
+      natsUrl
+    })
+  const metricsReaders = config.metrics === "open" ? ("anybody" as const) : adminKeys
+  if (config.role === "engine") {
+    const probesUrl = yield* listen(listeners, api, layerProbes({ ...api, ...common, metricsReaders }))
+    yield* published(probesUrl)
+    return probesUrl
+  }
   const apiUrl = yield* listen(
     listeners,
     api,
     layerPublic({
       ...api,
       ...common,
-      metricsReaders: config.metrics === "open" ? "anybody" : adminKeys,
+      metricsReaders,
       pages: [
         yield* unsubscribePage(yield* secretsKeys(config, folder)),
         ...(mailboxWanted(config) ? yield* mailboxPages : [])
       ]
     })
   )
-  yield* folder.publish({
-    version,
-    apiUrl,
-    ...(adminUrl === undefined ? {} : { adminUrl }),
-    postgresUrl: databaseUrl,
-    natsUrl
-  })
+  yield* published(apiUrl)
   return apiUrl
 })
+
+/**
+ * What a node of a cluster does first when it stops: it hands its partitions over, and goes on to answer through their new owners. Load balancers
+ * are told before that.
+ */
+const handOver = ({ cluster }: Start) =>
+  Effect.gen(function* () {
+    if (cluster === undefined) return
+    // It is there in a cluster, although the platform's type does not say so.
+    const leave = Option.match(yield* Effect.serviceOption(cluster.Membership), {
+      onNone: () => Effect.void,
+      onSome: (membership) => membership.leave
+    })
+    const health = yield* Health
+    yield* Effect.addFinalizer(() =>
+      // The check stays until the process ends, so its scope is never closed.
+      Effect.andThen(Scope.provide(health.register(stopping), Scope.makeUnsafe()), leave)
+    )
+  })
 
 /** Says that the platform is ready, and what is not well. */
 const announce = Effect.fnUntraced(function* (publicUrl: string, startedMillis: number) {
@@ -295,6 +361,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     yield* directory.refresh
     yield* awaitPartitions
     const apiUrl = yield* openListeners(start)
+    yield* handOver(start)
     if (config.bouncePort !== undefined) {
       const port = yield* listenForBounces({
         host: config.bounceHost,
@@ -365,8 +432,14 @@ const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<H
     Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
   )
 
-export const serve = Command.make("serve", settingFlags, (flags) =>
-  Effect.flatMap(configuration(flags), (config) => {
+/** `--cluster` is short for `--placement cluster`. */
+const cluster = Flag.Boolean("cluster").pipe(
+  Flag.withDescription("Share the partitions with other machines; short for --placement cluster"),
+  Flag.withDefault(false)
+)
+
+export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ cluster, ...flags }) =>
+  Effect.flatMap(configuration(cluster ? { ...flags, placement: Option.some("cluster") } : flags), (config) => {
     let starting = true
     const ready = () => {
       starting = false

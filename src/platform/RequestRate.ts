@@ -4,25 +4,24 @@
  * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
  * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import * as Lane from "../engine/Lane.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
 import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
-import type { PlatformPlan, Principal } from "./model.ts"
+import { type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 
-/** What the lane is asked. */
-export interface TakeRequest {
-  readonly cost: number
-  /** The plan in the organization's row. It counts while the log knows no plan yet. */
-  readonly plan: PlatformPlan
-}
+/** What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet. */
+const TakeRequest = Schema.Struct({ cost: Limiter.Cost, plan: Schema.Literals(platformPlans) })
+export type TakeRequest = typeof TakeRequest.Type
 
 /** One limiter an organization. */
 export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
   kind: "request-rate",
+  command: TakeRequest,
+  reply: Limiter.LimiterReply,
   initial: Limiter.initial,
   touches: () => [OrganizationActor.at()],
   decide: (state, { cost, plan }, { now, read }) => {
