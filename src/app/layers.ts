@@ -14,6 +14,7 @@ import {
   layerBuiltIn,
   layerCallCounts,
   layerStripe,
+  layerUsageKeeper,
   type PriceCatalogue,
   type StripeMissing,
   type StripeOptions,
@@ -216,6 +217,7 @@ const layerBillingServices = ({
   }).pipe(
     Layer.merge(Usage.layer),
     Layer.merge(layerCallCounts),
+    Layer.merge(layerUsageKeeper),
     Layer.provideMerge(layerPayments(billing, publicUrl)),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )

@@ -20,7 +20,8 @@ const lengthBytes = 4
 const checkBytes = 6
 
 const Content = Schema.fromJsonString(Message)
-const encodeContent = Schema.encodeSync(Content)
+/** The text of a content, before it is encrypted. */
+export const encodeContent = Schema.encodeSync(Content)
 const decodeContent = Schema.decodeOption(Content)
 
 const about = (organization: string): Buffer => Buffer.from(`send content\n${organization}`)
