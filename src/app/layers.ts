@@ -41,6 +41,7 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
+import { layerSiteRate } from "../platform/SiteRate.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
@@ -147,6 +148,7 @@ export const layerDecisions = (settings: EngineSettings) =>
     TestEvents.layer,
     RequestRate.layer,
     SendRate.layer,
+    layerSiteRate,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 

@@ -22,6 +22,7 @@ import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { RequestRate } from "../../src/platform/RequestRate.ts"
 import type { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
+import { layerSiteRate } from "../../src/platform/SiteRate.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { MessageContents } from "../../src/send/contents/MessageContents.ts"
 import { SendRate } from "../../src/send/emails/SendRate.ts"
@@ -87,7 +88,7 @@ const build = (scope: Scope.Scope, billing: BillingSettings) =>
       layerServices(options).pipe(
         Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
         Layer.provideMerge(
-          Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer, SendRate.layer)
+          Layer.mergeAll(OrganizationPlans.layer, TestEvents.layer, RequestRate.layer, SendRate.layer, layerSiteRate)
         ),
         Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
         Layer.provideMerge(layerEngine),

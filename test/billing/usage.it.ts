@@ -229,6 +229,27 @@ describe("usage", () => {
     }
   })
 
+  it("is reported by each site credential at most 600 times a minute, whatever keys do", async () => {
+    const tenant = await platform().tenant()
+    const [report, other] = [await siteOf(tenant), await siteOf(tenant)]
+    const answers: Array<Awaited<ReturnType<typeof report>>> = []
+    // More than two minutes let through. None is a report, so that they cost little; they count all the same.
+    while (answers.length < 1_250)
+      answers.push(...(await Promise.all(Array.from({ length: 50 }, () => report("POST", "/api/billing/usage", {})))))
+    const passed = answers.filter(({ status }) => status === 400)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(passed.length + refused.length).toBe(answers.length)
+    expect(passed.length).toBeGreaterThanOrEqual(600)
+    expect(passed.length).toBeLessThanOrEqual(1_200)
+    expect(passed[0]!.headers.get("x-ratelimit-limit")).toBe("600")
+    const { body, headers } = refused[0]!
+    expect([body.success, body.error.code]).toEqual([false, "rate_limited"])
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0)
+    const good = { product: "send", usageType: "emails", quantity: 1 }
+    expect((await other("POST", "/api/billing/usage", good)).status).toBe(202)
+    expect((await tenant.ask("GET", "/v1/carriers?limit=1")).status).toBe(200)
+  })
+
   it("is reported by sites, counts a repeated report once, and limits nothing", async () => {
     const tenant = await platform().tenant()
     const report = await siteOf(tenant)
