@@ -21,7 +21,7 @@ export const isNamed = ([file, name]: Place): boolean => {
 }
 
 /** A test for each promise of a section. */
-export const describePromises = (section: string, promises: Promises[string]): void =>
+export const describePromises = (section: string, promises: Promises[string]): void => {
   describe(section, () => {
     for (const [promise, ...places] of promises)
       it(promise, () => {
@@ -29,9 +29,10 @@ export const describePromises = (section: string, promises: Promises[string]): v
         expect(places.filter((place) => !isNamed(place))).toEqual([])
       })
   })
+}
 
 /** The same for all sections of a document that is not in this repository. */
-export const describeDocument = (title: string, sections: Promises): void =>
+export const describeDocument = (title: string, sections: Promises): void => {
   describe(title, () => {
     for (const [section, promises] of Object.entries(sections)) describePromises(section, promises)
     it("is promised once each", () => {
@@ -39,3 +40,4 @@ export const describeDocument = (title: string, sections: Promises): void =>
       expect(all.filter((promise, index) => all.indexOf(promise) !== index)).toEqual([])
     })
   })
+}
