@@ -7,7 +7,8 @@ import { addMonths, monthAt } from "../../src/billing/periods.ts"
 import { figuresSince, removeOldUsage } from "../../src/billing/usage/keeping.ts"
 import { TestEvents } from "../../src/events/TestEvents.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
-import { askAt, type Tenant, useBillingPlatform } from "./billingPlatform.ts"
+import { askAt } from "../support/api.ts"
+import { type Tenant, useBillingPlatform } from "./billingPlatform.ts"
 
 const terms: Terms = { settlement: "at once", graceMillis: 0, dueMillis: 0 }
 const platform = useBillingPlatform({ catalogue: builtInCatalogue, terms })
