@@ -121,7 +121,12 @@ const follows = (given: ReadonlyArray<string>, at: number, rest: Phrase): boolea
 const withoutOffers = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.filter((word, at) => !(word === "limited" && /^(time|edition|offer|seats|stock)$/.test(given[at + 1] ?? "")))
 
+/** What may follow a word, by the words that a phrase begins with. */
+const followers = new Map<string, Array<Phrase>>()
+for (const [first, ...rest] of phrases)
+  for (const word of first?.of ?? []) followers.set(word, [...(followers.get(word) ?? []), rest])
+
 export const isVerificationSubject = (subject: string): boolean => {
   const given = withoutOffers(wordsOf(subject))
-  return given.some((word, at) => phrases.some(([first, ...rest]) => first?.of.has(word) && follows(given, at, rest)))
+  return given.some((word, at) => followers.get(word)?.some((rest) => follows(given, at, rest)) === true)
 }
