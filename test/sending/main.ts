@@ -1,6 +1,6 @@
 /**
- * `npm run test:send [-- --sends n] [--kills n] [--seed n]`: emails through the whole platform while it and its servers are killed again and again. The exit code tells
- * whether all of them were handed over or held.
+ * `npm run test:send [-- --sends n] [--kills n] [--seed n]`: emails through the whole platform while it, its servers and its relay are killed again and again. The exit code tells
+ * whether all of them were handed over, refused or held.
  */
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
@@ -10,7 +10,7 @@ import { runSends } from "./run.ts"
 const usage = `Usage: npm run test:send [-- options]
 
   --sends n    emails that are to be accepted, 100 to 100,000; default 20000
-  --kills n    how often something is killed, 0 to 100; default 10
+  --kills n    how often something is killed, 0 to 100; default 12
   --seed n     repeats the moments of an earlier run's kills; default: random`
 
 const integer = (name: string, text: string, minimum: number, maximum: number): number => {
@@ -25,7 +25,7 @@ const main = async (): Promise<number> => {
     const { values } = parseArgs({
       options: {
         sends: { type: "string", default: "20000" },
-        kills: { type: "string", default: "10" },
+        kills: { type: "string", default: "12" },
         seed: { type: "string", default: String(randomInt(2 ** 32)) },
         help: { type: "boolean", default: false }
       }
