@@ -14,7 +14,8 @@ const lookalikes: Readonly<Record<string, string>> = Object.fromEntries([
   ...Array.from("01345", (from, at) => [from, "oieas"[at]!])
 ])
 
-const isNumber = /^\d+$/
+/** Words that look like nothing else. */
+const isPlain = /^(?:\d+|[a-z]+)$/
 
 /** The words of a subject: lower-cased, without accents and invisible characters, with Latin letters for what looks like them. */
 const wordsOf = (subject: string): ReadonlyArray<string> => {
@@ -24,7 +25,7 @@ const wordsOf = (subject: string): ReadonlyArray<string> => {
     .replace(/[\p{M}\p{Cf}]/gu, "")
     .toLowerCase()
   return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
-    isNumber.test(word) ? word : Array.from(word, (letter) => lookalikes[letter] ?? letter).join("")
+    isPlain.test(word) ? word : Array.from(word, (letter) => lookalikes[letter] ?? letter).join("")
   )
 }
 

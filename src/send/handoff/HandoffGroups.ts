@@ -10,6 +10,9 @@ import { maximumUnderWay, underWayLimits } from "./limits.ts"
 /** Most groups that wait for a turn; the next scan finds the others. */
 const maximumWanting = 10_000
 
+/** Mails that are worth a turn of their own. */
+const restingBelow = underWayLimits[0] / 2
+
 const fullRoom = underWayLimits.reduce((sum, limit) => sum + limit, 0)
 
 /** How many mails of each lane may be taken now. */
@@ -23,10 +26,14 @@ export interface HandoffGroupsOptions {
   readonly record: (one: HandoffGroup) => void
   /** Calls `refill` in a moment. */
   readonly refillLater: () => void
+  /** Calls `rested` in a moment. */
+  readonly restLater: (one: HandoffGroup) => void
 }
 
 interface Working {
   isTaking: boolean
+  /** Whether it has taken what there was a moment ago: what comes meanwhile is taken together. */
+  isResting: boolean
   isRecording: boolean
   readonly underWay: Array<number>
   ended: Array<Attempted>
@@ -56,7 +63,10 @@ export class HandoffGroups {
     this.pump(fullRoom / 2)
   }
 
-  /** Mails were taken, so many of each lane go; a group that may have more goes behind the others that wait. */
+  /**
+   * Mails were taken, so many of each lane go. A group that may have more goes behind the others that wait, and where it has left most of its room free only after a moment:
+   * under load mails come singly, and each by itself would cost as much as ten together.
+   */
   taken(one: HandoffGroup, lanes: ReadonlyArray<number>, hasMore: boolean): void {
     const working = this.workingOf(one)
     working.isTaking = false
@@ -64,6 +74,10 @@ export class HandoffGroups {
     for (const lane of lanes) working.underWay[lane]!++
     this.underWay += lanes.length
     if (hasMore && !this.wanting.has(one.group)) this.wanting.set(one.group, one)
+    if (hasMore && lanes.length < restingBelow) {
+      working.isResting = true
+      this.options.restLater(one)
+    }
     this.forget(one, working)
     this.pump(fullRoom / 2)
   }
@@ -97,6 +111,13 @@ export class HandoffGroups {
     this.pump(fullRoom / 2)
   }
 
+  rested(one: HandoffGroup): void {
+    const working = this.workingOf(one)
+    working.isResting = false
+    this.forget(one, working)
+    this.pump(fullRoom / 2)
+  }
+
   refill(): void {
     this.isRefillOrdered = false
     this.pump(1)
@@ -105,13 +126,19 @@ export class HandoffGroups {
   private workingOf({ group }: HandoffGroup): Working {
     const known = this.working.get(group)
     if (known !== undefined) return known
-    const made: Working = { isTaking: false, isRecording: false, underWay: underWayLimits.map(() => 0), ended: [] }
+    const made: Working = {
+      isTaking: false,
+      isResting: false,
+      isRecording: false,
+      underWay: underWayLimits.map(() => 0),
+      ended: []
+    }
     this.working.set(group, made)
     return made
   }
 
-  private forget({ group }: HandoffGroup, { isRecording, isTaking, underWay }: Working): void {
-    if (!isTaking && !isRecording && sum(underWay) === 0) this.working.delete(group)
+  private forget({ group }: HandoffGroup, { isRecording, isResting, isTaking, underWay }: Working): void {
+    if (!isTaking && !isResting && !isRecording && sum(underWay) === 0) this.working.delete(group)
   }
 
   private roomOf(group: string): Room {
@@ -128,7 +155,8 @@ export class HandoffGroups {
   private pump(leastRoom: number): void {
     for (const [group, one] of this.wanting) {
       if (this.isDraining || this.taking >= this.options.takingPlaces || this.underWay >= maximumUnderWay) return
-      if (this.working.get(group)?.isTaking === true) continue
+      const { isResting = false, isTaking = false } = this.working.get(group) ?? {}
+      if (isResting || isTaking) continue
       const room = this.roomOf(group)
       if (sum(room) < leastRoom) {
         this.orderRefill()
