@@ -10,7 +10,8 @@ import * as SignalsMemory from "../../src/engine/memory/SignalsMemory.ts"
 import * as Parked from "../../src/engine/Parked.ts"
 import { signalsName } from "../../src/engine/Signals.ts"
 import type { SignalRules } from "../../src/engine/shell/signalFeed.ts"
-import { elapse, makeDeployment, type StartOptions, serving } from "./support/deployment.ts"
+import { type Deployment, elapse, makeDeployment, type StartOptions, serving } from "./support/deployment.ts"
+import { makeFaultyLog } from "./support/faultyLog.ts"
 
 /** Counts, and fails on what it was told to fail on. */
 const broken = { on: new Set<number>() }
@@ -38,11 +39,11 @@ const rules: SignalRules = {
   }
 }
 
-const begun = (options: StartOptions = {}) =>
+const begun = (optionsFor: (deployment: Deployment) => StartOptions = () => ({})) =>
   Effect.gen(function* () {
     broken.on.clear()
     const deployment = makeDeployment()
-    const { engine, stop } = yield* serving(deployment, { actors: [Sum], signals: rules, ...options })
+    const { engine, stop } = yield* serving(deployment, { actors: [Sum], signals: rules, ...optionsFor(deployment) })
     const store = SignalsMemory.make(deployment.signals)
     const publish = (data: string, kind = "added", organization = "org_1") =>
       store.publish({ organization, kind, data: Buffer.from(data) })
@@ -118,7 +119,9 @@ describe("a signal that means nothing", () => {
       yield* publish("1")
       yield* elapse(2)
       assert.strictEqual(yield* sum(), 1)
-      assert.deepStrictEqual(yield* errors(), ["CommandFailed: the rule of sum failed on this command: Error: cannot count 5"])
+      assert.deepStrictEqual(yield* errors(), [
+        "CommandFailed: the rule of sum failed on this command: Error: cannot count 5"
+      ])
       const still = yield* asked(Parked.retry(signalsName, "org_1"))
       assert.deepStrictEqual([still.retried, still.left], [0, 1])
       broken.on.clear()
@@ -138,6 +141,31 @@ describe("a signal that means nothing", () => {
     })
   )
 
+  it.effect(
+    "is not tried again or given up before its partition has come past it, so that no start decides it a second time",
+    () =>
+      Effect.gen(function* () {
+        const slow = { publishes: [] as ReturnType<typeof makeFaultyLog>["publishes"] }
+        const { asked, publish } = yield* begun((deployment) => {
+          const faulty = makeFaultyLog(deployment.journal)
+          slow.publishes = faulty.publishes
+          return { journalLayer: faulty.layer }
+        })
+        slow.publishes.push({ _tag: "slow", waitMillis: 700 })
+        yield* publish("many")
+        yield* elapse(0.5, 100)
+        const early = yield* asked(Parked.retry(signalsName, "org_1"))
+        assert.deepStrictEqual([early.retried, early.left], [0, 1])
+        assert.include(early.error, "has not come past it yet")
+        assert.include(
+          (yield* Effect.flip(asked(Parked.dismiss(signalsName, "org_1")))).message,
+          "has not come past it yet"
+        )
+        yield* elapse(2)
+        assert.isTrue(yield* asked(Parked.dismiss(signalsName, "org_1")))
+      })
+  )
+
   it.effect("waits, and the others with it, while it cannot be parked", () =>
     Effect.gen(function* () {
       const cursors = CursorsMemory.makeStore()
@@ -148,7 +176,7 @@ describe("a signal that means nothing", () => {
         ...real,
         unpark: (records, effects) => Effect.suspend(() => (store.isAway ? away : real.unpark(records, effects)))
       })
-      const { errors, publish, sum } = yield* begun({ cursorsLayer: Layer.succeed(Cursors, flaky) })
+      const { errors, publish, sum } = yield* begun(() => ({ cursorsLayer: Layer.succeed(Cursors, flaky) }))
       yield* publish("many")
       yield* publish("2")
       yield* elapse(5)

@@ -278,14 +278,20 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
   let relayReturns: Promise<void> | undefined
   const recovering = (): Promise<void> | undefined => relayReturns ?? platform.recovering
   const killNow = (victim: Killed["victim"]): void => {
-    killed.push({ at: Date.now(), victim })
-    if (victim !== "relay") {
-      platform.kill(victim)
-      return
-    }
-    relayReturns = relay.kill().finally(() => {
-      relayReturns = undefined
-    })
+    if (victim === "relay") {
+      relayReturns = relay.kill().finally(() => {
+        relayReturns = undefined
+      })
+    } else platform.kill(victim)
+    const entry = { at: Date.now(), victim }
+    killed.push(entry)
+    recovering()?.then(
+      () => {
+        if (victim !== "relay") entry.at = platform.killedAt
+        say("all is back")
+      },
+      () => {}
+    )
   }
   /** Kills where it is time to. While the last one is not over, callers wait for that: each kill is to fall among requests. */
   const progressed = async (asked: number): Promise<void> => {
@@ -295,10 +301,6 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
     if (kill === undefined) return
     say(`kill -9 of ${kill.victim} at ${asked} emails`)
     killNow(kill.victim)
-    recovering()?.then(
-      () => say("all is back"),
-      () => {}
-    )
   }
   const refused = await sendAll(platform, senders, progressed)
   say(`${total} emails were asked for`)
