@@ -12,7 +12,7 @@ const awayMillis = 700
 export class KilledRelay {
   port = 0
   private readonly environment: (port: number) => NodeJS.ProcessEnv
-  private child: ChildProcess | undefined
+  private readonly children: Array<ChildProcess> = []
 
   constructor(environment: (port: number) => NodeJS.ProcessEnv) {
     this.environment = environment
@@ -23,7 +23,7 @@ export class KilledRelay {
       env: { PATH: process.env.PATH, ...this.environment(this.port) },
       stdio: ["ignore", "ignore", "inherit", "ipc"]
     })
-    this.child = child
+    this.children.push(child)
     const ended = once(child, "exit").then(() => {
       throw new Error("the relay has ended before it listened")
     })
@@ -40,7 +40,7 @@ export class KilledRelay {
   }
 
   async stop(): Promise<void> {
-    const { child } = this
+    const child = this.children.pop()
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, "exit")
     child.kill("SIGKILL")

@@ -54,8 +54,14 @@ const smallDailyCap = 50
 /** How much more is asked for than the cap of the account that is to meet it. */
 const overCap = 1.2
 
-/** How long what is under way after the last request may take. */
+/** How long it may take until one more of the mails that are under way after the last request has come to something. */
 const patienceMillis = 180_000
+
+/** How often all emails are listed meanwhile. */
+const lookMillis = 1_000
+
+/** Domains of recipients: no domain gets all connections to the relay. */
+const recipientDomains = 20
 
 const adminKey = `adm_${"Se5".repeat(10)}`
 
@@ -111,7 +117,7 @@ interface Sender {
 const recipientOf = (subject: string): string => {
   const number = Number(subject.split(" ")[1])
   const isRefused = number >= firstRefused && number % oneRefusedIn === 0
-  return isRefused ? `${nobody}-${number}@two.example` : "bob@two.example"
+  return `${isRefused ? `${nobody}-${number}` : "bob"}@two-${number % recipientDomains}.example`
 }
 
 /** One request, asked again while nobody knows what became of it, if it has a key. Undefined where it was refused for a cap. */
@@ -198,6 +204,9 @@ const sendAll = async (
   return refused
 }
 
+/** Where an email of this run ends. */
+const isEnd = (state: string): boolean => state === "sent" || state === "bounced" || state === "held"
+
 const takenIn = async (file: string): Promise<ReadonlyArray<Taken>> =>
   (await readFile(file, "utf8")).split("\n").flatMap((line) => {
     const [at, id] = line.split(" ")
@@ -269,14 +278,20 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
   let relayReturns: Promise<void> | undefined
   const recovering = (): Promise<void> | undefined => relayReturns ?? platform.recovering
   const killNow = (victim: Killed["victim"]): void => {
-    killed.push({ at: Date.now(), victim })
-    if (victim !== "relay") {
-      platform.kill(victim)
-      return
-    }
-    relayReturns = relay.kill().finally(() => {
-      relayReturns = undefined
-    })
+    if (victim === "relay") {
+      relayReturns = relay.kill().finally(() => {
+        relayReturns = undefined
+      })
+    } else platform.kill(victim)
+    const entry = { at: Date.now(), victim }
+    killed.push(entry)
+    recovering()?.then(
+      () => {
+        if (victim !== "relay") entry.at = platform.killedAt
+        say("all is back")
+      },
+      () => {}
+    )
   }
   /** Kills where it is time to. While the last one is not over, callers wait for that: each kill is to fall among requests. */
   const progressed = async (asked: number): Promise<void> => {
@@ -286,10 +301,6 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
     if (kill === undefined) return
     say(`kill -9 of ${kill.victim} at ${asked} emails`)
     killNow(kill.victim)
-    recovering()?.then(
-      () => say("all is back"),
-      () => {}
-    )
   }
   const refused = await sendAll(platform, senders, progressed)
   say(`${total} emails were asked for`)
@@ -304,7 +315,8 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
         events: []
       }))
     )
-  const deadline = performance.now() + patienceMillis
+  let deadline = performance.now() + patienceMillis
+  let leastOpen = Number.POSITIVE_INFINITY
   let facts: ReadonlyArray<AccountFacts & RunAccount> | undefined
   for (;;) {
     await recovering()
@@ -313,13 +325,17 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
       continue
     }
     facts = await look().catch(() => facts)
-    const isSettled = facts?.every(({ answered, listed: all }) => {
-      const states = new Map(all.map(({ id, state }) => [id, state]))
-      const areThere = [...answered.values()].every((id) => states.has(id))
-      return areThere && all.every(({ state }) => state === "sent" || state === "bounced" || state === "held")
+    const areThere = facts?.every(({ answered, listed: all }) => {
+      const ids = new Set(all.map(({ id }) => id))
+      return [...answered.values()].every((id) => ids.has(id))
     })
-    if (isSettled === true || performance.now() > deadline) break
-    await pause(200)
+    const open =
+      facts?.reduce((sum, { listed: all }) => sum + all.filter(({ state }) => !isEnd(state)).length, 0) ?? total
+    if (areThere === true && open === 0) break
+    if (open < leastOpen) deadline = performance.now() + patienceMillis
+    leastOpen = Math.min(open, leastOpen)
+    if (performance.now() > deadline) break
+    await pause(lookMillis)
   }
   if (facts === undefined) throw new Error("the emails could not be listed")
   say("everything that goes has gone")
