@@ -10,7 +10,9 @@ import { maximumUnderWay, underWayLimits } from "./limits.ts"
 /** Most groups that wait for a turn; the next scan finds the others. */
 const maximumWanting = 10_000
 
-const fullRoom = underWayLimits.reduce((sum, limit) => sum + limit, 0)
+/** Room in each lane from which on a group takes at once; with less it waits a moment for more, because mails that are taken together cost less. */
+const enoughRoom: Room = underWayLimits.map((limit) => limit / 2)
+const anyRoom: Room = underWayLimits.map(() => 0)
 
 /** How many mails of each lane may be taken now. */
 export type Room = ReadonlyArray<number>
@@ -53,7 +55,7 @@ export class HandoffGroups {
 
   want(groups: ReadonlyArray<HandoffGroup>): void {
     for (const one of groups) if (this.wanting.size < maximumWanting) this.wanting.set(one.group, one)
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   /** Mails were taken, so many of each lane go; a group that may have more goes behind the others that wait. */
@@ -65,7 +67,7 @@ export class HandoffGroups {
     this.underWay += lanes.length
     if (hasMore && !this.wanting.has(one.group)) this.wanting.set(one.group, one)
     this.forget(one, working)
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   /** An attempt has ended, and its outcome is to be recorded: beside those of others that end while one is being recorded. */
@@ -94,12 +96,12 @@ export class HandoffGroups {
     const working = this.workingOf(one)
     for (const lane of lanes) working.underWay[lane]!--
     this.underWay -= lanes.length
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   refill(): void {
     this.isRefillOrdered = false
-    this.pump(1)
+    this.pump(anyRoom)
   }
 
   private workingOf({ group }: HandoffGroup): Working {
@@ -124,13 +126,13 @@ export class HandoffGroups {
     })
   }
 
-  /** Lets groups take, in turn, that have at least so much room. */
-  private pump(leastRoom: number): void {
+  /** Lets groups take, in turn, that have at least so much room in each lane, and some at all. */
+  private pump(least: Room): void {
     for (const [group, one] of this.wanting) {
       if (this.isDraining || this.taking >= this.options.takingPlaces || this.underWay >= maximumUnderWay) return
       if (this.working.get(group)?.isTaking === true) continue
       const room = this.roomOf(group)
-      if (sum(room) < leastRoom) {
+      if (sum(room) === 0 || room.some((free, lane) => free < least[lane]!)) {
         this.orderRefill()
         continue
       }
