@@ -13,7 +13,8 @@ import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
 import { WebhookEndpoints } from "../../src/webhooks/endpoint/rules.ts"
 import { query, until } from "../cli/support.ts"
-import { askAt, buildApi } from "../webhooks/platform.ts"
+import { buildApi } from "../support/api.ts"
+import { askAt } from "../webhooks/platform.ts"
 
 const scope = Scope.makeUnsafe()
 const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
@@ -21,7 +22,7 @@ let platform: Effect.Success<ReturnType<typeof buildApi>>
 let deletion: OrganizationDeletion["Service"]
 
 beforeAll(async () => {
-  platform = await run(buildApi(scope, "public"))
+  platform = await run(buildApi(scope))
   const layer = OrganizationDeletion.layer.pipe(
     Layer.provide(Layer.merge(AdminActs.layer, EngineWhenNeeded.layer)),
     Layer.provide(Layer.succeedContext(platform.services))

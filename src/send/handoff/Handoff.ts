@@ -27,6 +27,7 @@ import {
   handoffScanMillis,
   maximumUnrecorded,
   refillMillis,
+  restMillis,
   takingPlaces,
   troubleMillis
 } from "./limits.ts"
@@ -205,6 +206,13 @@ const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => u
         Effect.andThen(
           Effect.sleep(Duration.millis(refillMillis)),
           Effect.sync(() => groups.refill())
+        )
+      ),
+    restLater: (one) =>
+      run(
+        Effect.andThen(
+          Effect.sleep(Duration.millis(restMillis)),
+          Effect.sync(() => groups.rested(one))
         )
       )
   })

@@ -10,9 +10,12 @@ import { maximumUnderWay, underWayLimits } from "./limits.ts"
 /** Most groups that wait for a turn; the next scan finds the others. */
 const maximumWanting = 10_000
 
+/** Mails that are worth a turn of their own. */
+const restingBelow = underWayLimits[0] / 2
+
 /** Room in each lane from which on a group takes at once; with less it waits a moment for more, because mails that are taken together cost less. */
-const enoughRoom: Room = underWayLimits.map((limit) => limit / 2)
-const anyRoom: Room = underWayLimits.map(() => 0)
+const enoughRoom: ReadonlyArray<number> = underWayLimits.map((limit) => limit / 2)
+const anyRoom: ReadonlyArray<number> = underWayLimits.map(() => 0)
 
 /** How many mails of each lane may be taken now. */
 export type Room = ReadonlyArray<number>
@@ -25,10 +28,14 @@ export interface HandoffGroupsOptions {
   readonly record: (one: HandoffGroup) => void
   /** Calls `refill` in a moment. */
   readonly refillLater: () => void
+  /** Calls `rested` in a moment. */
+  readonly restLater: (one: HandoffGroup) => void
 }
 
 interface Working {
   isTaking: boolean
+  /** Whether it has taken what there was a moment ago: what comes meanwhile is taken together. */
+  isResting: boolean
   isRecording: boolean
   readonly underWay: Array<number>
   ended: Array<Attempted>
@@ -58,7 +65,10 @@ export class HandoffGroups {
     this.pump(enoughRoom)
   }
 
-  /** Mails were taken, so many of each lane go; a group that may have more goes behind the others that wait. */
+  /**
+   * Mails were taken, so many of each lane go. A group that may have more goes behind the others that wait, and where it has left most of its room free only after a moment:
+   * under load mails come singly, and each by itself would cost as much as ten together.
+   */
   taken(one: HandoffGroup, lanes: ReadonlyArray<number>, hasMore: boolean): void {
     const working = this.workingOf(one)
     working.isTaking = false
@@ -66,6 +76,10 @@ export class HandoffGroups {
     for (const lane of lanes) working.underWay[lane]!++
     this.underWay += lanes.length
     if (hasMore && !this.wanting.has(one.group)) this.wanting.set(one.group, one)
+    if (hasMore && lanes.length < restingBelow) {
+      working.isResting = true
+      this.options.restLater(one)
+    }
     this.forget(one, working)
     this.pump(enoughRoom)
   }
@@ -99,6 +113,13 @@ export class HandoffGroups {
     this.pump(enoughRoom)
   }
 
+  rested(one: HandoffGroup): void {
+    const working = this.workingOf(one)
+    working.isResting = false
+    this.forget(one, working)
+    this.pump(enoughRoom)
+  }
+
   refill(): void {
     this.isRefillOrdered = false
     this.pump(anyRoom)
@@ -107,13 +128,19 @@ export class HandoffGroups {
   private workingOf({ group }: HandoffGroup): Working {
     const known = this.working.get(group)
     if (known !== undefined) return known
-    const made: Working = { isTaking: false, isRecording: false, underWay: underWayLimits.map(() => 0), ended: [] }
+    const made: Working = {
+      isTaking: false,
+      isResting: false,
+      isRecording: false,
+      underWay: underWayLimits.map(() => 0),
+      ended: []
+    }
     this.working.set(group, made)
     return made
   }
 
-  private forget({ group }: HandoffGroup, { isRecording, isTaking, underWay }: Working): void {
-    if (!isTaking && !isRecording && sum(underWay) === 0) this.working.delete(group)
+  private forget({ group }: HandoffGroup, { isRecording, isResting, isTaking, underWay }: Working): void {
+    if (!isTaking && !isResting && !isRecording && sum(underWay) === 0) this.working.delete(group)
   }
 
   private roomOf(group: string): Room {
@@ -130,7 +157,8 @@ export class HandoffGroups {
   private pump(least: Room): void {
     for (const [group, one] of this.wanting) {
       if (this.isDraining || this.taking >= this.options.takingPlaces || this.underWay >= maximumUnderWay) return
-      if (this.working.get(group)?.isTaking === true) continue
+      const { isResting = false, isTaking = false } = this.working.get(group) ?? {}
+      if (isResting || isTaking) continue
       const room = this.roomOf(group)
       if (sum(room) === 0 || room.some((free, lane) => free < least[lane]!)) {
         this.orderRefill()

@@ -11,14 +11,16 @@ const started = (takingPlaces = 16) => {
   const takes: Array<{ readonly name: string; readonly room: Room }> = []
   const records: Array<string> = []
   let refills = 0
+  const rests: Array<string> = []
   const groups = new HandoffGroups({
     takingPlaces,
     take: ({ group: name }, room) => void takes.push({ name: name.split("/")[0]!, room }),
     record: ({ group: name }) => void records.push(name.split("/")[0]!),
-    refillLater: () => void refills++
+    refillLater: () => void refills++,
+    restLater: ({ group: name }) => void rests.push(name.split("/")[0]!)
   })
   groups.liveWaits = false
-  return { groups, takes, records, refills: () => refills }
+  return { groups, takes, records, rests, refills: () => refills }
 }
 
 const attempted = (id: string, lane = 0): Attempted => ({
@@ -37,6 +39,22 @@ describe("an account", () => {
     expect(takes).toEqual([{ name: "a", room: underWayLimits }])
     groups.taken(group("a"), [], false)
     expect(takes).toHaveLength(2)
+  })
+
+  it("that has taken few rests, and takes together what has come meanwhile; nobody else waits for it", () => {
+    const { groups, rests, takes } = started()
+    groups.want([group("a")])
+    groups.taken(group("a"), first(1), true)
+    groups.recorded(group("a"), first(1))
+    groups.want([group("a"), group("b")])
+    expect(takes.map(({ name }) => name)).toEqual(["a", "b"])
+    expect(rests).toEqual(["a"])
+    groups.rested(group("a"))
+    expect(takes.map(({ name }) => name)).toEqual(["a", "b", "a"])
+    groups.taken(group("a"), [], false)
+    groups.want([group("a")])
+    expect(takes).toHaveLength(4)
+    expect(rests).toEqual(["a"])
   })
 
   it("takes more when half of its room is free again, whatever one of its mails is waiting for", () => {
@@ -94,9 +112,9 @@ describe("many accounts", () => {
   it("take turns: one that has more goes behind those that wait", () => {
     const { groups, takes } = started(1)
     groups.want([group("a"), group("b"), group("c")])
-    groups.taken(group("a"), first(1), true)
-    groups.taken(group("b"), first(1), true)
-    groups.taken(group("c"), first(1), true)
+    groups.taken(group("a"), first(20), true)
+    groups.taken(group("b"), first(20), true)
+    groups.taken(group("c"), first(20), true)
     expect(takes.map(({ name }) => name)).toEqual(["a", "b", "c", "a"])
   })
 

@@ -236,14 +236,14 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
       ) =>
         Effect.gen(function* () {
           const { mode = "live", ...fields } = more
-          const pointers = yield* contents.write(organization, messages)
+          const kept = yield* contents.write(organization, messages)
           return yield* admissions.get(mode)!.send(
             organization,
             messages.map((message, index) => ({
               id: `em-${randomUUID()}`,
               from: message.from,
               recipients: [...recipientsOf(message)],
-              pointer: pointers[index]!,
+              ...kept[index]!,
               ...fields
             }))
           )

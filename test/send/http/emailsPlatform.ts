@@ -23,7 +23,8 @@ import {
 } from "../../../src/send/actors/index.ts"
 import type { Risk, SendPlan } from "../../../src/send/limits.ts"
 import { query } from "../../cli/support.ts"
-import { type Ask, askAt, buildApi } from "../../webhooks/platform.ts"
+import { buildApi } from "../../support/api.ts"
+import { type Ask, askAt } from "../../webhooks/platform.ts"
 
 /** The verified sender of every organization made here. */
 export const senderDomain = "one.test"
@@ -134,7 +135,7 @@ export const useSendPlatform = (): (() => SendPlatform) => {
   let platform: SendPlatform | undefined
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(buildApi(scope, "public")))
+    platform = platformOf(await Effect.runPromise(buildApi(scope)))
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   return () => platform!

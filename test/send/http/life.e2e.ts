@@ -197,6 +197,20 @@ describe("an account's life", { timeout: 240_000 }, () => {
     await reaches("established")
   })
 
+  it("shows what its emails said for seven days after their end, and their room counts until then", async () => {
+    const { done, send, stateOf } = await made("forgetful", "test")
+    const [sent] = await send(1)
+    await until(async () => (await stateOf(sent!.id)) === "delivered")
+    const text = async () => (await done(200, "GET", `/v1/send/emails/${sent!.id}`)).text
+    const storage = async () =>
+      ((await done(200, "GET", "/v1/billing/usage")).usage as { readonly storage: number }).storage
+    await until(async () => (await storage()) > 0)
+    await move(7 * dayMillis - hourMillis)
+    expect([await text(), (await storage()) > 0]).toEqual(["Hi", true])
+    await move(2 * hourMillis)
+    expect([await text(), await storage()]).toEqual([null, 0])
+  })
+
   it("has mail over a sender's daily cap held until the next day", async () => {
     const { organization, send, sender, stateOf } = await made("holding", "live")
     await ok(["send", "limits", "--org", organization, "--probation", "500,1000,25"], at)
