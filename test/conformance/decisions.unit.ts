@@ -56,6 +56,11 @@ describeDocument("Decisions", {
       ["webhooks/http/endpointsHttp.it.ts", "%s %s needs platform:webhooks:%s"],
       ["platform/access.unit.ts", "scopes"]
     ],
+    [
+      "Links lead to a public address, and only this machine is listened to unless told otherwise",
+      [commands, "links lead to the address at which customers reach the platform"],
+      ["config/settings.unit.ts", "has defaults for everything that must have a value"]
+    ],
     ["The name of the host changes nothing", [errors, "the Host header changes nothing"]],
     [
       "An organization manages its keys with one of them, which gives no more than it has",
@@ -279,6 +284,10 @@ describeDocument("Decisions", {
       "Voices and formats are lists of what there is",
       ["talk/espeak/espeakHttp.it.ts", "are listed with id, name, language and gender"],
       ["talk/espeak/espeakHttp.it.ts", "are listed as far as they can be made"]
+    ],
+    [
+      "Voip and transcribe have no endpoints, and say so",
+      ["http/sections/talk.ts", "voip and transcribe have no endpoints, and say so"]
     ],
     ["Bad fields are one sentence", [talk, "%j: 400"]],
     [

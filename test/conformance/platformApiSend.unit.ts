@@ -23,6 +23,7 @@ describeDocument("Platform API, sending", {
     ]
   ],
   "Requests a minute": [
+    ["Each plan has its number, and an operator may set another one", [tables, "%s: %i, or what an operator says"]],
     [
       "They are counted for each key, by plan, for the endpoints that take email alone",
       [sending, "counts for its key alone, and a batch once"],

@@ -24,8 +24,8 @@ export const sendFeedback: ReadonlyArray<Variant> = [
   {
     name: "send: a return path does not authenticate the recipient",
     file: src("verp"),
-    find: "recipientIndex}`).digest()",
-    replace: "emailId}`).digest()",
+    find: "{recipientIndex}`)",
+    replace: "{emailId}`)",
     sentence: "a bounce of one recipient is turned into a bounce of another one",
     finders: [verp]
   },

@@ -69,7 +69,7 @@ export const sendHandoff: ReadonlyArray<Variant> = [
   {
     name: "hand-off: who has more goes first",
     file: src("handoff/HandoffGroups"),
-    find: "if (this.working.get(group)?.isTaking === true) continue",
+    find: "if (isResting || isTaking) continue",
     replace: "if (this.working.get(group) === undefined && this.working.size > 0) continue",
     sentence: "an account with much mail keeps the others from their turn",
     finders: [turns]

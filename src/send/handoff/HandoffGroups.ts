@@ -13,7 +13,9 @@ const maximumWanting = 10_000
 /** Mails that are worth a turn of their own. */
 const restingBelow = underWayLimits[0] / 2
 
-const fullRoom = underWayLimits.reduce((sum, limit) => sum + limit, 0)
+/** Room in each lane from which on a group takes at once; with less it waits a moment for more, because mails that are taken together cost less. */
+const enoughRoom: ReadonlyArray<number> = underWayLimits.map((limit) => limit / 2)
+const anyRoom: ReadonlyArray<number> = underWayLimits.map(() => 0)
 
 /** How many mails of each lane may be taken now. */
 export type Room = ReadonlyArray<number>
@@ -60,7 +62,7 @@ export class HandoffGroups {
 
   want(groups: ReadonlyArray<HandoffGroup>): void {
     for (const one of groups) if (this.wanting.size < maximumWanting) this.wanting.set(one.group, one)
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   /**
@@ -79,7 +81,7 @@ export class HandoffGroups {
       this.options.restLater(one)
     }
     this.forget(one, working)
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   /** An attempt has ended, and its outcome is to be recorded: beside those of others that end while one is being recorded. */
@@ -108,19 +110,19 @@ export class HandoffGroups {
     const working = this.workingOf(one)
     for (const lane of lanes) working.underWay[lane]!--
     this.underWay -= lanes.length
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   rested(one: HandoffGroup): void {
     const working = this.workingOf(one)
     working.isResting = false
     this.forget(one, working)
-    this.pump(fullRoom / 2)
+    this.pump(enoughRoom)
   }
 
   refill(): void {
     this.isRefillOrdered = false
-    this.pump(1)
+    this.pump(anyRoom)
   }
 
   private workingOf({ group }: HandoffGroup): Working {
@@ -151,14 +153,14 @@ export class HandoffGroups {
     })
   }
 
-  /** Lets groups take, in turn, that have at least so much room. */
-  private pump(leastRoom: number): void {
+  /** Lets groups take, in turn, that have at least so much room in each lane, and some at all. */
+  private pump(least: Room): void {
     for (const [group, one] of this.wanting) {
       if (this.isDraining || this.taking >= this.options.takingPlaces || this.underWay >= maximumUnderWay) return
       const { isResting = false, isTaking = false } = this.working.get(group) ?? {}
       if (isResting || isTaking) continue
       const room = this.roomOf(group)
-      if (sum(room) < leastRoom) {
+      if (sum(room) === 0 || room.some((free, lane) => free < least[lane]!)) {
         this.orderRefill()
         continue
       }

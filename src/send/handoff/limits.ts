@@ -28,7 +28,7 @@ export const maximumUnderWay = 800
 export const takingPlaces = 16
 
 /** An account takes more mails when half of its room is free again, and after this time when less is: mails that are taken together cost less. */
-export const refillMillis = 100
+export const refillMillis = 500
 
 /** An account that has taken few mails takes the next ones after this time, together. The first one after a pause never waits. */
 export const restMillis = 200

@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 import { Pool } from "undici"
 import { addressesOf } from "../runner/platform.ts"
-import { type SendsAccount, sendConnections } from "./sends.ts"
+import type { SendsAccount } from "./sends.ts"
 import { serveWorkload } from "./workload.ts"
 
 /** The port of the SMTP server is told, for the platform's relay. */
@@ -20,6 +20,7 @@ export interface SustainedLoad {
   readonly seconds: number
 }
 
+const sendConnections = 64
 const recipientDomains = 25
 
 /** How long what is left may take to arrive. */

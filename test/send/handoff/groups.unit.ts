@@ -62,10 +62,10 @@ describe("an account", () => {
     groups.want([group("a")])
     groups.taken(group("a"), [...first(30), 1], true)
     expect(takes).toHaveLength(1)
-    groups.recorded(group("a"), first(5))
+    groups.recorded(group("a"), first(14))
     expect(takes).toHaveLength(1)
     groups.recorded(group("a"), first(1))
-    expect(takes[1]).toEqual({ name: "a", room: [6, 9, 10] })
+    expect(takes[1]).toEqual({ name: "a", room: [15, 9, 10] })
   })
 
   it("takes what there is room for after a moment, be it little", () => {
