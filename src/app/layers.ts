@@ -14,6 +14,7 @@ import {
   layerBuiltIn,
   layerCallCounts,
   layerStripe,
+  layerUsageKeeper,
   type PriceCatalogue,
   type StripeMissing,
   type StripeOptions,
@@ -41,6 +42,7 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
+import { layerSiteRate } from "../platform/SiteRate.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
@@ -150,6 +152,7 @@ export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>)
     TestEvents.layer,
     RequestRate.layer,
     SendRate.layer,
+    layerSiteRate,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(engine))
 
@@ -220,6 +223,7 @@ const layerBillingServices = ({
   }).pipe(
     Layer.merge(Usage.layer),
     Layer.merge(layerCallCounts),
+    Layer.merge(layerUsageKeeper),
     Layer.provideMerge(layerPayments(billing, publicUrl)),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )
