@@ -4,7 +4,7 @@
  */
 
 import { Effect, Layer, type Redacted, Scope } from "effect"
-import { HttpServer } from "effect/http"
+import { type HttpRouter, HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
 import { AdminApi } from "../admin/api.ts"
 import { ClusterView } from "../admin/ClusterView.ts"
@@ -143,12 +143,16 @@ export const layerPublic = (options: ServerOptions) =>
   )
 
 /** Probes and metrics alone, for a node that serves no requests. */
-export const layerProbes = (options: ServerOptions) =>
-  layerStopping.pipe(
+export const layerProbes = (options: ServerOptions) => {
+  const layer = layerStopping.pipe(
     Layer.provideMerge(layerServer(baseApi.add(SystemApi), options, [])),
     Layer.provide(layerSystem(options.metricsReaders ?? "anybody")),
     Layer.provide(EventStreams.layer)
   )
+  // No endpoint of it has a middleware, and the types take nothing for something unknown.
+  type Needs = Exclude<Layer.Services<typeof layer>, HttpRouter.Request<"Requires", unknown>>
+  return layer as Layer.Layer<Layer.Success<typeof layer>, Layer.Error<typeof layer>, Needs>
+}
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
 export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>

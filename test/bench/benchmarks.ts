@@ -2,6 +2,7 @@
 import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
 import { engineBenchmarks } from "./rows/engine.ts"
 import { engineBesideBenchmarks } from "./rows/engineBeside.ts"
+import { crossingBenchmarks } from "./rows/engineCrossing.ts"
 import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
@@ -21,6 +22,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...engineBenchmarks,
   ...engineBesideBenchmarks,
   ...engineRecoveryBenchmarks,
+  ...crossingBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,

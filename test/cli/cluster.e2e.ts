@@ -159,6 +159,33 @@ describe("two nodes of a cluster", () => {
     }
   })
 
+  it("serve on when the sessions of their locks are ended, without beginning anew", async () => {
+    const epochs = async () => {
+      const { partitions: shown } = await okJson(["cluster", "status"], { SLUICE_DATA_DIR: first.dataDir })
+      return shown.map(({ epoch }: { readonly epoch: number }) => epoch)
+    }
+    const sessions = async () =>
+      (
+        await query<{ readonly pid: number }>(
+          databaseUrl,
+          `select distinct pid from pg_locks join pg_stat_activity using (pid)
+           where locktype = 'advisory' and objsubid = 2 and application_name like 'sluice locks of %'
+             and datname = current_database()`
+        )
+      ).map(({ pid }) => pid)
+    const before = { epochs: await epochs(), sessions: await sessions() }
+    expect(before.sessions).toHaveLength(2)
+    for (const pid of before.sessions) await query(databaseUrl, "select pg_terminate_backend($1)", [pid])
+    // Both hold locks again, in new sessions.
+    await until(async () => {
+      const now = await sessions()
+      return now.length === 2 && now.every((pid) => !before.sessions.includes(pid))
+    })
+    await until(isSpread)
+    await untilServed(first)
+    expect(await epochs()).toEqual(before.epochs)
+  })
+
   it("hand their partitions over when they are asked to, and go on to answer", async () => {
     expect(await okJson(["cluster", "drain", "two"], { SLUICE_DATA_DIR: first.dataDir })).toEqual({ name: "two" })
     await until(async () => (await served(first)).length === partitions)

@@ -193,7 +193,7 @@ export const openDeployment = async (): Promise<Deployment> => {
     const outside = new URL(postgresUrl)
     outside.hostname = network.gateway
     outside.port = String(door.port)
-    const natsUrl = `nats://${network.machines.map(({ address }) => `${address}:4222`).join(",")}`
+    const natsUrl = network.machines.map(({ address }) => `nats://${address}:4222`).join(",")
     const nodes: Array<Node> = []
     for (const machine of network.machines) {
       const store = join(folder, `nats-${machine.name}`)
@@ -227,7 +227,7 @@ export const openDeployment = async (): Promise<Deployment> => {
     for (const node of nodes) await untilReady(node)
     return { network, nodes, door, databaseUrl: postgresUrl, close }
   } catch (error) {
-    const told = programs.map(({ machine, output }) => `${machine.name}:\n${output}`).join("\n")
+    const told = programs.map(({ machine, output }) => `${machine.name}:\n${output.slice(-2_000)}`).join("\n")
     await close()
     throw new Error(`the cluster did not start: ${String(error)}\n${told}`)
   }
@@ -244,7 +244,14 @@ const readiness = async (node: Node) => {
 }
 
 export const untilReady = (node: Node): Promise<void> =>
-  until(async () => (await readiness(node))?.status === 200, `node ${node.machine.name} is ready`, 120_000)
+  until(
+    async () => {
+      if (!node.sluice.isRunning) throw new Error(`node ${node.machine.name} has ended:\n${node.sluice.output}`)
+      return (await readiness(node))?.status === 200
+    },
+    `node ${node.machine.name} is ready`,
+    120_000
+  )
 
 /** The partitions that a node serves, as it says itself. */
 export const servedBy = async (node: Node): Promise<ReadonlyArray<number>> => {

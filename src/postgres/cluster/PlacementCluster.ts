@@ -3,7 +3,20 @@
  * locks in PostgreSQL. A partition does not stop when effect/cluster stops what stands for it, unless another node takes it: while
  * PostgreSQL is away it serves on under its log's fence. Needs `PgClient`; the locks have connections of their own.
  */
-import { Clock, Context, Duration, Effect, Exit, FiberMap, Layer, Option, type Redacted, Schedule, Scope } from "effect"
+import {
+  Clock,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  FiberMap,
+  Layer,
+  Option,
+  type Redacted,
+  Schedule,
+  Scope,
+  Semaphore
+} from "effect"
 import {
   EntityId,
   MessageStorage,
@@ -133,6 +146,8 @@ class Tenure {
   private readonly nodes: Nodes.Nodes
   private readonly node: string
   private readonly fibers: FiberMap.FiberMap<number, void>
+  /** A partition that comes back waits until it has gone. */
+  private readonly turns = new Map<number, Semaphore.Semaphore>()
 
   constructor(nodes: Nodes.Nodes, node: string, fibers: FiberMap.FiberMap<number, void>) {
     this.nodes = nodes
@@ -158,10 +173,13 @@ class Tenure {
   begin(partition: number, serve: () => void): Effect.Effect<void> {
     return Effect.andThen(
       Effect.orDie(Effect.retry(this.nodes.take(partition, this.node), Schedule.spaced(Duration.millis(lookMillis)))),
-      Effect.sync(() => {
-        this.held.add(partition)
-        serve()
-      })
+      this.inTurn(
+        partition,
+        Effect.sync(() => {
+          this.held.add(partition)
+          serve()
+        })
+      )
     )
   }
 
@@ -173,9 +191,15 @@ class Tenure {
     })
   }
 
-  /** Hands the partition over. */
+  /** Hands the partition over; returns when it has ended. */
   stop(partition: number): Effect.Effect<void> {
-    return FiberMap.remove(this.fibers, partition)
+    return this.inTurn(partition, FiberMap.remove(this.fibers, partition))
+  }
+
+  private inTurn(partition: number, effect: Effect.Effect<void>): Effect.Effect<void> {
+    const turn = this.turns.get(partition) ?? Semaphore.makeUnsafe(1)
+    this.turns.set(partition, turn)
+    return turn.withPermits(1)(effect)
   }
 
   /** Stops partitions that other nodes have taken while this one did not see its locks. */
