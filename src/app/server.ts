@@ -4,7 +4,7 @@
  */
 
 import { Effect, Layer, type Redacted, Scope } from "effect"
-import { type HttpRouter, HttpServer } from "effect/http"
+import { HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
 import { AdminApi } from "../admin/api.ts"
 import { ClusterView } from "../admin/ClusterView.ts"
@@ -142,17 +142,16 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(EventStreams.layer)
   )
 
-/** Probes and metrics alone, for a node that serves no requests. */
-export const layerProbes = (options: ServerOptions) => {
-  const layer = layerStopping.pipe(
+/**
+ * Probes and metrics alone, for a node that serves no requests. It needs less than the public API; no endpoint of it has a middleware, and the
+ * types of the library take nothing for something unknown.
+ */
+export const layerProbes = (options: ServerOptions) =>
+  layerStopping.pipe(
     Layer.provideMerge(layerServer(baseApi.add(SystemApi), options, [])),
     Layer.provide(layerSystem(options.metricsReaders ?? "anybody")),
     Layer.provide(EventStreams.layer)
-  )
-  // No endpoint of it has a middleware, and the types take nothing for something unknown.
-  type Needs = Exclude<Layer.Services<typeof layer>, HttpRouter.Request<"Requires", unknown>>
-  return layer as Layer.Layer<Layer.Success<typeof layer>, Layer.Error<typeof layer>, Needs>
-}
+  ) as unknown as ReturnType<typeof layerPublic>
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
 export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>

@@ -24,6 +24,22 @@ export const engineRemote: ReadonlyArray<Variant> = [
     finders: [owners]
   },
   {
+    name: "remote: answered questions stay counted",
+    file,
+    find: "Effect.sync(() => void traffic.answers--)",
+    replace: "Effect.void",
+    sentence: "after some thousands of questions a process answers others no more",
+    finders: [owners]
+  },
+  {
+    name: "remote: a question of one life is worked on in the next",
+    file,
+    find: "if (!isServing(partition, epoch))",
+    replace: "if (partition.isClosing)",
+    sentence: "a request that was given up, and asked of the next owner, is decided twice",
+    finders: [owners]
+  },
+  {
     name: "cluster: a partition is started again when its lock is seen again",
     file: "src/postgres/cluster/PlacementCluster.ts",
     find: "onlyIfMissing: true",

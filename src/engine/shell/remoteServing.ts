@@ -42,7 +42,7 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
         Effect.isSuccess
       )
     if (!subscribed) yield* Effect.sleep(subscribePauseMillis)
-    while (subscribed && partition.status._tag === "Serving" && partition.core.head.epoch === epoch) yield* changed.wait
+    while (subscribed && isServing(partition, epoch)) yield* changed.wait
     // It waits for answers that are due, and the next life must not wait for it.
     yield* Effect.forkIn(Scope.close(scope, Exit.void), outer)
   }
@@ -60,6 +60,9 @@ const handle = (partition: Partition, epoch: number, bytes: Uint8Array): Effect.
     const { epoch: meant, who } = (request ?? {}) as { readonly epoch?: unknown; readonly who?: unknown }
     if (meant !== epoch) return Effect.succeed(write({ epoch, elsewhere: true }))
     if (who !== undefined) return Effect.succeed(write({ epoch }))
+    // The asker may have turned to another owner meanwhile, so what was asked of one life is nothing for the next.
+    if (!isServing(partition, epoch))
+      return Effect.succeed(write({ epoch, error: encodeError(partition.notServing()) }))
     if (traffic.answers >= maximumAnswers)
       return Effect.succeed(
         write({ epoch, error: encodeError(new Overloaded({ partition: partition.id, retryAfterMillis })) })
@@ -70,6 +73,9 @@ const handle = (partition: Partition, epoch: number, bytes: Uint8Array): Effect.
       Effect.sync(() => void traffic.answers--)
     )
   })
+
+const isServing = (partition: Partition, epoch: number): boolean =>
+  partition.status._tag === "Serving" && partition.core.head.epoch === epoch
 
 const invalid = (kind: string, cause: unknown) => new CommandInvalid({ kind, reason: describe(cause) })
 

@@ -13,12 +13,13 @@ const loadedBy = (first: string) => {
     if (files.has(file)) return
     files.add(file)
     // Imports of types are gone when a program runs.
-    for (const [, names, from] of readFileSync(file, "utf8").matchAll(
-      /^(?:import|export)\s+([^"]*?)(?:from\s+)?"([^"]+)"/gms
+    for (const [, type, from, bare] of readFileSync(file, "utf8").matchAll(
+      /^(?:import|export)\s+(type\s+)?[\w*{}\s,$]+?\s+from\s+"([^"]+)"|^import\s+"([^"]+)"/gm
     )) {
-      if (names!.startsWith("type ")) continue
-      if (from!.startsWith(".")) visit(join(dirname(file), from!))
-      else packages.add(from!)
+      const path = from ?? bare!
+      if (type !== undefined) continue
+      if (path.startsWith(".")) visit(join(dirname(file), path))
+      else packages.add(path)
     }
   }
   visit(join(root, first))
