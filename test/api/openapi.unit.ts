@@ -22,7 +22,7 @@ describe("openapi.json", () => {
     }
   })
 
-  it("asks for a key exactly where an answer may be 401", () => {
+  it("asks for a key exactly where an answer may be 401, but where a key signs in", () => {
     const keyed = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.values(operations).flatMap((operation) => ((operation.security ?? []).length === 0 ? [] : [path]))
     )

@@ -219,7 +219,7 @@ const Keys = ({ id }: { readonly id: string }) => {
           cell: (one) => (
             <>
               {one.name ?? "(no name)"}
-              <span class="sub mono">{one.prefix}…</span>
+              <span class="sub mono line">{one.prefix}…</span>
             </>
           )
         },

@@ -2,6 +2,7 @@
 import { type Answer, ask, get, post } from "../api.ts"
 import { useLoad } from "../loading.ts"
 import { go } from "../router.ts"
+import { session } from "../session.ts"
 import { Chip, Copy, Facts, Fault, Head, Loading, Meter, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
 import { Table } from "../ui/lists.tsx"
@@ -10,7 +11,12 @@ type Shown = Answer<"GET", "/v1/send/domains/:id">
 
 const Seen = ({ texts }: { readonly texts: ReadonlyArray<string> | null | undefined }) => {
   if (texts === undefined) return <span class="note">looking …</span>
-  if (texts === null) return <span class="none">the name servers do not answer</span>
+  if (texts === null)
+    return (
+      <span class="none">
+        {session.value?.mode === "test" ? "not looked at in test mode" : "no name server answers"}
+      </span>
+    )
   if (texts.length === 0) return <span class="none">nothing</span>
   return (
     <>

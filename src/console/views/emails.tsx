@@ -93,7 +93,7 @@ export const Emails = () => {
               cell: ({ from, id, subject }) => (
                 <>
                   <Link to={`/emails/${id}`}>{subject === null ? id : subject === "" ? "(no subject)" : subject}</Link>
-                  <span class="sub">{from}</span>
+                  <span class="sub line">{from}</span>
                 </>
               )
             },

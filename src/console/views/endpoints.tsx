@@ -145,7 +145,7 @@ const List = ({
           cell: (one) => (
             <>
               <Link to={`/endpoints/${one.id}`}>{one.url}</Link>
-              <span class="sub">{one.description ?? one.enabled_events.join(" ")}</span>
+              <span class="sub line">{one.description ?? one.enabled_events.join(" ")}</span>
             </>
           )
         },

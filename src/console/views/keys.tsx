@@ -197,7 +197,7 @@ export const Keys = () => {
               cell: ({ name, prefix }) => (
                 <>
                   {name ?? "(no name)"}
-                  <span class="sub mono">{prefix}…</span>
+                  <span class="sub mono line">{prefix}…</span>
                 </>
               )
             },
