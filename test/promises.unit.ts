@@ -4,12 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-
-/** A file below `test/`, and the beginning of a test's or of a group's name in it. */
-type Place = readonly [file: string, name: string]
-
-/** By the number of a section of the document. */
-type Promises = Readonly<Record<string, ReadonlyArray<readonly [promise: string, ...places: ReadonlyArray<Place>]>>>
+import { describePromises, isNamed, type Promises } from "./conformance/promises.ts"
 
 const console_ = "console/sections/api.ts"
 const telco = "http/sections/telco.ts"
@@ -286,13 +281,6 @@ const ofDeliveries: Promises = {
 
 const promises: Promises = { ...ofTelco, ...ofEvents, ...ofEndpoints, ...ofDeliveries }
 
-/** Whether a text behind a parenthesis, or at the beginning of a line, begins with the name. */
-const isNamed = ([file, name]: Place): boolean => {
-  const source = readFileSync(new URL(file, import.meta.url), "utf8")
-  const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
-  return new RegExp(`(?:^ *|\\()["\`]${escaped}`, "m").test(source)
-}
-
 const document = readFileSync(new URL("../docs/platform.md", import.meta.url), "utf8")
 const sections = [...document.matchAll(/^### ([4-7]\.\d+) (.+)$/gm)].map(([, number, title]) => ({ number, title }))
 
@@ -301,15 +289,7 @@ describe("docs/platform.md, 4 to 7", () => {
     expect(sections.map(({ number }) => number).toSorted()).toEqual(Object.keys(promises).toSorted())
   })
 
-  for (const { number, title } of sections) {
-    describe(`${number} ${title}`, () => {
-      for (const [promise, ...places] of promises[number!] ?? [])
-        it(promise, () => {
-          expect(places).not.toEqual([])
-          expect(places.filter((place) => !isNamed(place))).toEqual([])
-        })
-    })
-  }
+  for (const { number, title } of sections) describePromises(`${number} ${title}`, promises[number!] ?? [])
 
   it("is not held by a test that is not there", () => {
     expect(isNamed(["promises.unit.ts", "is not held by a test that is not there"])).toBe(true)

@@ -7,7 +7,8 @@ import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { BillingProvider, type BillingUnavailable, Subscriptions } from "../billing/index.ts"
 import type { Engine } from "../engine/Engine.ts"
-import { type AskError, isAnAskError } from "../engine/errors.ts"
+import { type AskError, isAnAskError, PartitionUnavailable } from "../engine/errors.ts"
+import { eraseParkedSignals } from "../engine/operator/parkedSignals.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { type EngineNotStarted, EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { type Deleted, type NameDiffers, type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
@@ -53,6 +54,16 @@ export class OrganizationDeletion extends Context.Service<
     Effect.suspend(() => make)
   )
 }
+
+/** Gives up what other systems have reported and nobody could read. */
+const withoutSignals = (engine: Engine["Service"], organization: string) =>
+  eraseParkedSignals(engine, organization).pipe(
+    Effect.catchTag("CursorsUnavailable", ({ message: reason }) =>
+      Effect.fail(
+        new PartitionUnavailable({ partition: engine.partitionOf(organization), reason, retryAfterMillis: lookMillis })
+      )
+    )
+  )
 
 /** Ends what the organization's actors would do by themselves. */
 const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service"]) => {
@@ -136,6 +147,7 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service
     if (!(yield* isRead(organization, until))) return false
     if (!(yield* emails(engine, organization, until))) return false
     yield* senders(engine, organization)
+    yield* withoutSignals(engine, organization)
     return true
   })
 }

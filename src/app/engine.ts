@@ -28,6 +28,7 @@ import { Health } from "../platform/Health.ts"
 import { OrganizationActor } from "../platform/OrganizationActor.ts"
 import { organizationProjection } from "../platform/organizationProjection.ts"
 import { requestLimiter } from "../platform/RequestRate.ts"
+import { siteRequestLimiter } from "../platform/SiteRate.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
@@ -94,7 +95,7 @@ export const actors = [
   WebhookEndpoints,
   ...sendActors
 ]
-export const lanes = [requestLimiter, sendRequestLimiter]
+export const lanes = [requestLimiter, sendRequestLimiter, siteRequestLimiter]
 
 /** What external signals mean, by their kind. A signal of another kind is passed over and counted. */
 export const signals: SignalRules = { feedback: feedbackSignal }

@@ -14,6 +14,7 @@ import {
   layerBuiltIn,
   layerCallCounts,
   layerStripe,
+  layerUsageKeeper,
   type PriceCatalogue,
   type StripeMissing,
   type StripeOptions,
@@ -42,6 +43,7 @@ import { OrganizationPlans } from "../platform/OrganizationPlans.ts"
 import { Organizations } from "../platform/Organizations.ts"
 import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
+import { layerSiteRate } from "../platform/SiteRate.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
@@ -148,6 +150,7 @@ export const layerDecisions = (settings: EngineSettings) =>
     TestEvents.layer,
     RequestRate.layer,
     SendRate.layer,
+    layerSiteRate,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 
@@ -224,6 +227,7 @@ const layerBillingServices = ({
   }).pipe(
     Layer.merge(Usage.layer),
     Layer.merge(layerCallCounts),
+    Layer.merge(layerUsageKeeper),
     Layer.provideMerge(layerPayments(billing, publicUrl)),
     Layer.provideMerge(Subscriptions.layer.pipe(Layer.provide(EngineWhenNeeded.layer)))
   )

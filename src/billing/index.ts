@@ -12,6 +12,7 @@ export { layerStripe, type StripeMissing, StripeNotices, type StripeOptions } fr
 export { Subscriptions } from "./Subscriptions.ts"
 export { summed, tellsOfUsage, type Used, usedIn } from "./usage/counting.ts"
 export { layerCallCounts } from "./usage/Flushing.ts"
+export { layerUsageKeeper } from "./usage/keeping.ts"
 export { CallCountsActor, UsageReportsActor } from "./usage/model.ts"
 export { usageProjection } from "./usage/projection.ts"
 export { Usage } from "./usage/Usage.ts"

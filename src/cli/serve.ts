@@ -323,7 +323,11 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
       const port = yield* listenForBounces({
         host: config.bounceHost,
         port: config.bouncePort,
-        domain: config.bounceDomain ?? ""
+        domain: config.bounceDomain ?? "",
+        tls:
+          config.bounceTlsCert === undefined || config.bounceTlsKey === undefined
+            ? undefined
+            : { certificate: config.bounceTlsCert, key: config.bounceTlsKey }
       })
       yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
     }

@@ -26,6 +26,13 @@ const randomByte = (): number => {
   return byte
 }
 
+/** Bytes of the system's secure source, for a nonce. */
+export const drawBytes = (length: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(length)
+  for (let at = 0; at < length; at++) bytes[at] = randomByte()
+  return bytes
+}
+
 /** `length` characters of the alphabet, each equally likely. */
 export const randomText = (length: number = identifierLength): string => {
   let text = ""

@@ -59,6 +59,15 @@ export const mailSettings = {
     fallback: "127.0.0.1",
     description: "Address on which bounces are taken"
   }),
+  bounceTlsCert: text({
+    env: "SLUICE_BOUNCE_TLS_CERT",
+    description:
+      "File with the certificate, in PEM and with those that lead to its authority, with which bounces may come over TLS (STARTTLS); default: no TLS is offered"
+  }),
+  bounceTlsKey: text({
+    env: "SLUICE_BOUNCE_TLS_KEY",
+    description: "File with the private key of that certificate, in PEM"
+  }),
   mailFrom: mailAddress({
     env: "SLUICE_MAIL_FROM",
     fallback: "Sluice <no-reply@sluice.invalid>",

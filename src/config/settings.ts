@@ -373,6 +373,8 @@ export const resolveConfig = (
   if (config.bouncePort !== undefined && config.bounceDomain === undefined) {
     faults.push(`${settings.bouncePort.env} needs ${settings.bounceDomain.env}, the domain whose mail is taken there`)
   }
+  if ((config.bounceTlsCert === undefined) !== (config.bounceTlsKey === undefined))
+    faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
   if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
     faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
   const known = new Set(settingEntries.map(([, entry]) => entry.env))

@@ -17,6 +17,9 @@ export interface Signal {
   readonly behind?: number
 }
 
+/** Where signals are parked that mean nothing to the rules: what operators call it in place of a reactor's name. */
+export const signalsName = "sluice.signals"
+
 /** The longest data of a signal, in bytes. */
 export const maximumSignalBytes = 64 * 1024
 

@@ -61,6 +61,13 @@ export const maximumSentMessages = 64
 export const maximumSentBytes = 256 * 1024
 export const maximumSentReceivers = 64
 
+/** Signals that are parked of an organization, and of a partition: publishers may write what they like. What comes beyond is counted and dropped. */
+export const maximumParkedSignals = 1_000
+export const maximumParkedSignalsOfPartition = 10_000
+
+/** Signals that a rule has failed on and that are not parked yet. */
+export const maximumFailedSignals = 256
+
 /** Messages that one transaction parks. */
 export const maximumParkedMessages = 256
 

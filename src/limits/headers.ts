@@ -19,6 +19,10 @@ export const rateLimitHeaders = (decision: Decision): Record<string, string> => 
   return headers
 }
 
+/** What a request over the limit is told. */
+export const overLimit = ({ limit, retryAfterSeconds }: Decision): string =>
+  `The limit of ${limit} requests per minute is reached. Retry after ${retryAfterSeconds} s.`
+
 /** The same with names in lower case, as the platform's server keeps headers; undefined where there are none. */
 export const rateLimitFields = (decision: Decision): Record<string, string> | undefined => {
   if (decision.limit === "unlimited") return undefined

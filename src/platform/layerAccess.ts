@@ -34,7 +34,7 @@ import {
   Unauthorized,
   Unavailable
 } from "../http/wireErrors.ts"
-import { rateLimitFields } from "../limits/headers.ts"
+import { overLimit, rateLimitFields } from "../limits/headers.ts"
 import type { Decision } from "../limits/rules.ts"
 import { Authentication } from "./Authentication.ts"
 import {
@@ -266,11 +266,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       Context.getUnsafe(fiber.context, RequestState).responseHeaders = fieldsOf(decision)
       if (decision.allowed) return enter(fiber, principal)
       // The headers carry the decision.
-      return Effect.fail(
-        refusals.rateLimited(
-          `The limit of ${decision.limit} requests per minute is reached. Retry after ${decision.retryAfterSeconds} s.`
-        )
-      )
+      return Effect.fail(refusals.rateLimited(overLimit(decision)))
     }
     const counted = (fiber: RequestFiber, principal: Principal, taken: Taken<Decision>): Admitted =>
       Effect.isEffect(taken)

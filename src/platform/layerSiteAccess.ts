@@ -1,18 +1,27 @@
 /**
- * Implements access by site credential: finds it in the request and looks up for whom it speaks. Needs `SiteCredentials`.
+ * Implements access by site credential: finds it in the request, looks up for whom it speaks and counts the request. Needs `SiteCredentials`.
  */
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { RequestState } from "../http/RequestState.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
-import { EnvelopeInvalidRequest, EnvelopeUnauthorized, EnvelopeUnavailable } from "../http/wireErrors.ts"
+import {
+  EnvelopeInvalidRequest,
+  EnvelopeRateLimited,
+  EnvelopeUnauthorized,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import { overLimit, rateLimitFields } from "../limits/headers.ts"
 import { SiteCredentials } from "./SiteCredentials.ts"
+import { SiteRate, type SiteRateShape } from "./SiteRate.ts"
 import { CurrentSite, SiteAccess } from "./siteAccess.ts"
 
 /** The refusals of an access by site credential, in its product's shape. */
 export interface SiteRefusals<E> {
   readonly unauthorized: (message: string) => E
   readonly invalid: (message: string) => E
+  readonly rateLimited: (message: string) => E
   readonly unavailable: (message: string) => E
 }
 
@@ -20,7 +29,10 @@ const unauthorizedMessage = "Invalid or missing site credential"
 
 /** Makes an access by site credential that refuses in a product's own shape. */
 export const makeSiteAccess =
-  <Refusal>(sites: SiteCredentials["Service"], refusals: SiteRefusals<Refusal>) =>
+  <Refusal>(
+    { rate, sites }: { readonly sites: SiteCredentials["Service"]; readonly rate: SiteRateShape },
+    refusals: SiteRefusals<Refusal>
+  ) =>
   <E, R>(
     httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
@@ -33,6 +45,12 @@ export const makeSiteAccess =
         refusals.unavailable("The site credential cannot be checked right now")
       )
       if (site === null) return yield* Effect.fail(refusals.unauthorized(unauthorizedMessage))
+      const taken = rate.take(site)
+      const decision = Effect.isEffect(taken) ? yield* taken : taken
+      if (decision !== undefined) {
+        Context.getUnsafe(context, RequestState).responseHeaders = rateLimitFields(decision)
+        if (!decision.allowed) return yield* Effect.fail(refusals.rateLimited(overLimit(decision)))
+      }
       if (url.includes("?")) {
         const given = Object.keys(Context.getUnsafe(context, HttpServerRequest.ParsedSearchParams))
         const unknown = unknownParameter(given, endpoint, [])
@@ -41,13 +59,19 @@ export const makeSiteAccess =
       return yield* Effect.provideService(httpEffect, CurrentSite, site)
     })
 
+/** What an access by site credential asks. */
+export const siteServices = Effect.gen(function* () {
+  return { sites: yield* SiteCredentials, rate: yield* SiteRate }
+})
+
 /** The access of other product sites to the platform. */
 export const layerSiteAccess: Layer.Layer<SiteAccess, never, SiteCredentials> = Layer.effect(
   SiteAccess,
-  Effect.map(SiteCredentials, (sites) =>
-    makeSiteAccess<EnvelopeInvalidRequest | EnvelopeUnauthorized | EnvelopeUnavailable>(sites, {
+  Effect.map(siteServices, (given) =>
+    makeSiteAccess<EnvelopeInvalidRequest | EnvelopeUnauthorized | EnvelopeRateLimited | EnvelopeUnavailable>(given, {
       unauthorized: EnvelopeUnauthorized.of,
       invalid: EnvelopeInvalidRequest.of,
+      rateLimited: EnvelopeRateLimited.of,
       unavailable: EnvelopeUnavailable.of
     })
   )

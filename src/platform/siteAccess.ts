@@ -7,6 +7,7 @@ import { HttpApiMiddleware } from "effect/http-api"
 import {
   EnvelopeInternalError,
   EnvelopeInvalidRequest,
+  EnvelopeRateLimited,
   EnvelopeUnauthorized,
   EnvelopeUnavailable
 } from "../http/wireErrors.ts"
@@ -15,8 +16,16 @@ import type { Site } from "./SiteCredentials.ts"
 /** For whom the site of the request being handled speaks. */
 export class CurrentSite extends Context.Service<CurrentSite, Site>()("sluice/platform/CurrentSite") {}
 
-/** Access by site credential, with errors in the generic envelope. Errors: 400, 401, 503. */
+/** Access by site credential, with errors in the generic envelope. Errors: 400, 401, 429, 503. */
 export class SiteAccess extends HttpApiMiddleware.Service<SiteAccess, { provides: CurrentSite }>()(
   "sluice/platform/SiteAccess",
-  { error: [EnvelopeInvalidRequest, EnvelopeUnauthorized, EnvelopeInternalError, EnvelopeUnavailable] }
+  {
+    error: [
+      EnvelopeInvalidRequest,
+      EnvelopeUnauthorized,
+      EnvelopeRateLimited,
+      EnvelopeInternalError,
+      EnvelopeUnavailable
+    ]
+  }
 ) {}

@@ -54,6 +54,7 @@ export {
   riskySignals
 } from "./admissionRules.ts"
 export { type EmailContent, riskySignalsOf } from "./content/index.ts"
+export { keptContentMillis } from "./contents/limits.ts"
 export { DomainTier } from "./DomainTier.ts"
 export type { Decider } from "./decider.ts"
 export type { EngineOptions } from "./engineDecider.ts"

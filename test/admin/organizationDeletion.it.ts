@@ -5,6 +5,7 @@ import { AdminActs } from "../../src/admin/AdminActs.ts"
 import { OrganizationDeletion } from "../../src/admin/OrganizationDeletion.ts"
 import { BillingActor, builtInCatalogue } from "../../src/billing/index.ts"
 import { Engine } from "../../src/engine/Engine.ts"
+import { signalsName } from "../../src/engine/Signals.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
@@ -12,7 +13,8 @@ import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
 import { WebhookEndpoints } from "../../src/webhooks/endpoint/rules.ts"
 import { query, until } from "../cli/support.ts"
-import { askAt, buildApi } from "../webhooks/platform.ts"
+import { buildApi } from "../support/api.ts"
+import { askAt } from "../webhooks/platform.ts"
 
 const scope = Scope.makeUnsafe()
 const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
@@ -20,7 +22,7 @@ let platform: Effect.Success<ReturnType<typeof buildApi>>
 let deletion: OrganizationDeletion["Service"]
 
 beforeAll(async () => {
-  platform = await run(buildApi(scope, "public"))
+  platform = await run(buildApi(scope))
   const layer = OrganizationDeletion.layer.pipe(
     Layer.provide(Layer.merge(AdminActs.layer, EngineWhenNeeded.layer)),
     Layer.provide(Layer.succeedContext(platform.services))
@@ -65,6 +67,9 @@ describe("a deletion", () => {
     await run(Context.get(services, SiteCredentials).create(id, "shop"))
     await query(databaseUrl, "insert into send_content_keys values ($1, 'k', 'sealed', 0)", [id])
 
+    const signal = [engine.partitionOf(id), signalsName, id]
+    await query(databaseUrl, "insert into engine_parked values ($1, $2, $3, 1, 0, '{}', 'unreadable')", signal)
+
     expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
     expect((await ask("GET", "/v1/send/tenants")).status).toBe(200)
     const deleted = await run(deletion.remove(id, "Acme"))
@@ -94,6 +99,7 @@ describe("a deletion", () => {
         table,
         []
       ])
+    expect(await query(databaseUrl, "select 1 from engine_parked where organization = $1", [id])).toEqual([])
     expect(await state(engine.state(BillingActor, { organization: id }))).toMatchObject({
       subscription: null,
       invoices: []

@@ -9,6 +9,7 @@ import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
 import { sendBenchmarks } from "./rows/send.ts"
 import { sendHttpBenchmarks } from "./rows/sendHttp.ts"
+import { sendQueueBenchmarks } from "./rows/sendQueue.ts"
 import { startupBenchmarks } from "./rows/startup.ts"
 import { webhooksBenchmarks } from "./rows/webhooks.ts"
 import type { Benchmark } from "./runner/benchmark.ts"
@@ -25,5 +26,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...webhooksBenchmarks,
   ...sendBenchmarks,
   ...sendHttpBenchmarks,
+  ...sendQueueBenchmarks,
   ...consoleBenchmarks
 ]

@@ -2,10 +2,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { SluiceApi } from "../../src/api/SluiceApi.ts"
-import { summed, type Used } from "../../src/billing/index.ts"
+import { summed, type Used, usedIn } from "../../src/billing/index.ts"
 import { CallCounter } from "../../src/billing/usage/Flushing.ts"
 import { hourOf, UsageReportsActor } from "../../src/billing/usage/model.ts"
+import type { LogRecord } from "../../src/engine/records.ts"
 import { type CountedProduct, countedByFacts, countedProducts } from "../../src/platform/CallCounts.ts"
+import { ending } from "../../src/send/actors/SendEmail.ts"
+import { type EmailFact, SendEmail } from "../../src/send/index.ts"
 
 const minute = 60_000
 
@@ -77,6 +80,71 @@ describe("counts in memory", () => {
 
 const Quantity = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))
 const At = Schema.Int.check(Schema.isBetween({ minimum: 1_790_000_000_000, maximum: 1_790_020_000_000 }))
+
+const Life = Schema.Struct({
+  acceptedAt: At,
+  /** Where an earlier version has accepted it nobody knows them. */
+  bytes: Schema.optionalKey(Quantity),
+  isSuppressed: Schema.Boolean,
+  /** What happens to it later, in order. */
+  steps: Schema.Array(
+    Schema.Struct({
+      after: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 * 24 * 60 * minute })),
+      what: Schema.Literals(["Dispatched", "Delayed", "HandedOver", "Delivered", "Bounced", "Failed", "Complained"])
+    })
+  )
+})
+
+/** The log of an email's life as its rules write it, and when it has ended. */
+const lived = ({ acceptedAt, bytes, isSuppressed, steps }: typeof Life.Type, key: string) => {
+  let state = SendEmail.options.initial("")
+  let endedAt = isSuppressed ? acceptedAt : undefined
+  const records: Array<LogRecord> = []
+  const tell = (fact: EmailFact) => {
+    const told = ending(state, fact)
+    state = SendEmail.options.evolve(state, told)
+    const place = { partition: 0, sequence: 1, index: 0, now: told.at, organization: "a", key }
+    records.push({ _tag: "Fact", kind: SendEmail.kind, fact: told, ...place } as unknown as LogRecord)
+  }
+  const place = { mode: "live" as const, sender: "one.test", place: null, scheduledAt: null, pointer: "1.1" }
+  const kept = bytes === undefined ? {} : { bytes }
+  tell({ _tag: "Accepted", at: acceptedAt, state: isSuppressed ? "suppressed" : "queued", ...place, ...kept })
+  let at = acceptedAt
+  for (const { after, what } of isSuppressed ? [] : steps) {
+    at += after
+    tell(
+      what === "Delivered" || what === "Bounced" || what === "Complained"
+        ? { _tag: what, at, recipient: "bob@two.test" }
+        : { _tag: what, at }
+    )
+    if (what === "HandedOver" || what === "Bounced" || what === "Failed") endedAt ??= at
+  }
+  return { records, endedAt }
+}
+
+const weekMillis = 7 * 24 * 60 * minute
+
+describe("contents of emails", () => {
+  it.prop(
+    "take room in every hour from their acceptance until seven days after their first end, and in no other",
+    { lives: Schema.Array(Life), hours: Schema.Array(Quantity) },
+    ({ hours, lives }) => {
+      const all = lives.map((life, index) => ({ life, ...lived(life, `em_${index}`) }))
+      const changes = summed(all.flatMap(({ records }) => records.flatMap(usedIn)))
+      expect(changes.every(({ usageType }) => usageType === "contents")).toBe(true)
+      for (const number of hours) {
+        const hour = hourOf(1_790_000_000_000) + number * 60 * minute
+        const found = changes.reduce((sum, change) => (change.hour <= hour ? sum + change.quantity : sum), 0)
+        const naive = all.reduce((sum, { endedAt, life: { acceptedAt, bytes = 0 } }) => {
+          const isThere = acceptedAt < hour + 60 * minute
+          const isGone = endedAt !== undefined && endedAt + weekMillis < hour + 60 * minute
+          return isThere && !isGone ? sum + bytes : sum
+        }, 0)
+        expect(found).toBe(naive)
+      }
+    }
+  )
+})
 
 describe("sums", () => {
   it.prop(

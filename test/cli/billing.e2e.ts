@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
 
+const publicUrl = "https://pay.example"
 const database = useDatabases()
 let databaseUrl = ""
 let platform: Platform
@@ -16,6 +17,7 @@ beforeAll(async () => {
     NATS_URL: inject("natsUrl"),
     SLUICE_ADMIN_KEY: `adm_${"Ab1".repeat(10)}`,
     SLUICE_DEMO: "off",
+    SLUICE_PUBLIC_URL: publicUrl,
     SLUICE_BILLING_PRICES:
       '{"prices": [{"id": "gold", "name": "Gold", "plan": "team", "amount": 500, "currency": "eur"}]}'
   })
@@ -46,7 +48,8 @@ const makeTenant = async () => {
 const order = async ({ ask }: Awaited<ReturnType<typeof makeTenant>>): Promise<string> => {
   const urls = { successUrl: "https://shop.example/thanks", cancelUrl: "https://shop.example/plans" }
   const { body } = await ask("POST", "/v1/billing/checkout", { priceId: "gold", ...urls })
-  await fetch(body.url, { method: "POST" })
+  // Customers come by an address that leads nowhere here.
+  await fetch(`${platform.url}${new URL(body.url).pathname}`, { method: "POST" })
   let id = ""
   await until(async () => {
     id = (await ask("GET", "/v1/billing/invoices")).body.data[0]?.id ?? ""
@@ -54,6 +57,15 @@ const order = async ({ ask }: Awaited<ReturnType<typeof makeTenant>>): Promise<s
   })
   return id
 }
+
+it("links lead to the address at which customers reach the platform", async () => {
+  const tenant = await makeTenant()
+  await order(tenant)
+  const { pdfUrl } = (await tenant.ask("GET", "/v1/billing/invoices")).body.data[0]
+  const urls = { successUrl: "https://shop.example/", cancelUrl: "https://shop.example/" }
+  const { url } = (await tenant.ask("POST", "/v1/billing/checkout", { priceId: "gold", ...urls })).body
+  expect([new URL(pdfUrl).origin, new URL(url).origin]).toEqual([publicUrl, publicUrl])
+})
 
 it("a payment that an operator confirms puts the plan in force, and is recorded", async () => {
   const tenant = await makeTenant()

@@ -2,8 +2,7 @@
  * `npm run test:deliveries [-- --events n] [--kills n] [--seed n]`: events through the whole platform while it is killed again and again. The exit
  * code tells whether all of them arrived.
  */
-import { randomInt } from "node:crypto"
-import { parseArgs } from "node:util"
+import { killRun } from "../support/killRun.ts"
 import { describeReport } from "./report.ts"
 import { runKills } from "./run.ts"
 
@@ -13,39 +12,9 @@ const usage = `Usage: npm run test:deliveries [-- options]
   --kills n    how often the platform is killed, 0 to 100; default 5
   --seed n     repeats the moments of an earlier run's kills; default: random`
 
-const integer = (name: string, text: string, minimum: number, maximum: number): number => {
-  const value = Number(text)
-  if (!(Number.isInteger(value) && value >= minimum && value <= maximum))
-    throw new Error(`--${name} must be ${minimum} to ${maximum}`)
-  return value
-}
-
-const main = async (): Promise<number> => {
-  try {
-    const { values } = parseArgs({
-      options: {
-        events: { type: "string", default: "10000" },
-        kills: { type: "string", default: "5" },
-        seed: { type: "string", default: String(randomInt(2 ** 32)) },
-        help: { type: "boolean", default: false }
-      }
-    })
-    if (values.help) {
-      process.stdout.write(`${usage}\n`)
-      return 0
-    }
-    const report = await runKills({
-      events: integer("events", values.events, 100, 1_000_000),
-      kills: integer("kills", values.kills, 0, 100),
-      seed: integer("seed", values.seed, 0, Number.MAX_SAFE_INTEGER),
-      tell: (line) => process.stdout.write(`${line}\n`)
-    })
-    process.stdout.write(`${describeReport(report)}\n`)
-    return report.violations.length === 0 ? 0 : 1
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`)
-    return 2
-  }
-}
-
-process.exitCode = await main()
+await killRun({
+  usage,
+  options: { events: [10_000, 100, 1_000_000], kills: [5, 0, 100] },
+  run: runKills,
+  describe: describeReport
+})

@@ -26,6 +26,7 @@ describe("a drain in which a belief of the core is false", () => {
       prefetch: () => {},
       waitFor: () => {},
       poisoned: () => {},
+      signalFailed: () => {},
       braked: () => {},
       crowded: () => {},
       wantsRecords: false,

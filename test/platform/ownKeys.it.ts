@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect, it } from "vitest"
 import { builtInCatalogue } from "../../src/billing/index.ts"
-import { askAt, type Tenant, useBillingPlatform } from "../billing/billingPlatform.ts"
+import { type Tenant, useBillingPlatform } from "../billing/billingPlatform.ts"
+import { askAt } from "../support/api.ts"
 
 const platform = useBillingPlatform({
   catalogue: builtInCatalogue,

@@ -1,5 +1,6 @@
 /** The tables of docs/platform.md, 9.1 to 9.4, figure by figure: each limit is met and passed by one. */
 import { describe, expect, it } from "@effect/vitest"
+import { sendRequestsPerMinute } from "../../src/send/accountRules.ts"
 import {
   type PauseFact,
   pauseTriggers,
@@ -21,6 +22,18 @@ describe("emails per month", () => {
     ["enterprise", "unlimited"]
   ] as const)("%s: %s", (plan, limit) => {
     expect(SendLimits.emailsPerMonthByPlan[plan]).toBe(limit)
+  })
+})
+
+describe("requests to send per minute", () => {
+  it.each([
+    ["hobby", 10],
+    ["pro", 60],
+    ["enterprise", 600]
+  ] as const)("%s: %i, or what an operator says", (plan, limit) => {
+    expect(sendRequestsPerMinute({}, plan)).toBe(limit)
+    expect(sendRequestsPerMinute({ requestsPerMinute: 7 }, plan)).toBe(7)
+    expect(sendRequestsPerMinute({ requestsPerMinute: "unlimited" }, plan)).toBe("unlimited")
   })
 })
 

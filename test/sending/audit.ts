@@ -1,7 +1,8 @@
 /**
- * The audit of a kill run: what was answered, what the API lists and what the mailbox took must agree. Nothing that was answered is lost, nothing is accepted twice under one
- * key or beyond a cap, and a mail that was handed over twice was so by two lives of the platform.
+ * The audit of a kill run: what was answered, what the API lists, the events and what the relay took must agree. Nothing that was answered is lost, nothing is accepted twice
+ * under one key or beyond a cap, no email ends in two ways, and where a mail was handed over twice something was killed right after the first time.
  */
+import type { Victim } from "../support/killed.ts"
 import type { AccountPlan } from "./accounts.ts"
 
 /** An email as the API lists it. */
@@ -12,14 +13,35 @@ export interface ListedEmail {
   readonly created_at: string
 }
 
-/** Something that the mailbox took. */
+/** Something that the relay took. */
 export interface Taken {
   readonly id: string
   /** In Unix milliseconds. */
   readonly at: number
-  /** The process that took it. */
-  readonly life: number
 }
+
+/** What was killed, and when. */
+export interface Killed {
+  readonly at: number
+  readonly victim: Victim | "relay"
+}
+
+/** An event of an email's way that is final for its recipient. */
+export interface EndEvent {
+  readonly type: string
+  readonly messageId: string
+}
+
+/** A mail that was handed over again, and the kill that explains it. */
+export interface Repeat {
+  readonly id: string
+  readonly victim: Killed["victim"]
+  /** How long before the kill the mail was handed over: the window in which a crash repeats it. */
+  readonly windowMillis: number
+}
+
+/** How long before a kill a mail may have been handed over that goes again for it: the lease, in which what it has come to could not be recorded. */
+export const explainedMillis = 14_000
 
 export interface AccountFacts extends AccountPlan {
   /** The ids of answers, by the subject of the email, which no other has. */
@@ -27,6 +49,7 @@ export interface AccountFacts extends AccountPlan {
   /** Subjects that were asked for with a key, again and again until there was an answer. */
   readonly keyed: ReadonlySet<string>
   readonly listed: ReadonlyArray<ListedEmail>
+  readonly events: ReadonlyArray<EndEvent>
 }
 
 export interface Audit {
@@ -36,9 +59,11 @@ export interface Audit {
   /** Accepted, although the caller was not told so. */
   readonly unanswered: number
   readonly sent: number
+  /** Refused by the relay. */
+  readonly bounced: number
   readonly held: number
-  /** Emails that were handed over more than once. */
-  readonly duplicates: number
+  /** Mails that were handed over more than once, each time that they were. */
+  readonly repeats: ReadonlyArray<Repeat>
 }
 
 const hourMillis = 3_600_000
@@ -60,8 +85,8 @@ const auditAccount = (
   account: AccountFacts,
   taken: ReadonlyMap<string, ReadonlyArray<Taken>>,
   violation: (text: string) => void
-): Omit<Audit, "violations" | "duplicates"> => {
-  const { answered, dailyCap, emailsPerHour, keyed, listed, name } = account
+): Omit<Audit, "violations" | "repeats"> => {
+  const { answered, dailyCap, emailsPerHour, events, keyed, listed, name } = account
   const wrong = (text: string) => violation(`${name}: ${text}`)
   const bySubject = Map.groupBy(listed, ({ subject }) => subject ?? "")
   for (const [subject, emails] of bySubject) {
@@ -73,11 +98,14 @@ const auditAccount = (
     if (email === undefined) wrong(`${subject} was answered with ${id}, which is not there`)
     else if (email.id !== id) wrong(`${subject} was answered with ${id}, and is ${email.id}`)
   }
+  const ends = Map.groupBy(events, ({ messageId }) => messageId)
   for (const { id, state } of listed) {
     const times = taken.get(id)?.length ?? 0
-    if (state === "sent" ? times === 0 : state !== "held")
-      wrong(`${id} is ${state}, and was handed over ${times} times`)
-    if (state === "held" && times > 0) wrong(`${id} is held, and was handed over`)
+    const isRight = state === "sent" ? times > 0 : (state === "held" || state === "bounced") && times === 0
+    if (!isRight) wrong(`${id} is ${state}, and was handed over ${times} times`)
+    const told = (ends.get(id) ?? []).map(({ type }) => type)
+    const expected = state === "held" ? [] : [`send.email.${state}`]
+    if (told.join() !== expected.join()) wrong(`${id} is ${state}, and its events are ${told.join(", ") || "none"}`)
   }
   const times = listed.map(({ created_at }) => Date.parse(created_at))
   const within = mostWithin(times, hourMillis)
@@ -91,23 +119,37 @@ const auditAccount = (
     answered: answered.size,
     unanswered: listed.filter(({ subject }) => !answered.has(subject ?? "")).length,
     sent: listed.filter(({ state }) => state === "sent").length,
+    bounced: listed.filter(({ state }) => state === "bounced").length,
     held: listed.filter(({ state }) => state === "held").length
   }
 }
 
-export const audit = (accounts: ReadonlyArray<AccountFacts>, mailbox: ReadonlyArray<Taken>): Audit => {
+/** The kill right after a hand-over, if there was one before the mail came again. */
+const explanationOf = (kills: ReadonlyArray<Killed>, before: Taken, again: Taken): Omit<Repeat, "id"> | undefined => {
+  // A relay's clock and the run's are the same; what is written at the kill may be stamped a moment later.
+  const slackMillis = 50
+  const kill = kills.find(({ at }) => at >= before.at - slackMillis && at <= again.at)
+  if (kill === undefined || kill.at - before.at > explainedMillis) return undefined
+  return { victim: kill.victim, windowMillis: Math.max(0, kill.at - before.at) }
+}
+
+export const audit = (
+  accounts: ReadonlyArray<AccountFacts>,
+  relay: ReadonlyArray<Taken>,
+  kills: ReadonlyArray<Killed>
+): Audit => {
   const violations: Array<string> = []
   const violation = (text: string) => void violations.push(text)
-  const taken = Map.groupBy(mailbox, ({ id }) => id)
+  const taken = Map.groupBy(relay, ({ id }) => id)
   const known = new Set(accounts.flatMap(({ listed }) => listed.map(({ id }) => id)))
-  let duplicates = 0
+  const repeats: Array<Repeat> = []
   for (const [id, times] of taken) {
     if (!known.has(id)) violation(`${id} was handed over, and nobody sent it`)
-    if (times.length === 1) continue
-    duplicates++
-    // A life hands a mail over once: what comes again was begun by one that was killed before it could say so.
-    if (new Set(times.map(({ life }) => life)).size < times.length)
-      violation(`${id} was handed over twice, and nothing was killed in between`)
+    for (const [index, again] of times.slice(1).entries()) {
+      const explanation = explanationOf(kills, times[index]!, again)
+      if (explanation === undefined) violation(`${id} was handed over twice, and nothing was killed in between`)
+      else repeats.push({ id, ...explanation })
+    }
   }
   const parts = accounts.map((account) => auditAccount(account, taken, violation))
   const sum = (field: keyof (typeof parts)[number]) => parts.reduce((total, part) => total + part[field], 0)
@@ -116,7 +158,8 @@ export const audit = (accounts: ReadonlyArray<AccountFacts>, mailbox: ReadonlyAr
     answered: sum("answered"),
     unanswered: sum("unanswered"),
     sent: sum("sent"),
+    bounced: sum("bounced"),
     held: sum("held"),
-    duplicates
+    repeats
   }
 }

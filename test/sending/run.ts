@@ -1,17 +1,27 @@
 /**
- * A kill run of sending: the platform as its users run it, on servers that it starts itself, while callers send. The platform, its NATS, its PostgreSQL or all of them are
- * killed (-9) at moments that the seed chooses. Then the audit: what was answered was handed over or is held, once under each key, and no cap was crossed.
+ * A kill run of sending: the platform as its users run it, on servers that it starts itself and with a relay, while callers send. The platform, its NATS, its PostgreSQL, all of
+ * them or the relay are killed (-9) at moments that the seed chooses. Then the audit: what was answered was handed over, refused or is held, once under each key, and no cap was
+ * crossed.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/Prng.ts"
 import { listed } from "../deliveries/tenants.ts"
-import { KilledPlatform, type Victim, victims } from "../support/killed.ts"
+import { KilledPlatform, victims } from "../support/killed.ts"
 import { type AccountPlan, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
-import { type AccountFacts, type Audit, audit, type ListedEmail, type Taken } from "./audit.ts"
-import { witnessVariable } from "./platformProcess.ts"
+import {
+  type AccountFacts,
+  type Audit,
+  audit,
+  type EndEvent,
+  type Killed,
+  type ListedEmail,
+  type Taken
+} from "./audit.ts"
+import { KilledRelay, nobody } from "./relay.ts"
+import { portVariable, witnessVariable } from "./relayProcess.ts"
 
 export interface SendingOptions {
   /** Emails that are to be accepted. */
@@ -23,7 +33,9 @@ export interface SendingOptions {
 }
 
 export interface SendingReport extends Audit {
-  readonly kills: number
+  readonly killed: ReadonlyArray<Killed>
+  /** From the relay's having taken a mail until the platform has recorded it, of some mails, rising, in milliseconds. */
+  readonly recordedMillis: ReadonlyArray<number>
   readonly seconds: number
   /** Requests that were refused because they would have crossed a cap. */
   readonly refused: number
@@ -42,24 +54,39 @@ const smallDailyCap = 50
 /** How much more is asked for than the cap of the account that is to meet it. */
 const overCap = 1.2
 
-/** How long what is under way after the last request may take. */
+/** How long it may take until one more of the mails that are under way after the last request has come to something. */
 const patienceMillis = 180_000
 
+/** How often all emails are listed meanwhile. */
+const lookMillis = 1_000
+
+/** Domains of recipients: no domain gets all connections to the relay. */
+const recipientDomains = 20
+
 const adminKey = `adm_${"Se5".repeat(10)}`
+
+/** Which emails go to an address that the relay refuses: one in so many, and none of those that an account on probation is judged by. */
+const oneRefusedIn = 97
+const firstRefused = 150
+
+/** Mails of which it is looked up when they were recorded. */
+const lookedAt = 300
 
 interface Kill {
   /** How much of the work is done, from 0 to 1. */
   readonly at: number
-  readonly victim: Victim
+  readonly victim: Killed["victim"]
 }
+
+const allVictims: ReadonlyArray<Killed["victim"]> = [...victims, "relay"]
 
 /** One kill in each equal part of the work, anywhere in it; every kind of victim, where there are kills enough. */
 const planOf = (seed: number, kills: number): ReadonlyArray<Kill> => {
   const random = new Prng(seed, "kills")
-  const first = random.int(0, victims.length - 1)
+  const first = random.int(0, allVictims.length - 1)
   return Array.from({ length: kills }, (_, index) => ({
     at: (index + 0.02 + 0.96 * random.next()) / kills,
-    victim: victims[(first + index) % victims.length]!
+    victim: allVictims[(first + index) % allVictims.length]!
   }))
 }
 
@@ -87,6 +114,12 @@ interface Sender {
   readonly keyed: Set<string>
 }
 
+const recipientOf = (subject: string): string => {
+  const number = Number(subject.split(" ")[1])
+  const isRefused = number >= firstRefused && number % oneRefusedIn === 0
+  return `${isRefused ? `${nobody}-${number}` : "bob"}@two-${number % recipientDomains}.example`
+}
+
 /** One request, asked again while nobody knows what became of it, if it has a key. Undefined where it was refused for a cap. */
 const request = async (
   platform: KilledPlatform,
@@ -96,7 +129,7 @@ const request = async (
 ) => {
   const mails = subjects.map((subject) => ({
     from: account.from,
-    to: `bob@two.example`,
+    to: recipientOf(subject),
     subject,
     text: `This is ${subject}`
   }))
@@ -171,11 +204,46 @@ const sendAll = async (
   return refused
 }
 
+/** Where an email of this run ends. */
+const isEnd = (state: string): boolean => state === "sent" || state === "bounced" || state === "held"
+
 const takenIn = async (file: string): Promise<ReadonlyArray<Taken>> =>
   (await readFile(file, "utf8")).split("\n").flatMap((line) => {
-    const [at, life, id] = line.split(" ")
-    return id === undefined ? [] : [{ at: Number(at), life: Number(life), id }]
+    const [at, id] = line.split(" ")
+    return id === undefined ? [] : [{ at: Number(at), id }]
   })
+
+/** Events by which an email ends. */
+const endsOf = async (platform: KilledPlatform, key: string): Promise<ReadonlyArray<EndEvent>> => {
+  const events = await listed<{ readonly type: string; readonly data: { readonly messageId: string } }>(
+    () => `${platform.url}/v1/events`,
+    key
+  )
+  return events.flatMap(({ data, type }) =>
+    /^send\.email\.(?:sent|bounced|failed)$/.test(type) ? [{ type, messageId: data.messageId }] : []
+  )
+}
+
+/** How long it took until the platform had recorded what the relay had taken, of mails from all over the run. */
+const recordedAfter = async (
+  platform: KilledPlatform,
+  facts: ReadonlyArray<AccountFacts & RunAccount>,
+  taken: ReadonlyArray<Taken>
+): Promise<ReadonlyArray<number>> => {
+  const keys = new Map(facts.flatMap(({ key, listed: all }) => all.map(({ id }) => [id, key] as const)))
+  const times = new Map(taken.map(({ at, id }) => [id, at]))
+  const every = Math.ceil(times.size / lookedAt)
+  const found: Array<number> = []
+  for (const [id, at] of [...times].filter((_, index) => index % every === 0)) {
+    const answer = await fetch(`${platform.url}/v1/send/emails/${id}`, {
+      headers: { authorization: `Bearer ${keys.get(id)}` }
+    })
+    const { history } = (await answer.json()) as { readonly history: ReadonlyArray<{ state: string; at: number }> }
+    const sent = history.find(({ state }) => state === "sent")
+    if (sent !== undefined) found.push(sent.at - at)
+  }
+  return found.sort((a, b) => a - b)
+}
 
 const run = async (options: SendingOptions, folder: string, cleanup: Array<() => unknown>): Promise<SendingReport> => {
   const { kills, seed, sends, tell } = options
@@ -183,10 +251,18 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
   const seconds = () => (performance.now() - startedAt) / 1000
   const say = (line: string) => tell(`  ${seconds().toFixed(1).padStart(6)} s  ${line}`)
   tell(`seed ${seed}: ${sends} sends, ${kills} kills`)
-  const witness = join(folder, "mailbox")
+  const witness = join(folder, "relay")
+  await writeFile(witness, "")
+  const relay = new KilledRelay((port) => ({ [witnessVariable]: witness, [portVariable]: String(port) }))
+  cleanup.push(() => relay.stop())
+  await relay.start()
   const platform = new KilledPlatform({
     folder: join(folder, "data"),
-    environment: { SLUICE_ADMIN_KEY: adminKey, SLUICE_DEMO: "off", [witnessVariable]: witness },
+    environment: {
+      SLUICE_ADMIN_KEY: adminKey,
+      SLUICE_DEMO: "off",
+      SLUICE_SMTP_URL: `smtp://127.0.0.1:${relay.port}`
+    },
     program: new URL("platformProcess.ts", import.meta.url).pathname
   })
   cleanup.push(() => platform.stop())
@@ -197,53 +273,83 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
   const total = senders.reduce((sum, { share }) => sum + share, 0)
   say(`the platform is ready, with ${senders.length} accounts`)
 
+  const killed: Array<Killed> = []
   const left = [...planOf(seed, kills)]
+  let relayReturns: Promise<void> | undefined
+  const recovering = (): Promise<void> | undefined => relayReturns ?? platform.recovering
+  const killNow = (victim: Killed["victim"]): void => {
+    if (victim === "relay") {
+      relayReturns = relay.kill().finally(() => {
+        relayReturns = undefined
+      })
+    } else platform.kill(victim)
+    const entry = { at: Date.now(), victim }
+    killed.push(entry)
+    recovering()?.then(
+      () => {
+        if (victim !== "relay") entry.at = platform.killedAt
+        say("all is back")
+      },
+      () => {}
+    )
+  }
   /** Kills where it is time to. While the last one is not over, callers wait for that: each kill is to fall among requests. */
   const progressed = async (asked: number): Promise<void> => {
     const isDue = (): boolean => left[0] !== undefined && asked / total >= left[0].at
-    while (isDue() && platform.recovering !== undefined) await platform.recovering
+    while (isDue() && recovering() !== undefined) await recovering()
     const kill = isDue() ? left.shift() : undefined
     if (kill === undefined) return
     say(`kill -9 of ${kill.victim} at ${asked} emails`)
-    platform.kill(kill.victim)
-    const recovering: Promise<void> | undefined = platform.recovering
-    recovering?.then(
-      () => say("all is back"),
-      () => {}
-    )
+    killNow(kill.victim)
   }
   const refused = await sendAll(platform, senders, progressed)
   say(`${total} emails were asked for`)
 
-  const look = (): Promise<ReadonlyArray<AccountFacts>> =>
+  const look = (): Promise<ReadonlyArray<AccountFacts & RunAccount>> =>
     Promise.all(
       senders.map(async ({ account, answered, keyed }) => ({
         ...account,
         answered,
         keyed,
-        listed: await listed<ListedEmail>(() => `${platform.url}/v1/send/emails`, account.key)
+        listed: await listed<ListedEmail>(() => `${platform.url}/v1/send/emails`, account.key),
+        events: []
       }))
     )
-  const deadline = performance.now() + patienceMillis
-  let facts: ReadonlyArray<AccountFacts> | undefined
+  let deadline = performance.now() + patienceMillis
+  let leastOpen = Number.POSITIVE_INFINITY
+  let facts: ReadonlyArray<AccountFacts & RunAccount> | undefined
   for (;;) {
-    await platform.recovering
+    await recovering()
     if (left.length > 0) {
       await progressed(total)
       continue
     }
     facts = await look().catch(() => facts)
-    const isSettled = facts?.every(({ answered, listed: all }) => {
-      const states = new Map(all.map(({ id, state }) => [id, state]))
-      const areThere = [...answered.values()].every((id) => states.has(id))
-      return areThere && all.every(({ state }) => state === "sent" || state === "held")
+    const areThere = facts?.every(({ answered, listed: all }) => {
+      const ids = new Set(all.map(({ id }) => id))
+      return [...answered.values()].every((id) => ids.has(id))
     })
-    if (isSettled === true || performance.now() > deadline) break
-    await pause(200)
+    const open =
+      facts?.reduce((sum, { listed: all }) => sum + all.filter(({ state }) => !isEnd(state)).length, 0) ?? total
+    if (areThere === true && open === 0) break
+    if (open < leastOpen) deadline = performance.now() + patienceMillis
+    leastOpen = Math.min(open, leastOpen)
+    if (performance.now() > deadline) break
+    await pause(lookMillis)
   }
   if (facts === undefined) throw new Error("the emails could not be listed")
   say("everything that goes has gone")
-  return { ...audit(facts, await takenIn(witness)), kills, refused, seconds: seconds() }
+  /** The log of events follows a moment later. */
+  const withEvents = () => Promise.all(facts.map(async (one) => ({ ...one, events: await endsOf(platform, one.key) })))
+  let all = await withEvents()
+  const awaited = facts.reduce((sum, one) => sum + one.listed.filter(({ state }) => state !== "held").length, 0)
+  while (all.reduce((sum, { events }) => sum + events.length, 0) < awaited && performance.now() < deadline) {
+    await pause(200)
+    all = await withEvents()
+  }
+  const taken = await takenIn(witness)
+  const recordedMillis = await recordedAfter(platform, all, taken)
+  return { ...audit(all, taken, killed), killed, recordedMillis, refused, seconds: seconds() }
 }
 
 /** Runs it in a folder of its own, which is removed with everything that was started. */

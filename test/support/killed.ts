@@ -35,6 +35,8 @@ export class KilledPlatform {
   away: Promise<void> | undefined
   /** Set while something is away. */
   recovering: Promise<void> | undefined
+  /** When the last kill happened, in Unix milliseconds: what is to be killed has to be found first. */
+  killedAt = 0
   url = ""
   adminUrl = ""
   private platform: Platform | undefined
@@ -72,6 +74,7 @@ export class KilledPlatform {
       const servers = withServers ? await descendants(pid) : []
       const ended = once(child, "exit")
       child.kill("SIGKILL")
+      this.killedAt = Date.now()
       killNow(servers)
       await ended
       await this.start()
@@ -86,6 +89,7 @@ export class KilledPlatform {
     const servers = (await descendants(this.platform!.pid)).filter((one) => programOf(one).startsWith(name))
     if (servers.length === 0) throw new Error(`the platform has no ${name}`)
     killNow(servers)
+    this.killedAt = Date.now()
     // It may be ready still, because nobody has missed the server yet.
     for (let readyAfter = false; ; ) {
       const response = await fetch(`${this.url}/readyz`).catch(() => undefined)

@@ -1,7 +1,7 @@
 /** Talk over HTTP with engines that a test holds in its hand (docs/platform.md, 10): access, fields, places, and callers who go away. */
 import { Deferred, Effect, Layer, Stream } from "effect"
 import { describe, expect, it } from "vitest"
-import { speechPlaces } from "../../src/talk/limits.ts"
+import { maximumWavBytes, speechPlaces } from "../../src/talk/limits.ts"
 import { type AudioPart, SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../../src/talk/SpeechEngine.ts"
 import { speechInit, useTalkServer } from "./talkServer.ts"
 
@@ -214,10 +214,17 @@ describe("an engine", () => {
 
   it("that makes more than a WAV file holds is 400, and stopped", async () => {
     const second = falseWav(1)
-    speaking = () => [Stream.forever(Stream.succeed(second))]
+    let made = 0
+    const piece = Effect.sync(() => {
+      made += second.length
+      return second
+    })
+    speaking = () => [Stream.fromEffectRepeat(piece)]
     const reply = await server().speak({ ...good, text: "endless" })
     expect([reply.status, reply.json()]).toStrictEqual([400, { error: expect.stringContaining("48 MiB") }])
     await gone("endless")
+    // No more is made than what shows it.
+    expect(made).toBeLessThan(1.1 * maximumWavBytes)
   })
 })
 

@@ -22,8 +22,26 @@ const add = (sums: Sums, organization: string, at: number, product: string, type
   sums.set(name, (sums.get(name) ?? 0) + quantity)
 }
 
+const weekMillis = 7 * 24 * 3_600_000
+const emailEnds = ["Canceled", "Suppressed", "HandedOver", "Failed", "Bounced"]
+
+/** An email's content takes room from its acceptance until seven days after its first end, whatever the ends themselves say of it. `kept`: of emails that have not ended. */
+// biome-ignore lint/suspicious/noExplicitAny: as below.
+const countContent = (sums: Sums, kept: Map<string, number>, { key, organization }: LogRecord, fact: any): void => {
+  const name = `${organization} ${key}`
+  const accepted = fact._tag === "Accepted"
+  if (accepted) {
+    add(sums, organization, fact.at, "send", "contents", fact.bytes)
+    kept.set(name, fact.bytes)
+  }
+  const bytes = kept.get(name)
+  if (bytes === undefined || !(emailEnds.includes(fact._tag) || (accepted && fact.state === "suppressed"))) return
+  add(sums, organization, fact.at + weekMillis, "send", "contents", -bytes)
+  kept.delete(name)
+}
+
 /** Counts one record as docs/platform.md, 11.8 says it. */
-const count = (sums: Sums, record: LogRecord): void => {
+const count = (sums: Sums, kept: Map<string, number>, record: LogRecord): void => {
   const { kind, now, organization } = record
   if (record._tag === "Event") {
     const { type } = record.event
@@ -37,6 +55,7 @@ const count = (sums: Sums, record: LogRecord): void => {
   if (kind === "call-counts")
     for (const [product, calls] of fact.calls) add(sums, organization, fact.hour, product, "apiCalls", calls)
   if (kind === "usage-reports") add(sums, organization, now, fact.product, fact.usageType, fact.quantity)
+  if (kind === "sendEmail") countContent(sums, kept, record, fact)
   if (kind === "sendAccount" && fact._tag === "Accepted") {
     add(sums, organization, now, "send", "apiCalls", 1)
     if (record.key === "live") add(sums, organization, now, "send", "emails", fact.emails)
@@ -47,6 +66,7 @@ export class Recount {
   readonly sums: Sums = new Map()
   readonly violations: Array<string> = []
   frames = 0
+  private readonly kept = new Map<string, number>()
   private readonly next = new Map<number, number>()
 
   /** Reads what was added since the last time. */
@@ -66,7 +86,7 @@ export class Recount {
               this.frames++
               for (const record of recordsOf(registry, partition, sequence, decodeFrame(bytes))) {
                 if (record._tag === "Unreadable") this.violations.push(`a record of frame ${sequence} cannot be read`)
-                else count(this.sums, record)
+                else count(this.sums, this.kept, record)
               }
             }
           })

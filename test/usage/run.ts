@@ -31,6 +31,8 @@ export interface UsageRunReport {
   /** Reads of the directory, likewise: what was answered and not counted was lost with a process. */
   readonly reads: readonly [asked: number, answered: number, counted: number]
   readonly reported: number
+  /** Emails that were answered with 202. */
+  readonly sent: number
 }
 
 const tenantCount = 3
@@ -48,6 +50,8 @@ interface RunJson {
 interface Tenant {
   readonly organization: string
   readonly key: string
+  /** Of test mode: it sends, and its mail reaches nobody. */
+  readonly sendKey: string
   readonly credential: string
 }
 
@@ -55,6 +59,7 @@ interface Counts {
   lookups: [asked: number, answered: number]
   reads: [asked: number, answered: number]
   reported: number
+  sent: number
 }
 
 /** The platform, always at the same address. */
@@ -103,8 +108,19 @@ const makeTenant = async (platform: Killed, name: string): Promise<Tenant> => {
     services: ["telco", "directory"],
     scopes: ["*"]
   })
+  const { key: sendKey } = await admin<{ readonly key: string }>("POST", `${of}/keys`, {
+    mode: "test",
+    services: ["send"],
+    scopes: []
+  })
+  // A test key's domain is verified at once.
+  await ask(() => `${platform.url}/v1/send/domains`, {
+    method: "POST",
+    bearer: sendKey,
+    body: { name: `${name}.example` }
+  })
   const { credential } = await admin<{ readonly credential: string }>("POST", `${of}/site-credentials`, {})
-  return { organization, key, credential }
+  return { organization, key, sendKey, credential }
 }
 
 /** Asks until so many requests were made in this life; each is asked once, but reports until they are answered. */
@@ -141,13 +157,26 @@ const call = async (
     }
     tally.reported += 7
   }
+  /** What a cap refuses is sent nowhere and counts nothing. */
+  const sendMail = async ({ sendKey }: Tenant, from: string, tally: Counts) => {
+    const answer = await fetch(`${platform.url}/v1/send/emails`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${sendKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ from, to: "delivered@simulator.invalid", subject: "Hello", text: "x".repeat(500) })
+    }).catch(() => undefined)
+    const text = await answer?.text().catch(() => undefined)
+    if (answer?.status === 202) tally.sent++
+    else if (answer !== undefined && text !== undefined && answer.status !== 503 && answer.status !== 429)
+      throw new Error(`an email is answered with ${answer.status} ${text}`)
+  }
   const caller = async (): Promise<void> => {
     while (next < requests) {
       const at = next++
       const tenant = tenants[at % tenantCount]!
       const tally = counts[at % tenantCount]!
       progressed(at)
-      if (at % 10 === 0) await report(tenant, tally, `round ${round} report ${at}`)
+      if (at % 20 === 5) await sendMail(tenant, `ann@tenant${(at % tenantCount) + 1}.example`, tally)
+      else if (at % 10 === 0) await report(tenant, tally, `round ${round} report ${at}`)
       else if (at % 2 === 0)
         await get(`/v1/telco/lookup/${usNpa}2000${String(at % 1000).padStart(3, "0")}`, tenant.key, tally.lookups)
       else await get(`/v1/npa/${usNpa}?limit=1`, tenant.key, tally.reads)
@@ -218,7 +247,7 @@ const run = async (
   await platform.start()
   const names = Array.from({ length: tenantCount }, (_, index) => `tenant${index + 1}`)
   const tenants = await Promise.all(names.map((name) => makeTenant(platform, name)))
-  const counts = tenants.map((): Counts => ({ lookups: [0, 0], reads: [0, 0], reported: 0 }))
+  const counts = tenants.map((): Counts => ({ lookups: [0, 0], reads: [0, 0], reported: 0, sent: 0 }))
   const recount = new Recount()
   for (let round = 0; round <= kills; round++) {
     const at = round === kills ? Number.POSITIVE_INFINITY : Math.floor(requests * (0.2 + 0.7 * random.next()))
@@ -253,7 +282,8 @@ const run = async (
     frames: recount.frames,
     lookups: [total(counts.map((one) => one.lookups[0])), total(counts.map((one) => one.lookups[1])), sums("telco")],
     reads: [total(counts.map((one) => one.reads[0])), total(counts.map((one) => one.reads[1])), sums("directory")],
-    reported: total(counts.map((one) => one.reported))
+    reported: total(counts.map((one) => one.reported)),
+    sent: total(counts.map((one) => one.sent))
   }
 }
 
@@ -268,11 +298,11 @@ export const runUsage = async (options: UsageRunOptions): Promise<UsageRunReport
   }
 }
 
-export const describeUsage = ({ frames, kills, lookups, reads, reported, violations }: UsageRunReport): string =>
+export const describeUsage = ({ frames, kills, lookups, reads, reported, sent, violations }: UsageRunReport): string =>
   [
     `${kills} kills, ${frames} frames read again`,
     `look-ups: ${lookups[0]} asked, ${lookups[1]} answered, ${lookups[2]} counted`,
     `reads: ${reads[0]} asked, ${reads[1]} answered, ${reads[2]} counted`,
-    `${reported} bytes reported`,
+    `${reported} bytes reported, ${sent} emails sent`,
     violations.length === 0 ? "no violation" : violations.map((one) => `VIOLATION: ${one}`).join("\n")
   ].join("\n")

@@ -18,6 +18,7 @@ it(
     expect(report.lookups[2]).toBeGreaterThan(0)
     expect(report.reads[2]).toBeGreaterThan(0)
     expect(report.reported).toBeGreaterThan(0)
+    expect(report.sent).toBeGreaterThan(0)
   },
   runMillis
 )

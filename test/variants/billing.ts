@@ -47,5 +47,46 @@ export const billing: ReadonlyArray<Variant> = [
       "const earlier = this.waiting.get(organization); if (earlier !== undefined) { this.waiting.set(organization, { ...earlier, key: newKey() }); continue }",
     sentence: "calls that were stored although the answer was lost are counted twice",
     finders: [counting]
+  },
+  {
+    name: "usage: contents go with their email's end",
+    file: "src/billing/usage/counting.ts",
+    find: "hourOf(fact.at + keptContentMillis)",
+    replace: "hourOf(fact.at)",
+    sentence: "contents that are kept for seven days more are not counted",
+    finders: [counting]
+  },
+  {
+    name: "usage: each report of an email takes its content away",
+    file: "src/send/actors/SendEmail.ts",
+    find: "return bytes !== undefined && endsEmail(fact) ? evolved(ended, fact) : evolved(state, fact)",
+    replace:
+      'return bytes !== undefined && endsEmail(fact) && ended.state === "none" ? evolved(ended, fact) : evolved(state, fact)',
+    sentence: "an email that was sent and then bounced is taken off twice",
+    finders: [counting]
+  },
+  {
+    name: "usage: contents for suppressed recipients stay for ever",
+    file: "src/billing/usage/counting.ts",
+    find: 'return fact.state === "suppressed" ? [kept, gone] : [kept]',
+    replace: "return [kept]",
+    sentence: "the room of emails that nobody got is counted long after it was free",
+    finders: [counting]
+  },
+  {
+    name: "usage: the contents of old emails go with old figures",
+    file: "src/billing/usage/keeping.ts",
+    find: "where usage_type = 'contents' group by",
+    replace: "where usage_type = 'none' group by",
+    sentence: "after three years what is kept counts as less than nothing",
+    finders: [{ kind: "servers", files: ["test/billing/usage.it.ts"] }]
+  },
+  {
+    name: "sites: a credential has no rate",
+    file: "src/platform/layerSiteAccess.ts",
+    find: "if (!decision.allowed) return",
+    replace: "if (decision === null) return",
+    sentence: "a site's loop keeps the database busy for everybody",
+    finders: [{ kind: "servers", files: ["test/billing/usage.it.ts"] }]
   }
 ]

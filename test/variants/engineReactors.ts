@@ -4,6 +4,46 @@ import type { Variant } from "./runner/variant.ts"
 
 export const engineReactors: ReadonlyArray<Variant> = [
   {
+    name: "engine: a signal that cannot be read is passed over",
+    file: src("shell/signalFeed"),
+    find: "if (problem !== undefined) {",
+    replace: "if (problem === null) {",
+    sentence: "what another system reports is lost because of a mistake in a rule or in the report",
+    finders: [unit("parkedSignals")]
+  },
+  {
+    name: "engine: the place of a parked signal is not passed",
+    file: src("shell/signalFeed"),
+    find: "partition.core.intake.passOver(signal.sequence)",
+    replace: "",
+    sentence: "a parked signal is read again by the next start, and counts twice when it is tried again",
+    finders: [unit("parkedSignals")]
+  },
+  {
+    name: "engine: any number of signals is parked",
+    file: src("shell/parkedSignals"),
+    find: "counts[0]! >= maximumParkedSignals ||",
+    replace: "",
+    sentence: "one publisher fills the database with nonsense",
+    finders: [unit("parkedSignals")]
+  },
+  {
+    name: "engine: a signal that its rule rejects is parked",
+    file: src("core/Decider"),
+    find: "if (!accepted && isAnAskError(value)) this.reportFailed",
+    replace: "if (!accepted) this.reportFailed",
+    sentence: "operators look through signals that were decided",
+    finders: [unit("parkedSignals")]
+  },
+  {
+    name: "engine: a signal that its actor fails on is passed over",
+    file: src("core/Decider"),
+    find: "if (!accepted && isAnAskError(value)) this.reportFailed(entry, describe(value))",
+    replace: "",
+    sentence: "a bounce is lost because of a fault in a rule that is repaired a day later",
+    finders: [unit("parkedSignals")]
+  },
+  {
     name: "engine: a cursor in memory moves without compare",
     file: src("memory/CursorsMemory"),
     find: "if (!samePlace(found, move.from)) {",

@@ -24,8 +24,8 @@ export const sendFeedback: ReadonlyArray<Variant> = [
   {
     name: "send: a return path does not authenticate the recipient",
     file: src("verp"),
-    find: "recipientIndex}`).digest()",
-    replace: "emailId}`).digest()",
+    find: "{recipientIndex}`)",
+    replace: "{emailId}`)",
     sentence: "a bounce of one recipient is turned into a bounce of another one",
     finders: [verp]
   },
@@ -48,9 +48,33 @@ export const sendFeedback: ReadonlyArray<Variant> = [
   {
     name: "send: posts of mailing lists are reports",
     file: src("parseFeedback"),
-    find: "isFromList(mail) ? null :",
+    find: "if (isFromList(mail)) return null",
     replace: "",
     sentence: "a bounce that a mailing list distributed counts against its reader",
+    finders: [parsing]
+  },
+  {
+    name: "send: a report in words is of anybody whom it names",
+    file: src("wordsReport"),
+    find: "recipient === undefined || another !== undefined || answer === null",
+    replace: "recipient === undefined || answer === null",
+    sentence: "of several recipients in the words of a bounce the first one is taken for the one that failed",
+    finders: [parsing]
+  },
+  {
+    name: "send: words in which a mail may pass count as a failure",
+    file: src("wordsReport"),
+    find: "map(({ digit }) => digit)).size === 1",
+    replace: "map(({ digit }) => digit)).size > 0",
+    sentence: "a mail that a server put off is taken for a permanent bounce because of another answer beside it",
+    finders: [parsing]
+  },
+  {
+    name: "send: words of people are reports",
+    file: src("parseFeedback"),
+    find: '(type === "delivery-status" && isFromMailSystem(mail) ? wordsReport(mail) : null)',
+    replace: '(type === "delivery-status" ? wordsReport(mail) : null)',
+    sentence: "a letter that passes a bounce on is taken for the bounce",
     finders: [parsing]
   },
   {

@@ -2,6 +2,7 @@
 import type { Finder, Variant } from "./runner/variant.ts"
 
 const handoff: Finder = { kind: "servers", files: ["test/send/handoff/handoff.it.ts"] }
+const turns: Finder = { kind: "unit", files: ["test/send/handoff/groups.unit.ts"] }
 const stored: Finder = { kind: "servers", files: ["test/send/contents/messageContents.it.ts"] }
 const frames: Finder = { kind: "unit", files: ["test/send/contents/messageContents.unit.ts"] }
 const mailbox: Finder = { kind: "unit", files: ["test/send/mailbox/mailbox.unit.ts"] }
@@ -43,11 +44,43 @@ export const sendHandoff: ReadonlyArray<Variant> = [
   },
   {
     name: "hand-off: live mail is taken while nothing takes it over",
-    file: src("handoff/Handoff"),
+    file: src("handoff/HandoffGroups"),
     find: 'if (this.liveWaits && partsOfGroup(group)[1] !== "test") {',
     replace: 'if (this.liveWaits && partsOfGroup(group)[1] === "test") {',
     sentence: "without a relay mail uses up its 72 hours, and cannot be cancelled",
     finders: [handoff]
+  },
+  {
+    name: "hand-off: an account takes no mail while one of its own is under way",
+    file: src("handoff/HandoffGroups"),
+    find: "limit - (underWay[lane] ?? 0)",
+    replace: "sum(underWay) > 0 ? 0 : limit",
+    sentence: "an account's mail waits up to 48 seconds for another one to a slow mail system",
+    finders: [turns, handoff]
+  },
+  {
+    name: "hand-off: an account takes whatever there is",
+    file: src("handoff/HandoffGroups"),
+    find: "Math.max(0, Math.min(limit - (underWay[lane] ?? 0), left))",
+    replace: "limit",
+    sentence: "one account's slow mail fills the memory and everybody's places",
+    finders: [turns]
+  },
+  {
+    name: "hand-off: who has more goes first",
+    file: src("handoff/HandoffGroups"),
+    find: "if (isResting || isTaking) continue",
+    replace: "if (this.working.get(group) === undefined && this.working.size > 0) continue",
+    sentence: "an account with much mail keeps the others from their turn",
+    finders: [turns]
+  },
+  {
+    name: "hand-off: a mail's room is not given back",
+    file: src("handoff/HandoffGroups"),
+    find: "for (const lane of lanes) working.underWay[lane]!--",
+    replace: "",
+    sentence: "after fifty mails an account sends nothing any more until the process is started again",
+    finders: [turns]
   },
   {
     name: "hand-off: it goes on after 72 hours",

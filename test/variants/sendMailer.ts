@@ -42,6 +42,30 @@ export const sendMailer: ReadonlyArray<Variant> = [
     finders: [reports]
   },
   {
+    name: "reports: a renewed certificate waits for a restart",
+    file: src("inbound/BounceListener"),
+    find: "server.updateSecureContext({ cert: found.cert, key: found.key })",
+    replace: "",
+    sentence: "three months after a start other mail systems refuse the listener's certificate",
+    finders: [listener]
+  },
+  {
+    name: "reports: the listener offers TLS without its certificate",
+    file: src("inbound/BounceListener"),
+    find: "{ cert: handlers.tls.cert, key: handlers.tls.key }",
+    replace: "{}",
+    sentence: "mail systems that verify certificates bring no bounces",
+    finders: [listener]
+  },
+  {
+    name: "reports: a certificate with the key of another one is taken",
+    file: src("inbound/listenerTls"),
+    find: "createSecureContext({ cert, key })",
+    replace: "",
+    sentence: "a mistake in the settings shows when the first bounce is lost",
+    finders: [listener]
+  },
+  {
     name: "reports: the listener takes mail for other domains",
     file: src("inbound/BounceListener"),
     find: "address.toLowerCase().endsWith(",

@@ -15,6 +15,7 @@ import { sendFeedback } from "./sendFeedback.ts"
 import { sendHandoff } from "./sendHandoff.ts"
 import { sendMailer } from "./sendMailer.ts"
 import { sendSenders } from "./sendSenders.ts"
+import { talk } from "./talk.ts"
 import { webhooks } from "./webhooks.ts"
 import { webhooksFairness } from "./webhooksFairness.ts"
 import { webhooksRates } from "./webhooksRates.ts"
@@ -37,7 +38,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendSenders,
   ...sendHandoff,
   ...sendMailer,
-  ...billing
+  ...billing,
+  ...talk
 ]
 
 for (const [index, { name }] of variants.entries())

@@ -2,39 +2,19 @@
  * The public API in this process, on PostgreSQL and with the engine's log in memory: what the webhook endpoints answer over HTTP, while a test can
  * ask the actors itself (an endpoint pauses by failed deliveries, and nothing is delivered here).
  */
-import { randomBytes } from "node:crypto"
-import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
-import { HttpServer } from "effect/http"
+import { Context, Effect, Exit, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { afterAll, beforeAll, expect } from "vitest"
-import { layerMatching } from "../../src/app/dispatch.ts"
-import { actors, lanes, projections } from "../../src/app/engine.ts"
-import { layerServices, layerStores } from "../../src/app/layers.ts"
-import { layerPublic } from "../../src/app/server.ts"
-import { parseSecretsKeys } from "../../src/common/secretsKeys.ts"
 import * as Engine from "../../src/engine/Engine.ts"
-import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
-import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
-import { layerLocal } from "../../src/engine/Placement.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import type { Scope as KeyScope } from "../../src/platform/model.ts"
-import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
-import { RequestRate } from "../../src/platform/RequestRate.ts"
-import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../../src/postgres/dayPartitions.ts"
-import { MessageContents } from "../../src/send/contents/MessageContents.ts"
-import { SendRate } from "../../src/send/emails/SendRate.ts"
-import { HandoffFeed } from "../../src/send/handoff/HandoffFeed.ts"
-import { VerificationMail } from "../../src/send/senders/VerificationMail.ts"
-import { DispatchFeed } from "../../src/webhooks/delivery/DispatchFeed.ts"
 import type { EndpointCommand } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoint } from "../../src/webhooks/endpoint/rules.ts"
-import { ReplaySignal } from "../../src/webhooks/replay/ReplaySignal.ts"
-import { WebhookSecrets } from "../../src/webhooks/secret/WebhookSecrets.ts"
 import type { TargetPolicy } from "../../src/webhooks/target/targets.ts"
 import { type Reply, request } from "../http/harness.ts"
-import { makeDatabase } from "../support/database.ts"
+import { buildApi } from "../support/api.ts"
 
 /** Where endpoints of tests are. */
 export const hookUrl = "https://hooks.example.com/in"
@@ -77,41 +57,6 @@ export interface WebhookPlatform {
   readonly run: <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient | DayPartitions>) => Promise<A>
   readonly tenant: () => Promise<Tenant>
 }
-
-const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
-  Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
-  Layer.provide(layerMatching),
-  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
-)
-
-/** The API and what is behind it. */
-export const buildApi = (scope: Scope.Scope, targets: TargetPolicy) =>
-  Effect.gen(function* () {
-    const database = yield* makeDatabase
-    const options = {
-      databaseUrl: database.url,
-      maxConnections: 10,
-      secretsKeys: Redacted.make(parseSecretsKeys(randomBytes(32).toString("hex"))!),
-      webhookTargets: targets
-    }
-    const services = yield* Layer.build(
-      layerServices(options).pipe(
-        Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory([]))),
-        Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited, SendRate.layer)),
-        Layer.provideMerge(layerEngine),
-        Layer.provideMerge(layerStores(options))
-      )
-    )
-    yield* Context.get(services, Engine.Engine).ready
-    const listener = yield* Layer.build(
-      layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes: 262_144, accessLog: false }).pipe(
-        Layer.provide(Layer.succeedContext(services))
-      )
-    )
-    const url = HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address)
-    return { services, url, databaseUrl: Redacted.value(database.url) }
-  }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
 
 const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<typeof buildApi>>): WebhookPlatform => {
   const run: WebhookPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))
@@ -167,7 +112,7 @@ export const useWebhookPlatform = (targets: TargetPolicy = "public"): (() => Web
   let platform: WebhookPlatform | undefined
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(buildApi(scope, targets)))
+    platform = platformOf(await Effect.runPromise(buildApi(scope, { webhookTargets: targets })))
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   return () => platform!

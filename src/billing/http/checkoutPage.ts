@@ -11,7 +11,7 @@ import { moneyText } from "../money.ts"
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
 
-const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}
+const style = `:root{color-scheme:light dark;background:Canvas;color:CanvasText}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem}dd{margin:0}form{margin:1.5rem 0}
 button{font:inherit;padding:.6rem 1.2rem;border:2px solid;border-radius:.3rem;cursor:pointer}:focus-visible{outline:3px solid Highlight;outline-offset:2px}`
 

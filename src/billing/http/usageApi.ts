@@ -37,7 +37,7 @@ const UsageShown = Schema.Struct({
   usage: Schema.Struct({
     apiCalls: figure("Calls of all products"),
     emails: figure("Emails that were taken"),
-    storage: figure("Bytes that sites have reported")
+    storage: figure("Bytes of contents of emails that are kept, and bytes that sites have reported")
   })
 }).annotate({ identifier: "Usage" })
 

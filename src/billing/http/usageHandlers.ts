@@ -10,6 +10,7 @@ import { BillingAccess, CurrentPrincipal } from "../../platform/access.ts"
 import { CurrentSite, SiteAccess } from "../../platform/siteAccess.ts"
 import { Billing } from "../Billing.ts"
 import { monthAt, monthNamed } from "../periods.ts"
+import { figuresSince } from "../usage/keeping.ts"
 import { Usage } from "../usage/Usage.ts"
 import { available } from "./failures.ts"
 import { UsageApi, UsageReportsApi } from "./usageApi.ts"
@@ -20,12 +21,16 @@ const iso = (at: number): string => new Date(at).toISOString()
 const periodOf = Effect.fnUntraced(function* (text: string) {
   const now = yield* Clock.currentTimeMillis
   const period = text === "current" ? monthAt(now) : monthNamed(text)
-  return (
-    period ??
-    (yield* EnvelopeInvalidRequest.of(
-      `Invalid parameter 'period': ${quote(text)}. Expected current, or a month such as 2026-07.`
-    ))
-  )
+  const since = figuresSince(now)
+  const problem =
+    period === undefined
+      ? "Expected current, or a month such as 2026-07."
+      : period.start < since
+        ? `Figures are kept since ${iso(since).slice(0, "2026-07".length)}.`
+        : undefined
+  return period === undefined || problem !== undefined
+    ? yield* EnvelopeInvalidRequest.of(`Invalid parameter 'period': ${quote(text)}. ${problem}`)
+    : period
 })
 
 export const layerUsage = HttpApiBuilder.group(

@@ -1,5 +1,5 @@
 /** Usage as it is asked for, and as sites report it (docs/platform.md, 11.8 and 11.9). Figures follow the log, normally within seconds. Needs `SqlClient` and `Engine`. */
-import { Context, Data, Effect, Layer } from "effect"
+import { Clock, Context, Data, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import { isRetryable } from "../../engine/errors.ts"
@@ -8,7 +8,7 @@ import { retryAfterMillis } from "../../http/RequestState.ts"
 import type { CountedProduct } from "../../platform/CallCounts.ts"
 import { BillingUnavailable } from "../errors.ts"
 import type { Period } from "../periods.ts"
-import { UsageReportsActor, type UsageType } from "./model.ts"
+import { type CountedType, hourOf, UsageReportsActor, type UsageType } from "./model.ts"
 
 export type Figures = Readonly<Record<UsageType, number>>
 
@@ -28,7 +28,10 @@ export interface UsageReport {
 export class Usage extends Context.Service<
   Usage,
   {
-    /** What was used in a period of whole hours, of one product or of all. */
+    /**
+     * What was used in a period of whole hours, of one product or of all. `storage` is what sites have reported in it, and the contents of emails that are kept in its last
+     * hour, or in the present one where the period goes on.
+     */
     readonly of: (
       organizationId: string,
       period: Period,
@@ -65,15 +68,18 @@ const make = Effect.gen(function* () {
   return Usage.of({
     of: Effect.fn("Usage.of")(function* (organizationId, { end, start }, product) {
       const only = product === undefined ? sql.literal("true") : sql`product = ${product}`
-      const rows = yield* sql<{ readonly usage_type: UsageType; readonly sum: string }>`
+      const now = yield* Clock.currentTimeMillis
+      const rows = yield* sql<{ readonly usage_type: CountedType; readonly sum: string }>`
         select usage_type, sum(quantity) as sum from usage_hours
-        where organization_id = ${organizationId} and hour >= ${start} and hour < ${end} and ${only}
+        where organization_id = ${organizationId} and hour < ${end} and ${only}
+          and (hour >= ${start} or usage_type = 'contents') and (hour <= ${hourOf(now)} or usage_type <> 'contents')
         group by usage_type`
       const found = new Map(rows.map((row) => [row.usage_type, Number(row.sum)]))
+      const contents = start > now ? 0 : (found.get("contents") ?? 0)
       return {
         apiCalls: found.get("apiCalls") ?? 0,
         emails: found.get("emails") ?? 0,
-        storage: found.get("storage") ?? 0
+        storage: (found.get("storage") ?? 0) + contents
       }
     }),
     report: Effect.fn("Usage.report")(function* (organization, report, idempotent) {

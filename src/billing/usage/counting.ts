@@ -5,14 +5,14 @@
 import type { LogRecord } from "../../engine/records.ts"
 import { testEventsKind } from "../../events/index.ts"
 import type { CountedProduct } from "../../platform/CallCounts.ts"
-import { SendAccount, type SendAccountFact } from "../../send/index.ts"
+import { type EmailFact, keptContentMillis, SendAccount, type SendAccountFact, SendEmail } from "../../send/index.ts"
 import {
   CallCountsActor,
   type CountedFact,
+  type CountedType,
   hourOf,
   type ReportedFact,
-  UsageReportsActor,
-  type UsageType
+  UsageReportsActor
 } from "./model.ts"
 
 /** A use of a product in an hour. */
@@ -21,7 +21,7 @@ export interface Used {
   /** The start of the hour, Unix milliseconds. */
   readonly hour: number
   readonly product: CountedProduct
-  readonly usageType: UsageType
+  readonly usageType: CountedType
   readonly quantity: number
 }
 
@@ -32,7 +32,12 @@ const callEvents: Readonly<Record<string, CountedProduct>> = {
   "talk.speech.completed": "talk"
 }
 
-const kinds: ReadonlySet<string> = new Set([CallCountsActor.kind, UsageReportsActor.kind, SendAccount.kind])
+const kinds: ReadonlySet<string> = new Set([
+  CallCountsActor.kind,
+  UsageReportsActor.kind,
+  SendAccount.kind,
+  SendEmail.kind
+])
 
 /** Whether a record may tell of usage. An operator's test events do not: nobody called. */
 export const tellsOfUsage = (record: LogRecord): boolean =>
@@ -41,7 +46,7 @@ export const tellsOfUsage = (record: LogRecord): boolean =>
     : record.kind !== testEventsKind && Object.hasOwn(callEvents, record.event.type)
 
 /** A request to send that took emails is one call. Test keys' emails are not sent, and so are none. */
-const ofSending = (fact: SendAccountFact, mode: string): ReadonlyArray<readonly [UsageType, number]> => {
+const ofSending = (fact: SendAccountFact, mode: string): ReadonlyArray<readonly [CountedType, number]> => {
   if (fact._tag !== "Accepted") return []
   return mode === "live" && fact.emails > 0
     ? [
@@ -49,6 +54,16 @@ const ofSending = (fact: SendAccountFact, mode: string): ReadonlyArray<readonly 
         ["emails", fact.emails]
       ]
     : [["apiCalls", 1]]
+}
+
+/** The changes of contents, each with its hour: an email's takes room from its acceptance until seven days after its end. */
+const ofEmail = (fact: EmailFact): ReadonlyArray<readonly [hour: number, bytes: number]> => {
+  if (!("bytes" in fact) || fact.bytes === undefined) return []
+  const gone = [hourOf(fact.at + keptContentMillis), -fact.bytes] as const
+  if (fact._tag !== "Accepted") return [gone]
+  const kept = [hourOf(fact.at), fact.bytes] as const
+  // It went to suppressed recipients alone, so that its acceptance is its end.
+  return fact.state === "suppressed" ? [kept, gone] : [kept]
 }
 
 /** What a record tells of usage. The actors' own schemas have decoded its fact before. */
@@ -72,6 +87,14 @@ export const usedIn = (record: LogRecord): ReadonlyArray<Used> => {
     const { product, quantity, usageType } = record.fact as ReportedFact
     return [{ organization, hour, product, usageType, quantity }]
   }
+  if (record.kind === SendEmail.kind)
+    return ofEmail(record.fact as EmailFact).map(([at, quantity]) => ({
+      organization,
+      hour: at,
+      product: "send",
+      usageType: "contents",
+      quantity
+    }))
   return ofSending(record.fact as SendAccountFact, record.key).map(([usageType, quantity]) => ({
     organization,
     hour,

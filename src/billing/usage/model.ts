@@ -6,9 +6,12 @@ import * as Actor from "../../engine/Actor.ts"
 import { type CountedProduct, countedProducts } from "../../platform/CallCounts.ts"
 import { monthAt } from "../periods.ts"
 
-/** What is counted. */
+/** What sites report, and usage shows. */
 export const usageTypes = ["apiCalls", "emails", "storage"] as const
 export type UsageType = (typeof usageTypes)[number]
+
+/** What the log tells of. Of `contents`, by how many bytes an hour has more or fewer of them than the one before; the others are sums of the hour. */
+export type CountedType = UsageType | "contents"
 
 export const hourMillis = 60 * 60 * 1000
 export const hourOf = (at: number): number => at - (at % hourMillis)

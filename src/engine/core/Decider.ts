@@ -10,6 +10,7 @@ import {
   CommandFailed,
   CommandInvalid,
   DecisionTooLarge,
+  isAnAskError,
   Overloaded,
   PartitionUnavailable,
   ReplyTooLarge,
@@ -33,6 +34,7 @@ import { Gathering, type GatheringHost } from "./Gathering.ts"
 import { guarded, type Remembrance } from "./guard.ts"
 import { bytesOf, remember } from "./keyed.ts"
 import type { Mailbox } from "./Mailbox.ts"
+import type { CoreHost } from "./protocol.ts"
 import {
   checkAgain,
   checkDecision,
@@ -56,6 +58,9 @@ const noNames: ReadonlyArray<Touched> = []
 /** Stands for a command that only reads the durable state. */
 export const peekCommand: unique symbol = Symbol.for("sluice/engine/peek")
 
+/** Stands for a signal that means no command: only its place counts. */
+export const passedOver: unique symbol = Symbol.for("sluice/engine/passedOver")
+
 /** What deciding needs of the partition. */
 export interface DeciderHost extends GatheringHost {
   readonly partition: number
@@ -64,7 +69,8 @@ export interface DeciderHost extends GatheringHost {
   readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
   readonly waitFor: (cell: Cell, entry: Entry) => void
-  readonly poisoned: (kind: string, reason: string) => void
+  readonly poisoned: CoreHost["poisoned"]
+  readonly signalFailed: CoreHost["signalFailed"]
   /** Tells that an actor is held up because it is woken too often. */
   readonly braked: (address: ActorAddress) => void
   /** Tells that memory is full and nothing can leave before a checkpoint. */
@@ -283,6 +289,11 @@ export class Decider {
     return this.settle(entry, true, keyGuard.answerOf(decision.reply))
   }
 
+  /** Lets the frame say that the partition has come past this signal. */
+  passOver(entry: Entry): void {
+    this.settle(entry, true, undefined)
+  }
+
   /** The facts do not fit: into this frame, which has others already, or into the log. */
   private noRoom(entry: Entry, bytes: number): Fate {
     if (this.draft.builder.count > 0 || bytes <= this.logRoom) {
@@ -314,11 +325,18 @@ export class Decider {
     if (entry.signalSequence > 0) {
       this.signalSequence = entry.signalSequence
       this.tookSignals = true
+      // What its rule rejects is decided.
+      if (!accepted && isAnAskError(value)) this.reportFailed(entry, describe(value))
     }
     if (this.draft.builder.count > 0 || entry.caller === undefined) this.awaitFrame(entry, accepted, value)
     else this.immediate.add(entry.caller, accepted, value)
     this.host.memory.noteEmptied(entry.organization)
     return "decided"
+  }
+
+  private reportFailed({ actor, command, key, organization, signalSequence }: Entry, reason: string): void {
+    const address = { organization: organization.name, kind: actor.kind, key }
+    this.host.signalFailed({ ...address, sequence: signalSequence, command, reason })
   }
 
   /** Answers what rests on the durable state alone, whatever this drain has decided. */

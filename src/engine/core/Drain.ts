@@ -10,7 +10,7 @@ import { maximumSignalsPerDrain, maximumTimersPerDrain, signalsShare, timersShar
 import type { Answers } from "./Answers.ts"
 import { type Caller, type Cell, Entry } from "./actors.ts"
 import { assert } from "./assert.ts"
-import { Decider, type DeciderHost, type Fate } from "./Decider.ts"
+import { Decider, type DeciderHost, type Fate, passedOver } from "./Decider.ts"
 import { DecideAgain } from "./Draft.ts"
 import type { DraftedFrame } from "./protocol.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
@@ -245,6 +245,11 @@ export class Drain {
     for (let taken = 0; taken < maximumSignalsPerDrain && this.decider.hasRoom(share); taken++) {
       const entry = signals.first
       if (entry === undefined || this.turn.spent() > share) return
+      if (entry.command === passedOver) {
+        signals.take()
+        this.decider.passOver(entry)
+        continue
+      }
       entry.organization = memory.organization(entry.organization.name) ?? entry.organization
       const cell = entry.organization.cell(entry.actorIndex, entry.key)
       const isThere = cell?.loaded === true || entry.actor.isStateless

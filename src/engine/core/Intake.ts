@@ -10,7 +10,7 @@ import { retryAfterMillis } from "../limits.ts"
 import type { ActorLoader } from "./ActorLoader.ts"
 import type { ActorMemory } from "./ActorMemory.ts"
 import { type Caller, Entry, type LaneAsk } from "./actors.ts"
-import { peekCommand } from "./Decider.ts"
+import { passedOver, peekCommand } from "./Decider.ts"
 import type { Guard, KeyGuard } from "./guard.ts"
 import type { LaneAnswer, Lanes } from "./lanes.ts"
 import type { Mailbox } from "./Mailbox.ts"
@@ -21,6 +21,9 @@ import type { Instant, Moment, PartitionTime } from "./time.ts"
 
 /** What a guard counts of the bytes that commands hold while they wait. */
 const guardBytes = 256
+
+/** Whose entry a signal is that is passed over: the name that it came with may be none. */
+const nobody = "-"
 
 export interface IntakeParts {
   readonly options: CoreOptions
@@ -167,6 +170,16 @@ export class Intake {
     this.parts.loader.prefetch(entry)
     this.options.host.wake()
     return true
+  }
+
+  /** Lets the next frame say that the partition has come past a signal, which means no command. */
+  passOver(sequence: number): void {
+    const organization = this.parts.memory.organization(nobody)!
+    const entry = new Entry(organization, this.options.registry.actors[0]!, 0, "", passedOver, undefined)
+    entry.signalSequence = sequence
+    this.parts.memory.noteEmptied(organization)
+    this.parts.signals.add(entry)
+    this.options.host.wake()
   }
 
   /** Whether more signals may be read. If not, `onRoom` is called once they may. */

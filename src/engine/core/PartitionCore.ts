@@ -78,7 +78,19 @@ export class PartitionCore implements Evictable {
     const crowded = () => this.crowded()
     const defer: typeof loader.defer = (timer) => loader.defer(timer)
     const prefetch = (entry: Entry) => loader.prefetch(entry)
-    const drainHost = { ...common, prefetch, mailbox, signals, mayLoad, defer, waitsForPage, crowded, wantsRecords }
+    const { signalFailed } = host
+    const drainHost = {
+      ...common,
+      signalFailed,
+      prefetch,
+      mailbox,
+      signals,
+      mayLoad,
+      defer,
+      waitsForPage,
+      crowded,
+      wantsRecords
+    }
     this.drain = new Drain(drainHost, this.timers)
     const atHand = { timers: () => this.timers, head: () => this.headNow }
     this.work = new WorkAhead({ mailbox, signals, pages, room: this.room, loader, lanes, time, timers: atHand.timers })

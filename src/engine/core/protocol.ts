@@ -70,6 +70,13 @@ export interface Snapshot {
   readonly bytes: number
 }
 
+/** A signal's command that was not decided, and why. */
+export interface FailedSignal extends ActorAddress {
+  readonly sequence: number
+  readonly command: unknown
+  readonly reason: string
+}
+
 /** What the core tells the shell between its demands. Called synchronously; must not throw. */
 export interface CoreHost {
   /** Answers a caller. */
@@ -81,6 +88,8 @@ export interface CoreHost {
   readonly checkpointWanted: () => void
   /** Reports a rule that threw, or that answered something that cannot be stored. */
   readonly poisoned: (kind: string, reason: string) => void
+  /** Reports a signal that could not be decided, for a fault of its rule or because its organization is out of service. */
+  readonly signalFailed: (signal: FailedSignal) => void
   /** Reports an actor that is held up because it is woken too often. */
   readonly braked: (address: ActorAddress) => void
   /** Reports an organization that was taken out of service because some of its data cannot be read. */

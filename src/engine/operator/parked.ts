@@ -9,6 +9,7 @@ import { type Engine, EngineRefused } from "../Engine.ts"
 import { outboxName } from "../outbox.ts"
 import type { Reactor } from "../Reactor.ts"
 import { decodeRecord } from "../records.ts"
+import { signalsName } from "../Signals.ts"
 import { internals } from "../shell/internals.ts"
 import { showParked } from "../shell/parking.ts"
 import {
@@ -19,6 +20,7 @@ import {
   showParkedMessages,
   unrecorded
 } from "./parkedMessages.ts"
+import { isPassed, notPassed, retryParkedSignals } from "./parkedSignals.ts"
 
 type AnyEngine = Engine["Service"]
 
@@ -69,7 +71,7 @@ export interface DismissOptions {
 /** The reactor that is meant: where an engine has but one, it need not be named. */
 export const reactorNamed = (engine: AnyEngine, name?: string): Effect.Effect<string, EngineRefused> => {
   const reactors = internals(engine).parts.reactors.map((reactor) => reactor.name)
-  const names = [...reactors, outboxName]
+  const names = [...reactors, outboxName, signalsName]
   const found = name === undefined && reactors.length === 1 ? reactors[0] : names.find((known) => known === name)
   return found !== undefined
     ? Effect.succeed(found)
@@ -140,6 +142,7 @@ export const retryParked = Effect.fnUntraced(function* (
   { alongside = nothing, limit = Number.POSITIVE_INFINITY }: RetryOptions = {}
 ): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
   if (reactorName === outboxName) return yield* retryParkedMessages(engine, organization, { limit, alongside })
+  if (reactorName === signalsName) return yield* retryParkedSignals(engine, organization, { limit, alongside })
   const { cursors, partition, reactor, registry } = yield* placeOf(engine, partitionId, reactorName)
   let retried = 0
   let error: string | undefined
@@ -193,21 +196,39 @@ export const dismissParked = Effect.fnUntraced(function* (
 ): Effect.fn.Return<boolean, EngineRefused | CursorsUnavailable> {
   if (reactorName === outboxName)
     return yield* dismissParkedMessage(engine, organization, { alongside, ...(record === undefined ? {} : { record }) })
-  const { cursors, partition } = yield* placeOf(engine, partitionId, reactorName)
+  const { cursors, partition } = yield* partitionAt(engine, partitionId, reactorName)
   const records = yield* cursors.parked(partitionId, reactorName, organization, 1)
   const [first] = records
   if (first === undefined) return false
   if (record !== undefined && (first.sequence !== record.sequence || first.index !== record.index)) return false
+  if (reactorName === signalsName && !isPassed(partition, first))
+    return yield* new CursorsUnavailable({ message: notPassed })
   yield* Effect.catch(cursors.unpark(records, alongside(records)), unrecorded)
   yield* showParked(partition, reactorName)
   return true
 })
 
-const placeOf = (engine: AnyEngine, partitionId: number, reactorName: string) => {
+const notHere = (partitionId: number, reactorName: string) =>
+  Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
+
+/** The partition, which has this reactor or takes signals in. */
+const partitionAt = (engine: AnyEngine, partitionId: number, reactorName: string) => {
   const { parts, partitions } = internals(engine)
   const partition = partitions.get(partitionId)
+  const isKnown = reactorName === signalsName || parts.reactors.some(({ name }) => name === reactorName)
+  return partition === undefined || !isKnown
+    ? notHere(partitionId, reactorName)
+    : Effect.succeed({ cursors: parts.cursors, partition })
+}
+
+const placeOf = (engine: AnyEngine, partitionId: number, reactorName: string) => {
+  const { parts } = internals(engine)
   const reactor: Reactor<never> | undefined = parts.reactors.find(({ name }) => name === reactorName)
-  return partition === undefined || reactor === undefined
-    ? Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
-    : Effect.succeed({ cursors: parts.cursors, registry: parts.registry, partition, reactor })
+  return reactor === undefined
+    ? notHere(partitionId, reactorName)
+    : Effect.map(partitionAt(engine, partitionId, reactorName), (place) => ({
+        ...place,
+        registry: parts.registry,
+        reactor
+      }))
 }

@@ -17,6 +17,7 @@ import { maximumDrainMillis, retryAfterMillis } from "../limits.ts"
 import type { EngineParts, Status } from "../parts.ts"
 import { Wakeup } from "../Wakeup.ts"
 import { BrakeWarnings } from "./BrakeWarnings.ts"
+import { FailedSignals } from "./FailedSignals.ts"
 import { Feed } from "./Feed.ts"
 import type { PartitionMetrics } from "./metrics.ts"
 import { Outbox } from "./Outbox.ts"
@@ -68,6 +69,9 @@ export class Partition {
   readonly heldBack = new Set<string>()
   readonly heldBackWakeup = new Wakeup()
   readonly brakeWarnings = new BrakeWarnings()
+  /** Signals that wait to be parked; the wakeup is notified of each. */
+  readonly failedSignals = new FailedSignals()
+  readonly failedSignalsWakeup = new Wakeup()
   readonly outbox = new Outbox()
   /** Where the outbox's cursor stood when it was read last. */
   outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
@@ -95,6 +99,9 @@ export class Partition {
         readsWanted: () => this.readsWakeup.notify(),
         checkpointWanted: () => this.checkpointWakeup.notify(),
         poisoned: () => metrics.poison(),
+        signalFailed: (signal) => {
+          if (this.failedSignals.add(signal)) this.failedSignalsWakeup.notify()
+        },
         braked: (address) => {
           metrics.brake()
           this.brakeWarnings.note(address, this.now().monotonic)

@@ -2,11 +2,13 @@
  * Feeds a partition's external signals into its drain, from the highest one that is in a frame (docs/architecture.md,
  * "External signals"): read in order, decided in order, so that each counts once without a set of seen ids.
  */
-import { Duration, Effect, Stream } from "effect"
+import { Duration, Effect, Schedule, Stream } from "effect"
 import type { AnyActor } from "../Actor.ts"
 import { describe } from "../describe.ts"
-import type { Signal } from "../Signals.ts"
+import { type Signal, signalsName } from "../Signals.ts"
 import type { Partition } from "./Partition.ts"
+import { parkFailed, parkSignal } from "./parkedSignals.ts"
+import { showParked } from "./parking.ts"
 
 /** The command that a signal means. */
 export interface SignalCommand {
@@ -16,11 +18,11 @@ export interface SignalCommand {
 }
 
 /**
- * Turns a signal into a command; undefined ignores it. Pure. A signal for which it throws is counted and passed over.
+ * Turns a signal into a command; undefined ignores it. Pure. A signal for which it throws is counted and parked.
  */
 export type SignalRule = (signal: Signal) => SignalCommand | undefined
 
-/** By kind of signal. A signal of another kind is passed over, with a metric. */
+/** By kind of signal. A signal of another kind is parked, with a metric. */
 export type SignalRules = Readonly<Record<string, SignalRule>>
 
 /** Pause before a failed subscription is made again, milliseconds. */
@@ -30,8 +32,8 @@ const resubscribeMillis = 500
 const warningMillis = 60_000
 
 /**
- * Feeds signals for as long as the life lasts. Signals that mean nothing are skipped; the next one that is decided
- * stands for their place too.
+ * Feeds signals for as long as the life lasts. A signal that its rule ignores is skipped; the next one that is decided stands for its place too. One that means nothing is parked
+ * before the next one is taken.
  */
 export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   const { signals } = partition.parts
@@ -45,14 +47,21 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
       warnedAt = now
       return Effect.logWarning(`partition ${partition.id} gets no signals and subscribes again: ${describe(error)}`)
     })
+  yield* showParked(partition, signalsName)
   while (true) {
     const fed = Stream.runForEach(signals.subscribe(partition.id, after), (signal) =>
-      Effect.suspend(() => {
-        if (signal.sequence <= after) return Effect.void
-        after = signal.sequence
+      Effect.gen(function* () {
+        if (signal.sequence <= after) return
         if (signal.behind !== undefined) partition.metrics.signalsBehind(signal.behind)
-        take(partition, signal)
-        return waitForRoom(partition)
+        const problem = take(partition, signal)
+        // Where it cannot be parked now, it is read again.
+        if (problem !== undefined) {
+          yield* parkSignal(partition, signal, problem)
+          // No start reads it again, so that it is decided once, when somebody has it tried again.
+          partition.core.intake.passOver(signal.sequence)
+        }
+        after = signal.sequence
+        yield* waitForRoom(partition)
       })
     )
     yield* Effect.ignore(Effect.tapError(fed, warn))
@@ -60,20 +69,31 @@ export const feedSignals = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Hands a signal to the core as the command that it means. */
-const take = ({ core, metrics, parts }: Partition, signal: Signal): void => {
+/** Parks the signals that their actors have failed on, for as long as the life lasts. */
+export const parkFailedSignals = Effect.fnUntraced(function* (partition: Partition) {
+  while (true) {
+    yield* partition.failedSignalsWakeup.wait
+    yield* Effect.retry(parkFailed(partition), Schedule.spaced(Duration.millis(resubscribeMillis)))
+  }
+})
+
+/** Hands a signal to the core as the command that it means. Answers why it means none; undefined where the rule ignores it too. */
+const take = ({ core, metrics, parts }: Partition, signal: Signal): string | undefined => {
+  const rule = parts.signalRules[signal.kind]
+  if (rule === undefined) {
+    metrics.unknownSignal()
+    return `there is no rule for signals of the kind ${signal.kind}`
+  }
   try {
-    const rule = parts.signalRules[signal.kind]
-    if (rule === undefined) {
-      metrics.unknownSignal()
-      return
-    }
     const meaning = rule(signal)
-    if (meaning === undefined) return
+    if (meaning === undefined) return undefined
     const { actor, command, key } = meaning
-    if (!core.intake.signal(signal.sequence, signal.organization, actor, key, command)) metrics.poison()
-  } catch {
+    if (core.intake.signal(signal.sequence, signal.organization, actor, key, command)) return undefined
     metrics.poison()
+    return `nothing of this engine is named ${actor.kind} in ${signal.organization}`
+  } catch (cause) {
+    metrics.poison()
+    return describe(cause)
   }
 }
 

@@ -16,7 +16,7 @@ import type { Partition } from "./Partition.ts"
 import { readCheckpoints } from "./reading.ts"
 import { RecoveryRefused, recover } from "./recovering.ts"
 import { type LifeEnd, serve } from "./serving.ts"
-import { feedSignals } from "./signalFeed.ts"
+import { feedSignals, parkFailedSignals } from "./signalFeed.ts"
 
 /** The pause before a new life, doubled from the first to the last while lives keep failing. */
 const firstPauseMillis = 50
@@ -156,6 +156,7 @@ const life = (partition: Partition) =>
       yield* Effect.forkScoped(essential(partition, "reading", readCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "checkpointing", writeCheckpoints(partition)))
       yield* Effect.forkScoped(essential(partition, "signals", feedSignals(partition)))
+      yield* Effect.forkScoped(essential(partition, "parking signals", parkFailedSignals(partition)))
       yield* Effect.forkScoped(essential(partition, "maintenance", maintain(partition)))
       partition.setStatus({ _tag: "Serving" })
       const served = yield* serve(partition)

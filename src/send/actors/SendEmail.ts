@@ -21,6 +21,9 @@ type Decision = Actor.Decision<EmailFact, EmailState, EmailRejection>
  */
 export const marks = { handedOver: 1, bounced: 2, complained: 4, delayed: 8, early: 16 } as const
 
+/** What an email ends with, the first of them. */
+const ends = ["Canceled", "Suppressed", "HandedOver", "Failed", "Bounced"] as const
+
 /** What is reported of one recipient. */
 export type Feedback = "delivered" | "bounced" | "complained"
 
@@ -56,12 +59,27 @@ const initial: EmailState = {
   marks: 0
 }
 
+/** With an end from which on the content is kept for seven days, the bytes that it takes. What happens to the email later says them no more. */
+export const ending = (state: EmailState, fact: EmailFact): EmailFact =>
+  state.bytes !== undefined && endsEmail(fact) ? { ...fact, bytes: state.bytes } : fact
+
+/** Whether a fact is an email's end, or a later one after it. */
+const endsEmail = (fact: EmailFact): fact is Extract<EmailFact, { readonly _tag: (typeof ends)[number] }> =>
+  (ends as ReadonlyArray<string>).includes(fact._tag)
+
 export const evolveEmail = (state: EmailState, fact: EmailFact): EmailState => {
+  const { bytes, ...ended } = state
+  return bytes !== undefined && endsEmail(fact) ? evolved(ended, fact) : evolved(state, fact)
+}
+
+const evolved = (state: EmailState, fact: EmailFact): EmailState => {
   const changedAt = fact.at
   switch (fact._tag) {
     case "Accepted": {
-      const { _tag, at, ...given } = fact
-      return { ...given, acceptedAt: at, changedAt, marks: 0 }
+      const { _tag, at, bytes, ...given } = fact
+      // One to suppressed recipients alone has ended already.
+      const kept = bytes === undefined || given.state === "suppressed" ? {} : { bytes }
+      return { ...given, ...kept, acceptedAt: at, changedAt, marks: 0 }
     }
     case "Rescheduled":
       return { ...state, scheduledAt: fact.scheduledAt, changedAt }
@@ -117,7 +135,7 @@ const cancel = (
   const { mode, place, sender } = state
   if (command.mode !== mode || command.sender !== sender || command.place !== place)
     return Actor.rejected({ _tag: "Moved", mode, sender, place })
-  const fact: EmailFact = { _tag: "Canceled", at: now }
+  const fact = ending(state, { _tag: "Canceled", at: now })
   const reply = evolveEmail(state, fact)
   const key = senderKey(mode, sender)
   if (state.state === "scheduled")

@@ -160,7 +160,7 @@ class Placing {
   }
 
   private place(
-    { id, pointer = "", scheduledAt }: AdmitEmail,
+    { bytes, id, pointer = "", scheduledAt }: AdmitEmail,
     sender: string,
     state: "queued" | "held" | "scheduled" | "suppressed",
     suppressed: number,
@@ -176,7 +176,8 @@ class Placing {
           sender,
           place: held?.place ?? null,
           scheduledAt: state === "scheduled" ? (scheduledAt ?? null) : null,
-          pointer
+          pointer,
+          ...(bytes === undefined ? {} : { bytes })
         }
       ])
     )

@@ -58,6 +58,8 @@ export const EmailState = Schema.Struct({
   scheduledAt: Instant,
   /** Where its content is, as the caller named it. */
   pointer: Schema.String,
+  /** Bytes of its content until it has ended. Left out afterwards, and where nobody has said. */
+  bytes: Schema.optionalKey(Schema.Number),
   acceptedAt: Schema.Number,
   /** When it changed last. */
   changedAt: Schema.Number,
@@ -69,6 +71,8 @@ export const EmailState = Schema.Struct({
 export type EmailState = typeof EmailState.Type
 
 const at = { at: Schema.Number }
+/** Bytes of an email's content: with its acceptance, and with its end, which is seven days before the content goes (docs/platform.md, 11.8). */
+const bytes = { bytes: Schema.optionalKey(Schema.Number) }
 
 export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Accepted", {
@@ -78,27 +82,33 @@ export const EmailFact = Schema.Union([
     sender: Schema.String,
     place: Place,
     scheduledAt: Instant,
-    pointer: Schema.String
+    pointer: Schema.String,
+    ...bytes
   }),
   Schema.TaggedStruct("Rescheduled", { ...at, scheduledAt: Schema.Number }),
   /** A scheduled email's time has come. */
   Schema.TaggedStruct("Queued", at),
   /** The same, over the sender's cap or while the account is paused. */
   Schema.TaggedStruct("Held", { ...at, place: Schema.Number }),
-  Schema.TaggedStruct("Canceled", at),
+  Schema.TaggedStruct("Canceled", { ...at, ...bytes }),
   /** All recipients were suppressed between acceptance and hand-over. */
-  Schema.TaggedStruct("Suppressed", at),
+  Schema.TaggedStruct("Suppressed", { ...at, ...bytes }),
   /** The mailer may hand it over. */
   Schema.TaggedStruct("Dispatched", at),
   /** It could not be handed over for now, for the first time. */
   Schema.TaggedStruct("Delayed", at),
-  Schema.TaggedStruct("HandedOver", at),
+  Schema.TaggedStruct("HandedOver", { ...at, ...bytes }),
   /** One for each recipient, like the next two. */
   Schema.TaggedStruct("Delivered", { ...at, recipient: Schema.String }),
   /** `counts` is false where it was given up and not refused for good. */
-  Schema.TaggedStruct("Bounced", { ...at, recipient: Schema.String, counts: Schema.optionalKey(Schema.Boolean) }),
+  Schema.TaggedStruct("Bounced", {
+    ...at,
+    ...bytes,
+    recipient: Schema.String,
+    counts: Schema.optionalKey(Schema.Boolean)
+  }),
   Schema.TaggedStruct("Complained", { ...at, recipient: Schema.String }),
-  Schema.TaggedStruct("Failed", at),
+  Schema.TaggedStruct("Failed", { ...at, ...bytes }),
   /** The time that a finished email is kept is over. */
   Schema.TaggedStruct("Forgotten", at)
 ])
@@ -238,7 +248,9 @@ export const AdmitEmail = Schema.Struct({
   /** Unix milliseconds, at most 30 days ahead. A time that has passed is no schedule. */
   scheduledAt: Schema.optionalKey(Schema.Number),
   /** Where the content is; kept for the mailer. */
-  pointer: Schema.optionalKey(Schema.String)
+  pointer: Schema.optionalKey(Schema.String),
+  /** How many bytes it takes there. */
+  bytes: Schema.optionalKey(Schema.Number)
 })
 export type AdmitEmail = typeof AdmitEmail.Type
 

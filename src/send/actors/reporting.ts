@@ -19,7 +19,7 @@ import type {
 } from "./model.ts"
 import { suppressedMask } from "./model.ts"
 import { type Mode, senderKey, suppressionPlace } from "./names.ts"
-import { evolveEmail, type Feedback, isHeard, isHeld, marks, SendEmail } from "./SendEmail.ts"
+import { ending, evolveEmail, type Feedback, isHeard, isHeld, marks, SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
 import { SenderDraft } from "./senderRules.ts"
@@ -73,7 +73,8 @@ export const dispatch = (state: SendAccountState, command: Dispatch, context: Ac
     if (isPaused || isHeld(email, read(SendSender, senderKey(mode, sender)).holds.head))
       return { id, state: "held", suppressed }
     const isEmpty = suppressed === 2 ** recipients.length - 1
-    if (!done.has(id)) others.push(SendEmail.facts(id, [{ _tag: isEmpty ? "Suppressed" : "Dispatched", at: now }]))
+    if (!done.has(id))
+      others.push(SendEmail.facts(id, [ending(email, { _tag: isEmpty ? "Suppressed" : "Dispatched", at: now })]))
     done.add(id)
     return { id, state: isEmpty ? "suppressed" : "sending", suppressed }
   })
@@ -115,8 +116,9 @@ class Reporting {
   take(report: EmailReport): EmailAnswer {
     const { id } = report
     const email = this.emails.get(id) ?? this.context.read(SendEmail, id)
-    const fact = email.mode === this.mode && email.sender === report.sender ? this.factOf(email, report) : undefined
-    if (fact === undefined) return { id, state: email.state, suppressed: 0 }
+    const counted = email.mode === this.mode && email.sender === report.sender ? this.factOf(email, report) : undefined
+    if (counted === undefined) return { id, state: email.state, suppressed: 0 }
+    const fact = ending(email, counted)
     this.others.push(SendEmail.facts(id, [fact]))
     const after = evolveEmail(email, fact)
     this.emails.set(id, after)

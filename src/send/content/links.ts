@@ -49,11 +49,14 @@ const scanWord = (found: FoundLinks, written: string): void => {
   if (at !== -1) add(found, hostOfLink(word.slice(at)))
 }
 
+/** Every link holds one of these: behind its scheme or its host, or at its beginning. Most texts hold none, and need no look at their words. */
+const linkSign = /[/\\?#]|www\./i
+
 /** Adds the links of a plain text: addresses with a scheme, and those without one that mail programs make links of. */
 export const scanText = (found: FoundLinks, text: string): void => {
   found.steps += text.length
-  if (!text.includes(".") && !/[^\0-\x7f]/.test(text)) return
-  for (const [word] of text.matchAll(/[^\s<>"'`()[\]{}|,]+/g)) scanWord(found, word)
+  if (!linkSign.test(text)) return
+  for (const [word] of text.matchAll(/[^\s<>"'`()[\]{}|,]+/g)) if (linkSign.test(word)) scanWord(found, word)
 }
 
 const blanks = " \t\n\f\r"
@@ -75,6 +78,15 @@ class Markup {
 
   get next(): string | undefined {
     return this.text[this.at]
+  }
+
+  /** Reads up to a character, or to the end. */
+  untilOne(character: string): string {
+    const from = this.at
+    const found = this.text.indexOf(character, from)
+    this.at = found === -1 ? this.text.length : found
+    this.steps += this.at - from
+    return this.text.slice(from, this.at)
   }
 
   /** Reads up to one of these characters, or to the end. */
@@ -203,7 +215,7 @@ export const scanHtml = (found: FoundLinks, html: string): void => {
   const markup = new Markup(html)
   const reading: Reading = { isInLink: false }
   while (!markup.isAtEnd) {
-    const text = markup.until("<")
+    const text = markup.untilOne("<")
     if (!reading.isInLink && text !== "") {
       found.steps += text.length
       scanText(found, withoutReferences(text))

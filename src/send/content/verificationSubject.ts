@@ -14,7 +14,8 @@ const lookalikes: Readonly<Record<string, string>> = Object.fromEntries([
   ...Array.from("01345", (from, at) => [from, "oieas"[at]!])
 ])
 
-const isNumber = /^\d+$/
+/** Words that look like nothing else. */
+const isPlain = /^(?:\d+|[a-z]+)$/
 
 /** The words of a subject: lower-cased, without accents and invisible characters, with Latin letters for what looks like them. */
 const wordsOf = (subject: string): ReadonlyArray<string> => {
@@ -24,7 +25,7 @@ const wordsOf = (subject: string): ReadonlyArray<string> => {
     .replace(/[\p{M}\p{Cf}]/gu, "")
     .toLowerCase()
   return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
-    isNumber.test(word) ? word : Array.from(word, (letter) => lookalikes[letter] ?? letter).join("")
+    isPlain.test(word) ? word : Array.from(word, (letter) => lookalikes[letter] ?? letter).join("")
   )
 }
 
@@ -121,7 +122,12 @@ const follows = (given: ReadonlyArray<string>, at: number, rest: Phrase): boolea
 const withoutOffers = (given: ReadonlyArray<string>): ReadonlyArray<string> =>
   given.filter((word, at) => !(word === "limited" && /^(time|edition|offer|seats|stock)$/.test(given[at + 1] ?? "")))
 
+/** What may follow a word, by the words that a phrase begins with. */
+const followers = new Map<string, Array<Phrase>>()
+for (const [first, ...rest] of phrases)
+  for (const word of first?.of ?? []) followers.set(word, [...(followers.get(word) ?? []), rest])
+
 export const isVerificationSubject = (subject: string): boolean => {
   const given = withoutOffers(wordsOf(subject))
-  return given.some((word, at) => phrases.some(([first, ...rest]) => first?.of.has(word) && follows(given, at, rest)))
+  return given.some((word, at) => followers.get(word)?.some((rest) => follows(given, at, rest)) === true)
 }

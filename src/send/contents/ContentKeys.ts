@@ -2,7 +2,7 @@
  * Data keys, one for each organization: its contents are encrypted under it, so that forgetting the key erases all of them (docs/handoff.md, 1). Keys are stored
  * sealed under the platform's own. Needs `SqlClient` and `Sealing`.
  */
-import { randomBytes } from "node:crypto"
+import { createSecretKey, type KeyObject, randomBytes } from "node:crypto"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
@@ -30,9 +30,9 @@ export class ContentKeys extends Context.Service<
   ContentKeys,
   {
     /** The key of an organization, made where there is none. */
-    readonly forWriting: (organization: string) => Effect.Effect<Uint8Array, ContentsUnavailable>
+    readonly forWriting: (organization: string) => Effect.Effect<KeyObject, ContentsUnavailable>
     /** Undefined where there is none: what was encrypted under it is erased. */
-    readonly forReading: (organization: string) => Effect.Effect<Uint8Array | undefined, ContentsUnavailable>
+    readonly forReading: (organization: string) => Effect.Effect<KeyObject | undefined, ContentsUnavailable>
     /** Erases all contents of an organization. Other processes notice within `contentKeyMillis`. */
     readonly forget: (organization: string) => Effect.Effect<void, ContentsUnavailable>
   }
@@ -65,7 +65,7 @@ const bounded = <A, E extends { readonly message: string }>(
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const sealing = yield* Sealing
-  const known = new BoundedMap<string, { readonly key: Uint8Array; readonly until: number }>(maximumContentKeys)
+  const known = new BoundedMap<string, { readonly key: KeyObject; readonly until: number }>(maximumContentKeys)
 
   const opened = (organization: string, row: Row, now: number) => {
     const text = sealing.unseal(row, aboutContentKey(organization))
@@ -73,12 +73,12 @@ const make = Effect.gen(function* () {
       return Effect.fail(
         new ContentsUnavailable({ message: `the key of the contents of ${organization} needs the key ${row.keyId}` })
       )
-    const key = Buffer.from(text, "base64")
+    const key = createSecretKey(text, "base64")
     known.set(organization, { key, until: now + contentKeyMillis })
     return Effect.succeed(key)
   }
 
-  const remembered = (organization: string, now: number): Uint8Array | undefined => {
+  const remembered = (organization: string, now: number): KeyObject | undefined => {
     const found = known.get(organization)
     return found !== undefined && now < found.until ? found.key : undefined
   }

@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Message } from "../message/Message.ts"
+import { encodeContent } from "./contentFrames.ts"
 import { maximumMemoryContents } from "./limits.ts"
 
 /** Contents cannot be kept or found now: a server is away, or its room is used up. Retryable. Nothing was acknowledged. */
@@ -12,14 +13,20 @@ export class ContentsUnavailable extends Schema.TaggedError<ContentsUnavailable>
   message: Schema.String
 }) {}
 
+/** A content that is kept: where it is, and how many bytes it takes there. A pointer is text without spaces, at most 40 characters long. */
+export interface KeptContent {
+  readonly pointer: string
+  readonly bytes: number
+}
+
 export class MessageContents extends Context.Service<
   MessageContents,
   {
-    /** Keeps contents for good before it answers; a pointer for each, in order. A pointer is text without spaces, at most 40 characters long. */
+    /** Keeps contents for good before it answers; one answer for each, in order. */
     readonly write: (
       organization: string,
       messages: ReadonlyArray<Message>
-    ) => Effect.Effect<ReadonlyArray<string>, ContentsUnavailable>
+    ) => Effect.Effect<ReadonlyArray<KeptContent>, ContentsUnavailable>
     /** The contents at pointers, in order; null for one that was erased, is too old, belongs to another organization or was never there. */
     readonly read: (
       organization: string,
@@ -37,12 +44,12 @@ export class MessageContents extends Context.Service<
           if (kept.size + messages.length > maximumMemoryContents)
             return new ContentsUnavailable({ message: `${maximumMemoryContents} contents are all that memory keeps` })
           written++
-          const pointers = messages.map((message, index) => {
+          const contents = messages.map((message, index): KeptContent => {
             const pointer = `${written}.${index}`
             kept.set(pointer, { organization, message })
-            return pointer
+            return { pointer, bytes: Buffer.byteLength(encodeContent(message)) }
           })
-          return Effect.succeed(pointers)
+          return Effect.succeed(contents)
         }),
       read: (organization, pointers) =>
         Effect.sync(() =>

@@ -26,7 +26,7 @@ import {
   readsAtOnce,
   recentContentBytes
 } from "./limits.ts"
-import { ContentsUnavailable, MessageContents } from "./MessageContents.ts"
+import { ContentsUnavailable, type KeptContent, MessageContents } from "./MessageContents.ts"
 
 export interface ContentStreamOptions {
   /** Put before the name of the stream, for several deployments on one account. */
@@ -186,7 +186,9 @@ const make = Effect.fnUntraced(function* (options: ContentStreamOptions) {
   const write = Effect.fn("MessageContents.write")(function* (organization: string, messages: ReadonlyArray<Message>) {
     if (messages.length === 0) return []
     const key = yield* keys.forWriting(organization)
-    return yield* bounded(store(messages.map((message) => sealContent(key, organization, message))))
+    const sealed = messages.map((message) => sealContent(key, organization, message))
+    const pointers = yield* bounded(store(sealed))
+    return pointers.map((pointer, index): KeptContent => ({ pointer, bytes: sealed[index]!.length }))
   })
 
   const read = Effect.fn("MessageContents.read")(function* (organization: string, pointers: ReadonlyArray<string>) {

@@ -2,8 +2,9 @@
  * How contents stand in a shared message (docs/handoff.md, 1): each encrypted under the data key of its organization, found by its place. A pointer also names the beginning of
  * the content's nonce, so that one from a stream that was lost and made anew finds nothing. Pure but for the nonces.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+import { type CipherKey, createCipheriv, createDecipheriv } from "node:crypto"
 import { Schema } from "effect"
+import { drawBytes } from "../../common/identifiers.ts"
 import { Message } from "../message/Message.ts"
 
 /** AES-256-GCM. */
@@ -20,20 +21,21 @@ const lengthBytes = 4
 const checkBytes = 6
 
 const Content = Schema.fromJsonString(Message)
-const encodeContent = Schema.encodeSync(Content)
+/** The text of a content, before it is encrypted. */
+export const encodeContent = Schema.encodeSync(Content)
 const decodeContent = Schema.decodeOption(Content)
 
 const about = (organization: string): Buffer => Buffer.from(`send content\n${organization}`)
 
 /** A content as it is stored. */
-export const sealContent = (key: Uint8Array, organization: string, message: Message): Buffer => {
-  const nonce = randomBytes(nonceBytes)
+export const sealContent = (key: CipherKey, organization: string, message: Message): Buffer => {
+  const nonce = drawBytes(nonceBytes)
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(about(organization))
   return Buffer.concat([nonce, cipher.update(encodeContent(message), "utf8"), cipher.final(), cipher.getAuthTag()])
 }
 
 /** Opens what `sealContent` made; undefined under another key or for another organization. */
-export const openContent = (key: Uint8Array, organization: string, sealed: Uint8Array): Message | undefined => {
+export const openContent = (key: CipherKey, organization: string, sealed: Uint8Array): Message | undefined => {
   if (sealed.length < nonceBytes + tagBytes) return undefined
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })

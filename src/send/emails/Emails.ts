@@ -2,12 +2,13 @@
  * Emails after they were accepted (docs/platform.md, 9.11 and 9.12): what became of them, taking back, another time. What an email is now is its actor's to say, so that
  * a caller sees what they have just done; what happened before and lists come from the rows. Needs `Engine`, `SqlClient`, `MessageContents` and `PageCursors`.
  */
-import { Context, Data, Effect, Layer, Option, Result } from "effect"
+import { Clock, Context, Data, Effect, Layer, Option, Result } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
 import { type InvalidCursor, PageCursors, type Position, pageOf } from "../../http/PageCursors.ts"
 import { type EmailCommand, type EmailRejection, SendEmail } from "../actors/index.ts"
+import { keptContentMillis } from "../contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "../contents/MessageContents.ts"
 import type { Message } from "../message/Message.ts"
 import type { ShownState } from "./forms.ts"
@@ -130,6 +131,15 @@ const historyOf = (lines: string): ReadonlyArray<HistoryEntry> =>
     return recipient === undefined ? { state, at } : { state, at, recipient }
   })
 
+/** What an email ends with; reports of recipients may come later. */
+const ends: ReadonlySet<ShownState> = new Set(["canceled", "suppressed", "sent", "failed", "bounced"])
+
+/** Whether the time of the content is over, though the stream may have it for longer. */
+const isErased = (history: ReadonlyArray<HistoryEntry>, now: number): boolean => {
+  const end = history.find(({ state }) => ends.has(state))
+  return end !== undefined && now >= end.at + keptContentMillis
+}
+
 const columnsOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`id, state, accepted_at as "acceptedAt", scheduled_at as "scheduledAt", pointer, history`)
 
@@ -176,7 +186,8 @@ const makeGet = (means: Means): Emails["Service"]["get"] =>
     if (email === undefined) return yield* new EmailNotFound({ id })
     // The row follows a moment later.
     const isBehind = row === undefined || row.state !== email.state
-    const [message = null] = yield* contents.read(owner.organizationId, [email.pointer])
+    const isGone = isErased(before, yield* Clock.currentTimeMillis)
+    const [message = null] = isGone ? [] : yield* contents.read(owner.organizationId, [email.pointer])
     const history = isBehind ? [...before, { state: email.state, at: email.changedAt }] : before
     const [holds, answered, handoff] = yield* Effect.all(
       [
@@ -247,6 +258,7 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
     const pagination =
       page.pagination.hasMore || end === undefined ? page.pagination : { hasMore: true, nextCursor: cursorOf(end) }
     const shown = isBefore ? data.toReversed() : data
+    const now = yield* Clock.currentTimeMillis
     const [messages, holds] = yield* Effect.all(
       [
         contents.read(
@@ -258,12 +270,11 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
       { concurrency: 2 }
     )
     return {
-      data: shown.map(({ history, pointer: _, ...row }, index) => ({
-        ...row,
-        history: historyOf(history),
-        message: messages[index] ?? null,
-        held: holds.get(row.id) ?? null
-      })),
+      data: shown.map(({ history: lines, pointer: _, ...row }, index) => {
+        const history = historyOf(lines)
+        const message = isErased(history, now) ? null : (messages[index] ?? null)
+        return { ...row, history, message, held: holds.get(row.id) ?? null }
+      }),
       // A cursor leads towards older emails.
       pagination: isBefore ? { hasMore: pagination.hasMore } : pagination
     }

@@ -165,11 +165,11 @@ const make = (means: Means): Sending["Service"] => {
         isReplay
       })
       const decide = Effect.gen(function* () {
-        const pointers = yield* contents.write(
+        const kept = yield* contents.write(
           organization,
           emails.map(({ message }) => message)
         )
-        const pointed = admitted.map((one, index) => ({ ...one, pointer: pointers[index]! }))
+        const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
         return yield* Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl }), refused)
       })
       return answer(

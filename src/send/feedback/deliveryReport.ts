@@ -38,7 +38,8 @@ const commentIn = (field: string): string | null => {
 
 const noDiagnosis: Diagnosis = { status: null, replyCode: null }
 
-const statusOfRecipient = (recipient: string, group: Fields): RecipientStatus | null => {
+/** What a group of fields says of a recipient; null where it says neither an action nor a status. */
+export const statusOfRecipient = (recipient: string, group: Fields): RecipientStatus | null => {
   const statusField = first(group, "status")
   const actionField = first(group, "action")
   const diagnostic = first(group, "diagnostic-code")

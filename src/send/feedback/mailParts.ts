@@ -24,6 +24,8 @@ export interface Part {
 export interface MailParts {
   readonly headers: Fields
   readonly parts: ReadonlyArray<Part>
+  /** What the mail says to people. */
+  readonly text: string
 }
 
 /** The start of a mail. One whose lines end in CR alone, as some stores keep them, gets LF, which MIME parsers look for. */
@@ -87,10 +89,11 @@ export const mailParts = Effect.fn("mailParts")(function* (
     text:
       typeof content === "string" ? "" : Buffer.from(new Uint8Array(content).subarray(0, maximumPartBytes)).toString()
   }))
-  if (parts.some(({ type }) => reportTypes.test(type))) return { headers, parts }
+  const text = (mail.text ?? "").slice(0, maximumPartBytes)
+  if (parts.some(({ type }) => reportTypes.test(type))) return { headers, parts, text }
   const undivided = parts.length === 0 && mail.text === undefined && mail.html === undefined
   const misplaced = misplacedStatus(undivided ? bytes.toString() : (mail.text ?? ""), undivided)
-  return { headers, parts: [...misplaced, ...parts] }
+  return { headers, parts: [...misplaced, ...parts], text }
 })
 
 const returnedTypes = [

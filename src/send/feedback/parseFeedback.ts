@@ -8,6 +8,7 @@ import { deliveryReport } from "./deliveryReport.ts"
 import { first } from "./fields.ts"
 import { type MailParts, mailParts } from "./mailParts.ts"
 import type { Feedback } from "./model.ts"
+import { wordsReport } from "./wordsReport.ts"
 
 /** A list's mail is somebody's post to the list, whatever is in it. */
 const isFromList = ({ headers }: MailParts): boolean =>
@@ -19,11 +20,14 @@ const isFromMailSystem = ({ headers }: MailParts): boolean =>
   first(headers, "from") === "<>" ||
   /(?:^|[<"\s])(?:mailer-daemon|postmaster|mail-daemon)(?:[@>"\s]|$)/i.test(first(headers, "from") ?? "")
 
-/** What kind of report the mail says it is. Older mail systems send theirs as `multipart/mixed`, as people do with reports that they pass on. */
-const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | "any" | null => {
+/**
+ * What kind of report the mail says it is. Older mail systems send theirs as `multipart/mixed`, as people do with reports that they pass on, and where a mail has lost its
+ * type on the way, the part's own header tells.
+ */
+const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | "any" | "unsaid" | null => {
   const type = (first(mail.headers, "content-type") ?? "").toLowerCase()
   if (!type.startsWith("multipart/report")) {
-    return type.startsWith("multipart/mixed") && isFromMailSystem(mail) ? "delivery-status" : null
+    return (type === "" || type.startsWith("multipart/mixed")) && isFromMailSystem(mail) ? "unsaid" : null
   }
   const said = /;\s*report-type\s*=\s*"?([a-z-]{1,32})/.exec(type)?.[1]
   if (said === undefined) return "any"
@@ -42,9 +46,12 @@ export const parseFeedback: (raw: Uint8Array | string) => Effect.Effect<Feedback
     if (type === null) return null
     const partOf = (...types: ReadonlyArray<string>) => mail.parts.find((part) => types.includes(part.type))
     const status = partOf("message/delivery-status", "message/global-delivery-status")
-    if (status !== undefined && type !== "feedback-report")
-      return isFromList(mail) ? null : deliveryReport(mail, status.text)
+    if (type !== "feedback-report" && (status !== undefined || type === "delivery-status")) {
+      if (isFromList(mail)) return null
+      const report = status === undefined ? null : deliveryReport(mail, status.text)
+      return report ?? (type === "delivery-status" && isFromMailSystem(mail) ? wordsReport(mail) : null)
+    }
     const abuse = partOf("message/feedback-report")
-    return abuse === undefined || type === "delivery-status" ? null : abuseReport(mail, abuse.text)
+    return abuse === undefined || type === "unsaid" ? null : abuseReport(mail, abuse.text)
   }
 )

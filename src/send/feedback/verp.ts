@@ -3,7 +3,7 @@
  * `bounce+<token>@<domain>`. The token is the email's id, the recipient's index and 80 bits of an HMAC-SHA256 over both, in base32, because mail systems change the case
  * of local parts. Pure.
  */
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import { InvalidArgument } from "../../limits/errors.ts"
 
 /** What a return path names. */
@@ -52,7 +52,10 @@ const idOf = (bits: string): string => {
 }
 
 const macOf = (key: Uint8Array, { emailId, recipientIndex }: VerpTarget): Buffer =>
-  createHmac("sha256", key).update(`sluice return path\n${emailId}\n${recipientIndex}`).digest().subarray(0, macBytes)
+  createHmac("sha256", createSecretKey(key))
+    .update(`sluice return path\n${emailId}\n${recipientIndex}`)
+    .digest()
+    .subarray(0, macBytes)
 
 const checkKey = (key: Uint8Array): void => {
   if (key.length < minimumKeyBytes) {

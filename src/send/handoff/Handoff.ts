@@ -1,6 +1,6 @@
 /**
- * Hands accepted mail over (docs/handoff.md, 2), for the partitions that this process serves: at least once, and each account by itself. Batches of accounts
- * take their jobs from the work queue, which the SQL reactor fills. Needs `Engine`, `SqlClient`, `HandoffFeed`, `MessageContents` and `MailTransport`.
+ * Hands accepted mail over (docs/handoff.md, 2), for the partitions that this process serves: at least once, each account by itself, and each of
+ * its mails too. Jobs come from the work queue, which the SQL reactor fills. Needs `Engine`, `SqlClient`, `HandoffFeed`, `MessageContents` and `MailTransport`.
  */
 import { Clock, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,30 +14,32 @@ import { engineAsks } from "../admissionAsks.ts"
 import { MessageContents } from "../contents/MessageContents.ts"
 import { MailTransport } from "../transport/MailTransport.ts"
 import { returned } from "./delivering.ts"
-import { type BatchResult, handOverEmails } from "./emails.ts"
+import { type Attempted, type Begun, beginEmails, type Going, recordEmails } from "./emails.ts"
 import { HandoffFeed, type HandoffGroup } from "./HandoffFeed.ts"
+import { HandoffGroups, type Room } from "./HandoffGroups.ts"
 import { HandoffMetrics } from "./HandoffMetrics.ts"
-import { handoffLanes, partsOfGroup } from "./jobs.ts"
+import { partsOfGroup } from "./jobs.ts"
 import {
-  batchLimits,
-  batchMillis,
-  batchPlaces,
+  attemptMillis,
   countingMillis,
   deliverTimeoutMillis,
   handoffLeaseMillis,
   handoffScanMillis,
   maximumUnrecorded,
+  refillMillis,
+  restMillis,
+  takingPlaces,
   troubleMillis
 } from "./limits.ts"
-import { handOverNotices } from "./noticeMails.ts"
+import { beginNotices } from "./noticeMails.ts"
 import type { HandoffParts, HandoffSettings } from "./parts.ts"
 import { goOn } from "./projection.ts"
 import { sendJobsTable } from "./tables.ts"
 
 export const defaultHandoffSettings: HandoffSettings = {
-  batchPlaces,
+  takingPlaces,
   leaseMillis: handoffLeaseMillis,
-  batchMillis,
+  attemptMillis,
   deliverTimeoutMillis,
   scanMillis: handoffScanMillis,
   troubleMillis,
@@ -45,57 +47,73 @@ export const defaultHandoffSettings: HandoffSettings = {
   noticesFrom: "Sluice <no-reply@sluice.invalid>"
 }
 
-/** Most groups that wait for a place; the next scan finds the others. */
-const maximumWanting = 10_000
-
 /** How often trouble is told at most, and that live mail waits. */
 const toldMillis = 60_000
 const waitingToldMillis = 60 * 60_000
 
-/** Works on the jobs of a group that are due; answers whether there may be more. */
-const workOn = (parts: HandoffParts, told: { at: number }) =>
-  Effect.fnUntraced(function* (one: HandoffGroup) {
-    const { queue, settings } = parts
-    const { group, partition } = one
-    const now = yield* Clock.currentTimeMillis
-    const claims = Object.values(handoffLanes).map((lane) => ({ group, lane, limit: batchLimits[lane] }))
-    const jobs = yield* queue.take(partition, claims, { now, leasedUntil: now + settings.leaseMillis })
-    if (jobs.length === 0) return false
-    const { isPaused, outcomes } = yield* resultOf(parts, one, jobs, told)
-    yield* queue.settle(outcomes)
-    // The lift may have come between the account's answer and the outcome, when the reactor found nothing to let go.
-    if (isPaused) yield* lookAgain(parts, one)
-    return true
-  })
+/** Tells now and then of mails that could not go, whatever their number. */
+const tellTrouble = Effect.fnUntraced(function* (told: { at: number }, mails: number, group: string, error: unknown) {
+  const now = yield* Clock.currentTimeMillis
+  if (now >= told.at + toldMillis) {
+    told.at = now
+    yield* Effect.logWarning(`${mails} mails of ${group} could not be handed over and wait`, error)
+  }
+  return now
+})
 
-const resultOf = (
-  parts: HandoffParts,
-  { group }: HandoffGroup,
-  jobs: ReadonlyArray<TakenJob>,
-  told: { at: number }
-) => {
+/** Which of the mails that were taken go. */
+const begunOf = (parts: HandoffParts, { group }: HandoffGroup, jobs: ReadonlyArray<TakenJob>, told: { at: number }) => {
   const [organization, purpose] = partsOfGroup(group)
   const { settings } = parts
   return Effect.suspend(
-    (): Effect.Effect<BatchResult, unknown> =>
-      purpose === "notices"
-        ? handOverNotices(parts, organization, jobs)
-        : handOverEmails(parts, organization, purpose, jobs)
+    (): Effect.Effect<Begun, unknown> =>
+      purpose === "notices" ? beginNotices(parts, organization, jobs) : beginEmails(parts, organization, purpose, jobs)
   ).pipe(
-    Effect.timeout(Duration.millis(settings.batchMillis)),
+    Effect.timeout(Duration.millis(settings.attemptMillis)),
     Effect.catch((error) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (now >= told.at + toldMillis) {
-          told.at = now
-          yield* Effect.logWarning(`${jobs.length} mails of ${group} could not be handed over and wait`, error)
-        }
+      Effect.map(tellTrouble(told, jobs.length, group, error), (now): Begun => {
         const outcomes = jobs.map((job) => returned(job, now + settings.troubleMillis))
-        return { outcomes, isPaused: false }
+        return { outcomes, isPaused: false, going: [] }
       })
     )
   )
 }
+
+/** What an attempt has come to, as long as its job is this process's own. */
+const attemptedOf = (parts: HandoffParts, { group }: HandoffGroup, { attempt, job }: Going, told: { at: number }) =>
+  Clock.currentTimeMillis.pipe(
+    Effect.flatMap((now) => {
+      const { attemptMillis, leaseMillis } = parts.settings
+      const left = job.leasedUntil - leaseMillis + attemptMillis - now
+      return Effect.timeout(attempt, Duration.millis(Math.max(0, left)))
+    }),
+    Effect.catchCause((cause) =>
+      Effect.map(
+        tellTrouble(told, 1, group, cause),
+        (now): Attempted => ({ job, reports: [], outcome: returned(job, now + parts.settings.troubleMillis) })
+      )
+    )
+  )
+
+/** Records what attempts have come to. What cannot be recorded now comes again, and is known to have been handed over. */
+const recordAll = Effect.fnUntraced(
+  function* (parts: HandoffParts, { group }: HandoffGroup, ended: ReadonlyArray<Attempted>, told: { at: number }) {
+    const [organization, purpose] = partsOfGroup(group)
+    const { deliverTimeoutMillis, leaseMillis, troubleMillis } = parts.settings
+    const outcomes = yield* recordEmails(parts, organization, purpose === "test" ? "test" : "live", ended).pipe(
+      // While the jobs are still this process's own.
+      Effect.timeout(Duration.millis(leaseMillis - deliverTimeoutMillis)),
+      Effect.catch((error) =>
+        Effect.map(tellTrouble(told, ended.length, group, error), (now) =>
+          ended.map(({ job }) => returned(job, now + troubleMillis))
+        )
+      )
+    )
+    yield* parts.queue.settle(outcomes)
+  },
+  (effect, _parts, { group }) =>
+    Effect.catchCause(effect, (cause) => Effect.logWarning(`mails of ${group} wait until their lease is over`, cause))
+)
 
 const lookAgain = Effect.fnUntraced(function* ({ asks, goOn }: HandoffParts, one: HandoffGroup) {
   const [organization, purpose] = partsOfGroup(one.group)
@@ -103,53 +121,8 @@ const lookAgain = Effect.fnUntraced(function* ({ asks, goOn }: HandoffParts, one
   if (trust.stage !== "sending_paused") yield* goOn(one, yield* Clock.currentTimeMillis)
 })
 
-/** Which groups wait for a place, and which have one. */
-class Groups {
-  private readonly wanting = new Map<string, HandoffGroup>()
-  private readonly busy = new Set<string>()
-  private readonly places: number
-  private readonly begin: (one: HandoffGroup) => void
-  /** Whether live mail waits, because nothing takes it over. */
-  liveWaits = true
-  /** Whether there was live mail to hand over since it waits. */
-  hasWaiting = false
-  isDraining = false
-
-  constructor(places: number, begin: (one: HandoffGroup) => void) {
-    this.places = places
-    this.begin = begin
-  }
-
-  want(groups: ReadonlyArray<HandoffGroup>): void {
-    for (const one of groups) if (this.wanting.size < maximumWanting) this.wanting.set(one.group, one)
-    this.pump()
-  }
-
-  /** Ends a batch. A group that may have more goes behind the others that wait. */
-  end(one: HandoffGroup, hasMore: boolean): void {
-    this.busy.delete(one.group)
-    if (hasMore && !this.wanting.has(one.group)) this.wanting.set(one.group, one)
-    this.pump()
-  }
-
-  private pump(): void {
-    for (const [group, one] of this.wanting) {
-      if (this.isDraining || this.busy.size >= this.places) return
-      if (this.busy.has(group)) continue
-      this.wanting.delete(group)
-      // The scan finds it again.
-      if (this.liveWaits && partsOfGroup(group)[1] !== "test") {
-        this.hasWaiting = true
-        continue
-      }
-      this.busy.add(group)
-      this.begin(one)
-    }
-  }
-}
-
 /** Looks for due jobs in the queue. */
-const scan = Effect.fnUntraced(function* ({ queue }: HandoffParts, groups: Groups, partition: number) {
+const scan = Effect.fnUntraced(function* ({ queue }: HandoffParts, groups: HandoffGroups, partition: number) {
   let after: DueLane | undefined
   for (;;) {
     const page: ReadonlyArray<DueLane> = yield* queue.due(partition, { after, limit: maximumDuePage })
@@ -178,6 +151,74 @@ const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<n
   })
 }
 
+/** The groups, with what takes, attempts and records their mails; each of it in a fiber of its own. */
+const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => unknown): HandoffGroups => {
+  const { queue, settings } = parts
+  const told = { at: 0 }
+  const take = Effect.fnUntraced(function* (one: HandoffGroup, room: Room) {
+    const { group, partition } = one
+    const now = yield* Clock.currentTimeMillis
+    const claims = room.flatMap((limit, lane) => (limit === 0 ? [] : [{ group, lane, limit }]))
+    const jobs = yield* queue.take(partition, claims, { now, leasedUntil: now + settings.leaseMillis })
+    if (jobs.length === 0) return undefined
+    return yield* begunOf(parts, one, jobs, told)
+  })
+  const takeAndGo = Effect.fnUntraced(function* (one: HandoffGroup, room: Room) {
+    const begun = yield* Effect.catchCause(take(one, room), (cause) =>
+      Effect.as(Effect.logWarning(`mails of ${one.group} wait until their lease is over`, cause), undefined)
+    )
+    const { going = [], isPaused = false, outcomes = [] } = begun ?? {}
+    groups.taken(
+      one,
+      going.map(({ job }) => job.lane),
+      begun !== undefined
+    )
+    for (const each of going)
+      run(Effect.map(attemptedOf(parts, one, each, told), (attempted) => groups.ended(one, attempted)))
+    yield* queue.settle(outcomes)
+    // The lift may have come between the account's answer and the outcome, when the reactor found nothing to let go.
+    if (isPaused) yield* lookAgain(parts, one)
+  })
+  const record = Effect.fnUntraced(function* (one: HandoffGroup) {
+    for (;;) {
+      // What ends in the same moment is told in one command.
+      yield* Effect.yieldNow
+      const ended = groups.toRecord(one)
+      if (ended.length === 0) return
+      yield* recordAll(parts, one, ended, told)
+      groups.recorded(
+        one,
+        ended.map(({ job }) => job.lane)
+      )
+    }
+  })
+  const groups = new HandoffGroups({
+    takingPlaces: settings.takingPlaces,
+    take: (one, room) =>
+      run(
+        Effect.catchCause(takeAndGo(one, room), (cause) =>
+          Effect.logWarning(`mails of ${one.group} wait until their lease is over`, cause)
+        )
+      ),
+    record: (one) => run(record(one)),
+    refillLater: () =>
+      run(
+        Effect.andThen(
+          Effect.sleep(Duration.millis(refillMillis)),
+          Effect.sync(() => groups.refill())
+        )
+      ),
+    restLater: (one) =>
+      run(
+        Effect.andThen(
+          Effect.sleep(Duration.millis(restMillis)),
+          Effect.sync(() => groups.rested(one))
+        )
+      )
+  })
+  return groups
+}
+
 /** Starts the workers, which end with the scope. */
 const start = (
   parts: HandoffParts,
@@ -186,23 +227,13 @@ const start = (
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { settings, transport } = parts
-    const batches = yield* FiberSet.make<void>()
-    const run = yield* FiberSet.runtime(batches)()
-    const work = workOn(parts, { at: 0 })
-    const groups: Groups = new Groups(settings.batchPlaces, (one) => {
-      run(
-        work(one).pipe(
-          Effect.catchCause((cause) =>
-            Effect.as(Effect.logWarning(`mails of ${one.group} wait until their lease is over`, cause), false)
-          ),
-          Effect.map((hasMore) => groups.end(one, hasMore))
-        )
-      )
-    })
+    const fibers = yield* FiberSet.make<void>()
+    const run = yield* FiberSet.runtime(fibers)()
+    const groups = makeGroups(parts, run)
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() => {
         groups.isDraining = true
-        return Effect.timeoutOption(FiberSet.awaitEmpty(batches), Duration.millis(settings.drainMillis))
+        return Effect.timeoutOption(FiberSet.awaitEmpty(fibers), Duration.millis(settings.drainMillis))
       })
     )
     groups.liveWaits = (yield* transport.live.waits) !== undefined

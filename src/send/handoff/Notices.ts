@@ -57,10 +57,13 @@ const make = Effect.fnUntraced(function* (from: string) {
     order: Effect.fn("Notices.order")(
       function* ({ id, mode, organization, subject, text, to }: PlainMail) {
         const at = yield* Clock.currentTimeMillis
-        const [pointer = ""] = yield* contents.write(organization, [noticeMessage(from, to, { subject, text })])
+        const [kept] = yield* contents.write(organization, [noticeMessage(from, to, { subject, text })])
         const partition = engine.partitionOf(organization)
         yield* sql.withTransaction(
-          Effect.flatMap(noticeJobs(id, organization, partition, { _tag: "Mail", mode, at, pointer }), queue.put)
+          Effect.flatMap(
+            noticeJobs(id, organization, partition, { _tag: "Mail", mode, at, pointer: kept?.pointer ?? "" }),
+            queue.put
+          )
         )
         feed.committed([{ partition, group: groupOf(organization, "notices") }])
       },

@@ -1,6 +1,6 @@
 /**
- * The emails of an account, a batch at a time (docs/handoff.md, 2): the account says which may go, the transport takes them, the account is told. Each step may be the
- * last one before a crash: what the account has recorded is not handed over again, and what it has not is looked at again.
+ * The emails of an account (docs/handoff.md, 2): the account says which of those that were taken together may go, the transport takes each by itself, the account is told. Each
+ * step may be the last one before a crash: what the account has recorded is not handed over again, and what it has not is looked at again.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
@@ -14,11 +14,29 @@ import { pausedLookMillis } from "./limits.ts"
 import type { HandoffParts } from "./parts.ts"
 import { failureOf, type Handed, isLast, type Part, partsOf, reportsOf, simulatedOf } from "./reports.ts"
 
-/** What a batch of emails has come to. */
-export interface BatchResult {
+/** What an attempt has come to. */
+export interface Attempted {
+  readonly job: TakenJob
+  readonly reports: ReadonlyArray<EmailReport>
+  readonly outcome: Outcome
+  /** Keeps the job with what is known of some recipients, before the account is told: what it is told is not handed over again. */
+  readonly note?: Outcome | undefined
+}
+
+/** An attempt that may be made. */
+export interface Going {
+  readonly job: TakenJob
+  readonly attempt: Effect.Effect<Attempted, unknown>
+}
+
+/** What becomes of mails that were taken together. */
+export interface Begun {
+  /** Of those that do not go. */
   readonly outcomes: ReadonlyArray<Outcome>
   /** Whether some of them wait for the end of a pause. */
   readonly isPaused: boolean
+  /** Each by itself: none waits for another one's answer. */
+  readonly going: ReadonlyArray<Going>
 }
 
 interface Taken {
@@ -73,15 +91,6 @@ const handedOf = ({ email, message, state }: Taken, recipients: ReadonlyArray<st
 /** Whether the account has recorded already what became of the email, so that its job is over. Of one that some recipients have the job itself says what is left. */
 const isOver = ({ email, state: { state } }: Taken): boolean =>
   email.settled === undefined && state !== "queued" && state !== "held" && state !== "sending"
-
-/** What an attempt has come to. */
-interface Attempted {
-  readonly job: TakenJob
-  readonly reports: ReadonlyArray<EmailReport>
-  readonly outcome: Outcome
-  /** Keeps the job with what is known of some recipients, before the account is told: what it is told is not handed over again. */
-  readonly note?: Outcome | undefined
-}
 
 /** Characters of a refusal that the job keeps. */
 const keptReasonLength = 200
@@ -178,8 +187,8 @@ const count = ({ metrics }: HandoffParts, { email, job, state }: Taken, kind: st
     else if (tags.includes("Temporary")) metrics.outcome(isLast(job.attempt) ? "expired" : "delayed", kind, state.mode)
   })
 
-/** Hands the emails of an account over. Fails where the account, the contents or the engine cannot be reached; then nothing is known of any job. */
-export const handOverEmails = Effect.fnUntraced(function* (
+/** Asks which emails of an account may go. Fails where the account, the contents or the engine cannot be reached; then nothing is known of any job. */
+export const beginEmails = Effect.fnUntraced(function* (
   parts: HandoffParts,
   organization: string,
   mode: Mode,
@@ -203,7 +212,7 @@ export const handOverEmails = Effect.fnUntraced(function* (
   yield* tell(parts, organization, mode, left)
   for (const { job } of over) outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
   const asked = taken.filter((one) => !isOver(one))
-  if (asked.length === 0) return { outcomes, isPaused: false } satisfies BatchResult
+  if (asked.length === 0) return { outcomes, isPaused: false, going: [] } satisfies Begun
   const allOf = ({ message }: Taken) => (message === null ? nobody : recipientsOf(message))
   const { account, emails } = yield* parts.asks.ask(organization, SendAccount, mode, {
     _tag: "Dispatch",
@@ -211,7 +220,7 @@ export const handOverEmails = Effect.fnUntraced(function* (
   })
   const now = yield* Clock.currentTimeMillis
   const isPaused = account.trustStage === "sending_paused"
-  const attempts: Array<ReturnType<typeof attempt>> = []
+  const going: Array<Going> = []
   let waits = false
   for (const [index, one] of asked.entries()) {
     const { job } = one
@@ -219,31 +228,31 @@ export const handOverEmails = Effect.fnUntraced(function* (
     const goesOn = one.email.settled !== undefined && answer !== undefined && answer.state !== "none"
     if (answer !== undefined && (answer.state === "sending" || goesOn)) {
       const out = new Set(suppressedOf(allOf(one), answer))
-      attempts.push(
-        attempt(
-          parts,
-          organization,
-          one,
-          allOf(one).filter((recipient) => !out.has(recipient))
-        )
-      )
+      const recipients = allOf(one).filter((recipient) => !out.has(recipient))
+      going.push({ job, attempt: attempt(parts, organization, one, recipients) })
     } else if (answer?.state !== "held") outcomes.push({ _tag: "Done", id: job.id, attempt: job.attempt })
     else if (isPaused) {
       waits = true
       outcomes.push(returned(job, now + pausedLookMillis, handoffLanes.paused))
     } else outcomes.push(returned(job, now + parts.settings.troubleMillis))
   }
-  const going: ReadonlyArray<Attempted> = yield* Effect.all(attempts, { concurrency: "unbounded" })
-  yield* parts.queue.settle(going.flatMap(({ note }) => note ?? []))
+  return { outcomes, isPaused: waits, going } satisfies Begun
+})
+
+/** Tells the account what attempts have come to, and settles their jobs. Where it fails, it is not known whether the account knows. */
+export const recordEmails = Effect.fnUntraced(function* (
+  parts: HandoffParts,
+  organization: string,
+  mode: Mode,
+  ended: ReadonlyArray<Attempted>
+) {
+  yield* parts.queue.settle(ended.flatMap(({ note }) => note ?? []))
   yield* tell(
     parts,
     organization,
     mode,
-    going.flatMap(({ reports }) => reports)
+    ended.flatMap(({ reports }) => reports)
   )
-  for (const { job, outcome } of going) {
-    parts.unrecorded.delete(job.id)
-    outcomes.push(outcome)
-  }
-  return { outcomes, isPaused: waits } satisfies BatchResult
+  for (const { job } of ended) parts.unrecorded.delete(job.id)
+  return ended.map(({ outcome }) => outcome)
 })

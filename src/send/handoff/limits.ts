@@ -18,17 +18,26 @@ export const handoffDelaysMillis: ReadonlyArray<number> = [
 /** The part of a wait that is drawn at random and left out, so that mails that failed together come back apart. */
 export const handoffJitter = 0.1
 
-/** Mails that one batch of an account takes from each lane of the queue: first attempts, later ones, and those that found the account paused. */
-export const batchLimits = [30, 10, 10] as const
+/** Mails of an account that are under way at once, by lane of the queue: first attempts, later ones, and those that found the account paused. */
+export const underWayLimits = [30, 10, 10] as const
 
-/** Batches at the same time, one for an account at most, so that many mails of one account leave the places of others alone. */
-export const batchPlaces = 16
+/** Mails under way of all accounts together: their contents are in memory. */
+export const maximumUnderWay = 800
+
+/** Accounts whose mails are looked at in the same moment. Each is by itself, and leaves when its mails are under way. */
+export const takingPlaces = 16
+
+/** An account takes more mails when half of its room is free again, and after this time when less is: mails that are taken together cost less. */
+export const refillMillis = 500
+
+/** An account that has taken few mails takes the next ones after this time, together. The first one after a pause never waits. */
+export const restMillis = 200
 
 /** How long a taken mail is the taker's. After a crash it is taken again then. */
 export const handoffLeaseMillis = 60_000
 
-/** How long a batch may last; less than the lease, so that no two work on one mail. */
-export const batchMillis = 50_000
+/** How long it may take to look at a mail and to attempt it, from when it was taken; less than the lease, so that no two work on one mail. */
+export const attemptMillis = 50_000
 
 /** How long a transport has for one mail. It bounds its own time; this is for one that hangs. */
 export const deliverTimeoutMillis = 48_000

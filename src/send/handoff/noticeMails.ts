@@ -4,6 +4,7 @@ import type { Outcome, TakenJob } from "../../postgres/WorkQueue.ts"
 import type { Message } from "../message/Message.ts"
 import { plainAddress } from "../transport/MailTransport.ts"
 import { deliver, settledAs } from "./delivering.ts"
+import type { Begun } from "./emails.ts"
 import { decodeNotice, type Notice } from "./jobs.ts"
 import type { HandoffParts } from "./parts.ts"
 import { partsOf } from "./reports.ts"
@@ -98,8 +99,17 @@ const handOverNotice = Effect.fnUntraced(function* (parts: HandoffParts, organiz
   return yield* settledAs(job, [part.answer], { waitMillis: parts.settings.troubleMillis })
 })
 
-export const handOverNotices = (parts: HandoffParts, organization: string, jobs: ReadonlyArray<TakenJob>) =>
-  Effect.map(
-    Effect.forEach(jobs, (job) => handOverNotice(parts, organization, job), { concurrency: "unbounded" }),
-    (outcomes) => ({ outcomes, isPaused: false })
-  )
+/** Notices ask nobody whether they may go. */
+export const beginNotices = (
+  parts: HandoffParts,
+  organization: string,
+  jobs: ReadonlyArray<TakenJob>
+): Effect.Effect<Begun> =>
+  Effect.succeed({
+    outcomes: [],
+    isPaused: false,
+    going: jobs.map((job) => ({
+      job,
+      attempt: Effect.map(handOverNotice(parts, organization, job), (outcome) => ({ job, reports: [], outcome }))
+    }))
+  })

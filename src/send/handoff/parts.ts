@@ -1,4 +1,4 @@
-/** What the batches of the hand-off work with. */
+/** What the hand-off works with. */
 import type { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { BoundedMap } from "../../common/BoundedMap.ts"
@@ -10,13 +10,13 @@ import type { HandoffGroup } from "./HandoffFeed.ts"
 import type { HandoffMetrics } from "./HandoffMetrics.ts"
 
 export interface HandoffSettings {
-  readonly batchPlaces: number
+  readonly takingPlaces: number
   readonly leaseMillis: number
-  readonly batchMillis: number
+  readonly attemptMillis: number
   readonly deliverTimeoutMillis: number
   readonly scanMillis: number
   readonly troubleMillis: number
-  /** How long a shutdown waits for the batches under way. */
+  /** How long a shutdown waits for the mails under way. */
   readonly drainMillis: number
   /** The address that notices are from. */
   readonly noticesFrom: string

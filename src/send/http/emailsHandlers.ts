@@ -9,6 +9,7 @@ import { effectful } from "../../http/fast/marks.ts"
 import { defaultCursorPageSize } from "../../http/PageCursors.ts"
 import { rawBody } from "../../http/rawBody.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
+import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
 import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
 import type { EmailForm, ListedEmail, lastEvents, ShownEmail, ShownState } from "../emails/forms.ts"
 import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "../emails/readMessage.ts"
@@ -21,6 +22,7 @@ import { SendInvalidRequest } from "./sendErrors.ts"
 interface Services {
   readonly emails: Emails["Service"]
   readonly metrics: SendMetrics
+  readonly calls: CallCountsShape
   readonly sending: Sending["Service"]
 }
 
@@ -36,7 +38,7 @@ const withReplayed = <A>(body: A, isReplay: boolean) =>
   HttpApiSchema.withHeaders({ body, headers: isReplay ? { "idempotency-replayed": "true" } : {} })
 
 /** Sends what a request asks for, once it has been checked by `read`. */
-const makeSend = ({ metrics, sending }: Services) =>
+const makeSend = ({ calls, metrics, sending }: Services) =>
   Effect.fnUntraced(function* (
     read: (checks: Checks) => Result.Result<ReadonlyArray<ReadEmail>, string>,
     key: string | undefined
@@ -52,7 +54,11 @@ const makeSend = ({ metrics, sending }: Services) =>
       inTime,
       Effect.tapError(({ error }) => Effect.sync(() => metrics.refused(error.code)))
     )
-    if (!sent.isReplay) metrics.accepted(mode, sent.emails.length)
+    if (!sent.isReplay) {
+      metrics.accepted(mode, sent.emails.length)
+      // Of such a request the account has no fact, from which others are counted.
+      if (sent.emails.every(({ state }) => state === "suppressed")) calls.count(organizationId, "send")
+    }
     return sent
   })
 
@@ -126,6 +132,7 @@ export const layerEmails = HttpApiBuilder.group(
     const services: Services = {
       emails: yield* Emails,
       metrics: yield* makeSendMetrics,
+      calls: yield* CallCounts,
       sending: yield* Sending
     }
     const { emails } = services

@@ -3,20 +3,21 @@ import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { builtWith } from "../../http/lean.ts"
-import { makeSiteAccess } from "../../platform/layerSiteAccess.ts"
-import { SiteCredentials } from "../../platform/SiteCredentials.ts"
+import { makeSiteAccess, siteServices } from "../../platform/layerSiteAccess.ts"
+import type { SiteCredentials } from "../../platform/SiteCredentials.ts"
 import { CurrentSite } from "../../platform/siteAccess.ts"
 import type { FeedbackSignal } from "../inbound/feedbackSignal.ts"
 import { SiteFeedback } from "../inbound/SiteFeedback.ts"
 import { SendFeedbackApi, SendSiteAccess } from "./feedbackApi.ts"
-import { available, SendInvalidRequest, SendUnauthorized, SendUnavailable } from "./sendErrors.ts"
+import { available, SendInvalidRequest, SendRateLimited, SendUnauthorized, SendUnavailable } from "./sendErrors.ts"
 
 export const layerSendSiteAccess: Layer.Layer<SendSiteAccess, never, SiteCredentials> = Layer.effect(
   SendSiteAccess,
-  Effect.map(SiteCredentials, (sites) =>
-    makeSiteAccess<SendInvalidRequest | SendUnauthorized | SendUnavailable>(sites, {
+  Effect.map(siteServices, (given) =>
+    makeSiteAccess<SendInvalidRequest | SendUnauthorized | SendRateLimited | SendUnavailable>(given, {
       unauthorized: SendUnauthorized.of,
       invalid: SendInvalidRequest.of,
+      rateLimited: SendRateLimited.of,
       unavailable: SendUnavailable.of
     })
   )

@@ -7,12 +7,18 @@ import type { CurrentSite } from "../../platform/siteAccess.ts"
 import { FeedbackSignal } from "../inbound/feedbackSignal.ts"
 import { siteFeedbackOutcomes } from "../inbound/SiteFeedback.ts"
 import { maximumEmails } from "../limits.ts"
-import { SendInternalError, SendInvalidRequest, SendUnauthorized, SendUnavailable } from "./sendErrors.ts"
+import {
+  SendInternalError,
+  SendInvalidRequest,
+  SendRateLimited,
+  SendUnauthorized,
+  SendUnavailable
+} from "./sendErrors.ts"
 
-/** Access by site credential, with errors in send's shape. Errors: 400, 401, 503. */
+/** Access by site credential, with errors in send's shape. Errors: 400, 401, 429, 503. */
 export class SendSiteAccess extends HttpApiMiddleware.Service<SendSiteAccess, { provides: CurrentSite }>()(
   "sluice/send/SendSiteAccess",
-  { error: [SendInvalidRequest, SendUnauthorized, SendInternalError, SendUnavailable] }
+  { error: [SendInvalidRequest, SendUnauthorized, SendRateLimited, SendInternalError, SendUnavailable] }
 ) {}
 
 const message = `Expected a report, or a list of 1 to ${maximumEmails}`

@@ -9,6 +9,7 @@ import { maximumMailBytes } from "../feedback/limits.ts"
 import { Callers } from "./Callers.ts"
 import { FeedbackIntake } from "./FeedbackIntake.ts"
 import {
+  certificateLookMillis,
   inboundIdleMillis,
   intakeMillis,
   intakesAtOnce,
@@ -16,6 +17,13 @@ import {
   maximumInboundConnections,
   maximumReturnPaths
 } from "./limits.ts"
+import {
+  type BounceCertificateUnusable,
+  type ListenerTls,
+  type ListenerTlsFiles,
+  readListenerTls,
+  tellExpiry
+} from "./listenerTls.ts"
 
 export interface BounceListenerOptions {
   readonly host: string
@@ -23,6 +31,8 @@ export interface BounceListenerOptions {
   readonly port: number
   /** The domain of the return paths; the listener calls itself so. */
   readonly domain: string
+  /** Without it no TLS is offered. */
+  readonly tls?: ListenerTlsFiles | undefined
 }
 
 /** The listener cannot listen there. */
@@ -59,6 +69,7 @@ interface Handlers {
   readonly now: () => number
   /** Counts a mail in the background and answers. */
   readonly take: (raw: Buffer, targets: ReadonlyArray<VerpTarget>, done: Done) => void
+  readonly tls: ListenerTls | undefined
 }
 
 const targetsOf = ({ domain, intake }: Handlers, addresses: ReadonlyArray<SMTPServerAddress>) =>
@@ -74,8 +85,9 @@ const makeServer = (handlers: Handlers): SMTPServer => {
     banner: "Sluice",
     logger: false,
     authOptional: true,
-    // Nobody logs in here, and reports are no secrets.
-    disabledCommands: ["AUTH", "STARTTLS"],
+    // Nobody logs in here.
+    disabledCommands: handlers.tls === undefined ? ["AUTH", "STARTTLS"] : ["AUTH"],
+    ...(handlers.tls === undefined ? {} : { cert: handlers.tls.cert, key: handlers.tls.key }),
     disableReverseLookup: true,
     size: maximumInboundBytes,
     maxClients: maximumInboundConnections,
@@ -112,13 +124,37 @@ const makeServer = (handlers: Handlers): SMTPServer => {
   })
 }
 
+/** Offers what is in the files by now. Files that cannot be used leave the certificate as it is, and that is told. */
+const renewing = (server: SMTPServer, files: ListenerTlsFiles, begun: ListenerTls) => {
+  let current = begun
+  return Effect.gen(function* () {
+    yield* Effect.sleep(Duration.millis(certificateLookMillis))
+    const found = yield* readListenerTls(files)
+    if (found.fingerprint !== current.fingerprint) {
+      server.updateSecureContext({ cert: found.cert, key: found.key })
+      current = found
+      yield* Effect.logInfo("the listener for bounces offers its new certificate")
+    }
+    yield* tellExpiry(current)
+  }).pipe(
+    Effect.catch((error) => Effect.logWarning(error.message)),
+    Effect.forever
+  )
+}
+
 /** Listens until the scope ends; answers the port. */
 export const listenForBounces = ({
   domain,
   host,
-  port
-}: BounceListenerOptions): Effect.Effect<number, BouncePortUnavailable, FeedbackIntake | Scope.Scope> =>
+  port,
+  tls: files
+}: BounceListenerOptions): Effect.Effect<
+  number,
+  BouncePortUnavailable | BounceCertificateUnusable,
+  FeedbackIntake | Scope.Scope
+> =>
   Effect.gen(function* () {
+    const tls = files === undefined ? undefined : yield* readListenerTls(files)
     const intake = yield* FeedbackIntake
     const clock = yield* Clock.Clock
     const fibers = yield* FiberSet.make<void>()
@@ -138,8 +174,13 @@ export const listenForBounces = ({
       intake,
       domain: domain.toLowerCase(),
       now: () => clock.currentTimeMillisUnsafe(),
-      take
+      take,
+      tls
     })
+    if (files !== undefined && tls !== undefined) {
+      yield* tellExpiry(tls)
+      yield* Effect.forkScoped(renewing(server, files, tls))
+    }
     return yield* Effect.acquireRelease(
       Effect.callback<number, BouncePortUnavailable>((resume) => {
         const failed = (error: Error) =>

@@ -25,3 +25,6 @@ export const intakesAtOnce = 8
 
 /** Bytes of a mail that are imported: the report stands at its beginning, and a request must hold them. */
 export const importedBytes = 150_000
+
+/** How often the listener looks for a new certificate. */
+export const certificateLookMillis = 60 * 60_000

@@ -6,6 +6,7 @@ import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runne
 import { ChildFailed } from "../runner/child.ts"
 import { type HttpSample, loadNote, measureLoad } from "../runner/load.ts"
 import { demoKey, filledDataFolder } from "../runner/platform.ts"
+import { intervalOf } from "../runner/result.ts"
 import type { LimitedHttpLoad } from "../workloads/limitedHttp.ts"
 import type { LimiterLoad } from "../workloads/limiter.ts"
 import { runWorkload, startWorkload } from "../workloads/workload.ts"
@@ -78,11 +79,11 @@ const requireLimit = async (url: string, limited: boolean): Promise<void> => {
 }
 
 const http =
-  (limited: boolean) =>
+  (limited: boolean, counted = true) =>
   async (round: Round): Promise<HttpSample> => {
     const { workbench } = round
     const dataFolder = await filledDataFolder(workbench, "limits")
-    const settings: LimitedHttpLoad = { dataFolder, limited }
+    const settings: LimitedHttpLoad = { dataFolder, limited, counted }
     const { child, told } = await startWorkload<string>(workbench, "limitedHttp", settings)
     try {
       await requireLimit(told + path, limited)
@@ -91,6 +92,10 @@ const http =
       await child.stop()
     }
   }
+
+/** What a request to either server costs, and how sure that is. */
+const cpuRatios = (rounds: ReadonlyArray<{ readonly counted: HttpSample; readonly uncounted: HttpSample }>) =>
+  intervalOf(rounds.map(({ counted, uncounted }) => counted.serverCpuMicros / uncounted.serverCpuMicros))
 
 export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
   operationRows(1),
@@ -127,6 +132,25 @@ export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
         figure: ({ limited }) => limited.serverCpuMicros,
         peer: ({ unlimited }) => unlimited.serverCpuMicros,
         note: "CPU of the server's process"
+      }
+    ]
+  }),
+  // The same server, its calls counted as usage or told to nobody.
+  benchmark({
+    name: "usage/http",
+    rounds: 10,
+    sides: { counted: http(true), uncounted: http(true, false) },
+    rows: [
+      {
+        name: "cpu",
+        unit: "us/request",
+        figure: ({ counted }) => counted.serverCpuMicros,
+        peer: ({ uncounted }) => uncounted.serverCpuMicros,
+        goal: atMost(1.03),
+        note: (rounds) => {
+          const interval = cpuRatios(rounds)
+          return interval && `95 % interval ${interval.map((one) => one.toFixed(3)).join(" to ")}`
+        }
       }
     ]
   })

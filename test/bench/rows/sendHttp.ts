@@ -38,7 +38,7 @@ interface SendSample extends LoopSample {
 }
 
 /** A data folder with accounts that have left probation, whose caps no load reaches: their first days were passed by a clock that was moved. */
-const establishedAccounts = (workbench: Workbench) =>
+export const establishedAccounts = (workbench: Workbench) =>
   workbench.once("established accounts", async () => {
     const dataFolder = newDataFolder(workbench, "sending")
     const socket = join(workbench.folder, "clock")

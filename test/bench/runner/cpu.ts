@@ -123,6 +123,12 @@ export const peakMegabytesOf = (id: number): number => {
   return line === null ? Number.NaN : (Number(line[1]) * 1024) / 1e6
 }
 
+/** The memory that a process has now, in megabytes of a million bytes. */
+export const residentMegabytesOf = (id: number): number => {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))
+  return line === null ? Number.NaN : (Number(line[1]) * 1024) / 1e6
+}
+
 /** The machine in one line. */
 export const machine = (): string => {
   const processors = cpus()

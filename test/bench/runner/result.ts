@@ -32,6 +32,23 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** Quantiles of Student's t for a two-sided 95 % interval, by degrees of freedom from 1. */
+const quantiles = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+  2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045
+]
+
+/** The 95 % interval of the mean of ratios, as ratios count: by their logarithms. Undefined for fewer than two. */
+export const intervalOf = (ratios: ReadonlyArray<number>): readonly [low: number, high: number] | undefined => {
+  const freedom = ratios.length - 1
+  if (freedom < 1) return undefined
+  const logs = ratios.map(Math.log)
+  const mean = logs.reduce((sum, one) => sum + one, 0) / logs.length
+  const variance = logs.reduce((sum, one) => sum + (one - mean) ** 2, 0) / freedom
+  const half = (quantiles[freedom - 1] ?? 1.96) * Math.sqrt(variance / logs.length)
+  return [Math.exp(mean - half), Math.exp(mean + half)]
+}
+
 /** Four significant digits, and no fraction of what is in the thousands. */
 const rounded = (value: number): number => (Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)))
 

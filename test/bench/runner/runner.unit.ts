@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { atLeast, atMost, type Benchmark, benchmark, type Round, type RowOf } from "./benchmark.ts"
 import { othersBetween, parseProcessTime, quiet, type Snapshot, type WatchOthers } from "./cpu.ts"
 import { parseWrk } from "./load.ts"
-import { median, resultsOf } from "./result.ts"
+import { intervalOf, median, resultsOf } from "./result.ts"
 import type { FinishedRound } from "./rounds.ts"
 import { maximumAttempts, runRounds } from "./rounds.ts"
 import type { Workbench } from "./workbench.ts"
@@ -76,6 +76,21 @@ describe("rows", () => {
   it("are judged before they are rounded", () => {
     const { row } = onlyRow(withRow({ goal: atMost(6) }), pairs([[6.00001, 1]]))
     assert.deepStrictEqual([row.figure, row.met], [6, false])
+  })
+
+  it("have a 95 % interval of their mean, narrower with more rounds, and none of one round", () => {
+    assert.isUndefined(intervalOf([1.1]))
+    const same = intervalOf([1.02, 1.02, 1.02])
+    assert.deepStrictEqual(
+      same?.map((one) => one.toFixed(6)),
+      ["1.020000", "1.020000"]
+    )
+    // Of -ln 2 and ln 2 the mean is 0 and its error ln 2; t is 12.706 with one degree of freedom.
+    const [low, high] = intervalOf([0.5, 2])!
+    assert.closeTo(Math.log(high), 12.706 * Math.log(2), 0.001)
+    assert.closeTo(low * high, 1, 1e-9)
+    const ten = intervalOf([0.5, 2, 0.5, 2, 0.5, 2, 0.5, 2, 0.5, 2])!
+    assert.isBelow(ten[1], high)
   })
 
   it("tell how many rounds were disturbed", () => {

@@ -1,9 +1,9 @@
 /**
- * The platform's public listener on a filled data folder, with the request rate that the platform has or with none, all else
+ * The platform's public listener on a filled data folder, with the request rate that the platform has or with none, its calls counted as usage or not, all else
  * being equal: both run the engine. The demo organization has a limit that no load reaches, so that limited requests pass.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, identity, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { layerEngine } from "../../../src/app/engine.ts"
@@ -14,6 +14,7 @@ import { Directory } from "../../../src/directory/Directory.ts"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { maximumLimit } from "../../../src/limits/index.ts"
 import { NatsConnection } from "../../../src/nats/connection.ts"
+import { CallCounts } from "../../../src/platform/CallCounts.ts"
 import { ensureDemo } from "../../../src/platform/demo.ts"
 import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { RequestRate } from "../../../src/platform/RequestRate.ts"
@@ -27,6 +28,8 @@ import { serveWorkload } from "./workload.ts"
 export interface LimitedHttpLoad {
   readonly dataFolder: string
   readonly limited: boolean
+  /** Whether calls are counted as usage. */
+  readonly counted: boolean
 }
 
 /** As `sluice serve` has them by default. */
@@ -34,7 +37,7 @@ const partitions = 8
 const maxConnections = 8
 const maxBodyBytes = 1_048_576
 
-serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
+serveWorkload(({ counted, dataFolder, limited }: LimitedHttpLoad) =>
   Effect.gen(function* () {
     const servers = yield* startServers(dataFolder)
     const options = {
@@ -68,7 +71,9 @@ serveWorkload(({ dataFolder, limited }: LimitedHttpLoad) =>
       yield* ensureDemo(Redacted.make(demoKey), () => Effect.void)
       const [demo] = yield* sql<{ readonly id: string }>`select id from organizations where name = 'demo'`
       yield* plans.setLimits(demo!.id, { requestsPerMinute: maximumLimit })
-      const listener = yield* Layer.build(layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false }))
+      const listener = yield* Layer.build(
+        layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes, accessLog: false })
+      ).pipe(counted ? identity : Effect.provideService(CallCounts, { count: () => {} }))
       return { told: HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address) }
     }).pipe(Effect.provideContext(platform))
   })

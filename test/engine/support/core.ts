@@ -76,6 +76,7 @@ export class CoreDriver {
         readsWanted: () => {},
         checkpointWanted: () => this.checkpointsWanted++,
         poisoned: (_, reason) => this.poisoned.push(reason),
+        signalFailed: () => {},
         braked: ({ organization }) => this.braked.push(organization),
         quarantined: (organization) => this.quarantined.push(organization)
       }

@@ -8,6 +8,7 @@ import { ingestionSection } from "./ingestion.ts"
 import { keysSection } from "./keys.ts"
 import { malformedSection } from "./malformed.ts"
 import { malformedAdminSection } from "./malformedAdmin.ts"
+import { malformedBillingSection } from "./malformedBilling.ts"
 import { malformedSendSection } from "./malformedSend.ts"
 import { malformedSendersSection } from "./malformedSenders.ts"
 import { malformedWebhooksSection } from "./malformedWebhooks.ts"
@@ -30,6 +31,7 @@ export const allSections = (platform: () => TestPlatform): void => {
   malformedWebhooksSection(platform)
   malformedSendSection(platform)
   malformedSendersSection(platform)
+  malformedBillingSection(platform)
   ingestionSection(platform)
   outagesSection(platform)
   webhookOutagesSection(platform)

@@ -19,7 +19,7 @@ import { createHandoffTables } from "../../../src/send/handoff/tables.ts"
 import { connectTo, eventually } from "../../nats/jetStreamSupport.ts"
 import { type NatsServer, oneServer } from "../../nats/natsServers.ts"
 import { freshDatabase } from "../../support/database.ts"
-import { contentsContract, largeMessages, messageOf } from "./messageContents.ts"
+import { contentsContract, largeMessages, messageOf, writtenTo } from "./messageContents.ts"
 
 const layerSealing = Layer.succeed(Sealing, {
   seal: (text, about) => ({ keyId: "test", ciphertext: Buffer.from(`${about}|${text}`).toString("base64") }),
@@ -88,7 +88,7 @@ describe("durable contents", () => {
         Array.from({ length: 2_000 }, (_, index) => `text ${index}`),
         (text) =>
           Effect.ignore(
-            Effect.map(before.contents.write("org_a", [messageOf(text)]), (pointers) => {
+            Effect.map(writtenTo(before.contents, "org_a", [messageOf(text)]), (pointers) => {
               written.push({ pointers, text })
             })
           ),
@@ -103,20 +103,26 @@ describe("durable contents", () => {
       assert.isAbove(written.length, 200)
       for (const { pointers, text } of written)
         assert.deepStrictEqual(yield* eventually(after.contents.read("org_a", pointers)), [messageOf(text)])
-      assert.lengthOf(yield* eventually(before.contents.write("org_a", [messageOf("again")])), 1)
+      assert.lengthOf(yield* eventually(writtenTo(before.contents, "org_a", [messageOf("again")])), 1)
     }))
 
   test("are refused in time while the server hangs or is away", ({ server, sql }) =>
     Effect.gen(function* () {
       const { contents } = yield* processOn(server, sql)
-      const [pointer] = yield* contents.write("org_a", [messageOf("one")])
+      const [pointer] = yield* writtenTo(contents, "org_a", [messageOf("one")])
       const other = yield* processOn(server, sql)
       yield* server.freeze
-      assert.strictEqual((yield* Effect.flip(contents.write("org_a", [messageOf("two")])))._tag, "ContentsUnavailable")
+      assert.strictEqual(
+        (yield* Effect.flip(writtenTo(contents, "org_a", [messageOf("two")])))._tag,
+        "ContentsUnavailable"
+      )
       assert.strictEqual((yield* Effect.flip(other.contents.read("org_a", [pointer!])))._tag, "ContentsUnavailable")
       yield* server.thaw
       yield* server.kill
-      assert.strictEqual((yield* Effect.flip(contents.write("org_a", [messageOf("two")])))._tag, "ContentsUnavailable")
+      assert.strictEqual(
+        (yield* Effect.flip(writtenTo(contents, "org_a", [messageOf("two")])))._tag,
+        "ContentsUnavailable"
+      )
       yield* server.start
       assert.deepStrictEqual(yield* eventually(other.contents.read("org_a", [pointer!])), [messageOf("one")])
     }))
@@ -126,7 +132,9 @@ describe("durable contents", () => {
       const { contents } = yield* processOn(server, sql, { maximumBytes: 1024 * 1024 })
       const messages = largeMessages(200_000)
       const pointers: Array<string> = []
-      const fill = Effect.forever(Effect.map(contents.write("org_a", messages), (some) => void pointers.push(...some)))
+      const fill = Effect.forever(
+        Effect.map(writtenTo(contents, "org_a", messages), (some) => void pointers.push(...some))
+      )
       const error = yield* Effect.flip(fill)
       assert.strictEqual(error._tag, "ContentsUnavailable")
       assert.isAtLeast(pointers.length, 3)
@@ -140,19 +148,19 @@ describe("durable contents", () => {
   test("of one organization are erased with its key", ({ server, sql }) =>
     Effect.gen(function* () {
       const { contents, keys } = yield* processOn(server, sql)
-      const [gone] = yield* contents.write("org_a", [messageOf("a")])
-      const [left] = yield* contents.write("org_b", [messageOf("b")])
+      const [gone] = yield* writtenTo(contents, "org_a", [messageOf("a")])
+      const [left] = yield* writtenTo(contents, "org_b", [messageOf("b")])
       yield* keys.forget("org_a")
       assert.deepStrictEqual(yield* contents.read("org_a", [gone!]), [null])
       assert.deepStrictEqual(yield* contents.read("org_b", [left!]), [messageOf("b")])
-      const [anew] = yield* contents.write("org_a", [messageOf("anew")])
+      const [anew] = yield* writtenTo(contents, "org_a", [messageOf("anew")])
       assert.deepStrictEqual(yield* contents.read("org_a", [gone!, anew!]), [null, messageOf("anew")])
     }))
 
   test("that outlive their stream are read from the copy, and erased a week after the end", ({ server, sql }) =>
     Effect.gen(function* () {
       const { contents } = yield* processOn(server, sql)
-      const [held, queued, young] = yield* contents.write("org_a", ["held", "queued", "young"].map(messageOf))
+      const [held, queued, young] = yield* writtenTo(contents, "org_a", ["held", "queued", "young"].map(messageOf))
       const now = Date.now()
       const day = 24 * 3_600_000
       const wait = (email: string, pointer: string, acceptedAt: number) => sql`

@@ -21,6 +21,13 @@ export const messageOf = (text: string): Message => ({
 /** A request of about so many bytes. */
 export const largeMessages = (bytes: number): ReadonlyArray<Message> => [messageOf("x".repeat(bytes))]
 
+/** Pointers to contents that were written. */
+export const writtenTo = (
+  contents: MessageContents["Service"],
+  organization: string,
+  messages: ReadonlyArray<Message>
+) => Effect.map(contents.write(organization, messages), (kept) => kept.map(({ pointer }) => pointer))
+
 /** The tests; `scoped` gives each of them the layer. */
 export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageContents, E>): void => {
   const test = (title: string, body: (contents: MessageContents["Service"]) => Effect.Effect<void, unknown>) =>
@@ -29,7 +36,7 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
   test("what was written is read, in order, by pointers that differ", (contents) =>
     Effect.gen(function* () {
       const messages = Array.from({ length: 100 }, (_, index) => messageOf(`number ${index}`))
-      const pointers = yield* contents.write("org_a", messages)
+      const pointers = yield* writtenTo(contents, "org_a", messages)
       assert.lengthOf(new Set(pointers), 100)
       for (const pointer of pointers) assert.match(pointer, /^\S{1,40}$/)
       assert.deepStrictEqual(yield* contents.read("org_a", pointers), messages)
@@ -40,6 +47,14 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
       ])
     }))
 
+  test("says how much room a content takes: more for a longer one, and by bytes", (contents) =>
+    Effect.gen(function* () {
+      const kept = yield* contents.write("org_a", ["", "x".repeat(1_000), "好".repeat(1_000)].map(messageOf))
+      const [empty = 0, plain = 0, wide = 0] = kept.map(({ bytes }) => bytes)
+      assert.isAbove(empty, 0)
+      assert.deepStrictEqual([plain - empty, wide - empty], [1_000, 3_000])
+    }))
+
   test("requests at the same time each get their own", (contents) =>
     Effect.gen(function* () {
       const read = yield* Effect.forEach(
@@ -48,7 +63,7 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
           Effect.gen(function* () {
             const organization = `org_${index % 7}`
             const messages = Array.from({ length: 1 + (index % 3) }, (_, at) => messageOf(`${index} ${at}`))
-            const pointers = yield* contents.write(organization, messages)
+            const pointers = yield* writtenTo(contents, organization, messages)
             assert.deepStrictEqual(yield* contents.read(organization, pointers), messages)
             return pointers
           }),
@@ -59,8 +74,8 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
 
   test("another organization's pointer, and one that was never given, find nothing", (contents) =>
     Effect.gen(function* () {
-      const [pointer] = yield* contents.write("org_a", [messageOf("secret")])
-      yield* contents.write("org_b", [messageOf("other")])
+      const [pointer] = yield* writtenTo(contents, "org_a", [messageOf("secret")])
+      yield* writtenTo(contents, "org_b", [messageOf("other")])
       assert.deepStrictEqual(yield* contents.read("org_b", [pointer!, "", "9.9", "x", `${pointer}0`]), [
         null,
         null,
@@ -70,7 +85,7 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
       ])
       assert.deepStrictEqual(yield* contents.read("org_nobody", [pointer!]), [null])
       assert.deepStrictEqual(yield* contents.read("org_a", []), [])
-      assert.deepStrictEqual(yield* contents.write("org_a", []), [])
+      assert.deepStrictEqual(yield* writtenTo(contents, "org_a", []), [])
     }))
 
   test("requests as large as they may be fit, several at once", (contents) =>
@@ -79,7 +94,7 @@ export const contentsContract = <E>(name: string, layer: Layer.Layer<MessageCont
         [1, 2, 3, 4, 5, 6],
         (index) => {
           const messages = largeMessages(241_000 + index)
-          return Effect.map(contents.write("org_a", messages), (pointers) => ({ messages, pointers }))
+          return Effect.map(writtenTo(contents, "org_a", messages), (pointers) => ({ messages, pointers }))
         },
         { concurrency: "unbounded" }
       )

@@ -13,7 +13,7 @@ import {
 } from "../../../src/send/contents/contentFrames.ts"
 import { maximumMemoryContents } from "../../../src/send/contents/limits.ts"
 import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
-import { contentsContract, messageOf } from "./messageContents.ts"
+import { contentsContract, messageOf, writtenTo } from "./messageContents.ts"
 
 contentsContract("in memory", MessageContents.layerMemory)
 
@@ -22,11 +22,11 @@ describe("contents in memory", () => {
     Effect.gen(function* () {
       const contents = yield* MessageContents
       const message = messageOf("one")
-      const [first] = yield* contents.write("org_a", [message])
-      yield* contents.write("org_a", new Array(maximumMemoryContents - 2).fill(message))
-      const error = yield* Effect.flip(contents.write("org_a", [message, message]))
+      const [first] = yield* writtenTo(contents, "org_a", [message])
+      yield* writtenTo(contents, "org_a", new Array(maximumMemoryContents - 2).fill(message))
+      const error = yield* Effect.flip(writtenTo(contents, "org_a", [message, message]))
       assert.strictEqual(error._tag, "ContentsUnavailable")
-      yield* contents.write("org_a", [message])
+      yield* writtenTo(contents, "org_a", [message])
       assert.deepStrictEqual(yield* contents.read("org_a", [first!]), [message])
     }).pipe(Effect.provide(MessageContents.layerMemory))
   )

@@ -21,6 +21,11 @@ interface ExpectedReport {
 
 export const expectedReports: ReadonlyArray<ExpectedReport> = [
   {
+    file: "lhost-activehunter-01",
+    messageId: "0000000000.00000000000@mx4.example.org",
+    recipients: [["kijitora@example.org", "failed", "5.1.1", "permanent", 550, false]]
+  },
+  {
     file: "lhost-amavis-03",
     messageId: null,
     recipients: [["kijitora@example.com", "failed", "5.7.0", "permanent", 554, true]]

@@ -29,7 +29,6 @@ const others: ReadonlyArray<readonly [file: string, what: string]> = [
   ["lhost-gmail-07", "a bounce in words alone"],
   ["lhost-postfix-49", "a report in the text of another mail"],
   ["lhost-x5-01", "a report that is attached to another mail"],
-  ["lhost-activehunter-01", "a report without its machine-readable part"],
   ["lhost-postfix-64", "a report on no recipient"],
   ["rfc3464-07", "a report that a mailing list distributed"],
   ["arf-22", "a complaint in words alone"],
@@ -133,6 +132,76 @@ describe("the email that a report is about", () => {
   it("is not known by two different ids", async () => {
     const mail = reportOn(...failed).replace("Message-ID: <original@", "Message-ID: <another@example.com>\r\n$&")
     expect((await delivery(mail)).original.messageId).toBeNull()
+  })
+})
+
+describe("a report in words alone", () => {
+  const returned = [
+    "message/rfc822",
+    "Message-ID: <original@example.com>\r\nTo: Ann <ann@example.org>\r\n\r\nHello"
+  ] as const
+  const saying = (text: string, headers: ReadonlyArray<string> = []) =>
+    mailOf(status, [["text/plain", text], returned], headers)
+
+  it("is one of the only recipient of the returned mail, with the answer that it quotes", async () => {
+    const report = await delivery(saying("It failed.\r\n550 no mailbox here by that name (#5.1.1)"))
+    expect(report).toMatchObject({
+      original: { messageId: "original@example.com" },
+      recipients: [{ recipient: "ann@example.org", action: "failed", status: "5.1.1", replyCode: 550 }]
+    })
+  })
+
+  it("is one of the recipient that its header names, before that of the returned mail", async () => {
+    const report = await delivery(
+      saying("Remote server returned '452 4.2.2 full'", ["X-Failed-Recipients: bob@example.org"])
+    )
+    expect(report.recipients).toMatchObject([{ recipient: "bob@example.org", action: "delayed", status: "4.2.2" }])
+  })
+
+  it("is one of the address that stands alone on a line where nothing else names anybody", async () => {
+    const words =
+      "Write to help@example.net for help.\r\n\r\nann@example.org\r\nRemote server returned '550 5.1.10 gone'"
+    const report = await delivery(mailOf(status, [["text/plain", words]]))
+    expect(report.recipients).toMatchObject([{ recipient: "ann@example.org", status: "5.1.10", kind: "permanent" }])
+  })
+
+  it("is also read where the fields tell of the message and of nobody", async () => {
+    const fields = "Reporting-MTA: dns; mx.example.org\r\n"
+    const mail = mailOf(status, [["text/plain", "554 5.7.1 refused"], ["message/delivery-status", fields], returned])
+    expect((await delivery(mail)).recipients).toMatchObject([{ status: "5.7.1", isReputation: true }])
+  })
+
+  it.each([
+    ["no answer of a server is quoted", saying("It failed for good, after 550 attempts.")],
+    ["one answer says that it may pass, and another that it may not", saying("450 4.2.1 later\r\n550 5.1.1 never")],
+    ["several are named", saying("550 5.1.1 no such user", ["X-Failed-Recipients: ann@example.org, bob@example.org"])],
+    ["nobody is named", mailOf(status, [["text/plain", "550 5.1.1 no such user"]])],
+    ["a list distributed it", saying("550 5.1.1 no such user", ["List-Id: <cats.example.org>"])],
+    [
+      "a person wrote it",
+      saying("550 5.1.1 no such user")
+        .replace("Return-Path: <>", "Return-Path: <p@example.org>")
+        .replace("MAILER-DAEMON@", "p@")
+    ],
+    [
+      "it does not say that it is a report",
+      mailOf("multipart/mixed", [["text/plain", "550 5.1.1 delivery-status"], returned])
+    ]
+  ])("is none where %s", async (_what, mail) => {
+    expect(await parsed(mail)).toBeNull()
+  })
+})
+
+describe("a report that lost its type", () => {
+  const lost = reportOn(...failed, "Status: 5.1.1").replace(/Content-Type: multipart[^\r]*\r\n/, "")
+
+  it("is read from the part that still has one, where a mail system sent it", async () => {
+    expect((await delivery(lost)).recipients).toMatchObject([{ recipient: "ann@example.org", status: "5.1.1" }])
+  })
+
+  it("is none where a person wrote it", async () => {
+    const person = lost.replace("Return-Path: <>", "Return-Path: <p@example.org>").replace("MAILER-DAEMON@", "p@")
+    expect(await parsed(person)).toBeNull()
   })
 })
 

@@ -117,6 +117,9 @@ interface Relay {
   /** How often the hand-off has asked. */
   asked: number
   readonly answers: Array<HandoffAnswer>
+  /** To whom the relay never answers, and how many mails have met that. */
+  hangs: (to: string) => boolean
+  hanging: number
 }
 
 class Slow extends Context.Service<
@@ -129,14 +132,19 @@ const slow = Layer.effect(
   Slow,
   Effect.gen(function* () {
     const deployment = yield* deploy
-    const relay: Relay = { waits: false, isDeaf: false, asked: 0, answers: [] }
+    const relay: Relay = { waits: false, isDeaf: false, asked: 0, answers: [], hangs: () => false, hanging: 0 }
     const running = yield* startProcess(deployment, {
       waits: () => {
         relay.asked++
         return relay.waits ? "the relay is away" : undefined
       },
       isDeaf: () => relay.isDeaf,
-      answer: () => relay.answers.shift() ?? { _tag: "Accepted" }
+      answer: () => relay.answers.shift() ?? { _tag: "Accepted" },
+      hangs: (to) => {
+        if (!relay.hangs(to)) return false
+        relay.hanging++
+        return true
+      }
     })
     return Slow.of({ deployment, running, relay })
   })
@@ -344,6 +352,25 @@ layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can 
       yield* running.reaches(organization, sent!.id, "failed")
       yield* untilWaiting(0)
       assert.lengthOf(taken(), 0)
+    })
+  )
+
+  it.effect("a mail that takes long holds up no other of its account, nor what becomes of them", () =>
+    Effect.gen(function* () {
+      const { organization, relay, running, taken, untilWaiting } = yield* freshSlow
+      relay.hangs = (to) => to === "slow@two.test"
+      const [slow] = yield* running.send(organization, [messageTo(["slow@two.test"])])
+      yield* until(Effect.sync(() => relay.hanging > 0))
+      const beside = yield* running.send(organization, [messageTo(["bob@two.test"]), messageTo(["cy@two.test"])])
+      for (const { id } of beside) yield* running.reaches(organization, id, "sent")
+      assert.strictEqual((yield* running.stateOf(organization, slow!.id)).state, "sending")
+      relay.hangs = () => false
+      // Nobody knows how far the first attempt has come, so there is another one.
+      yield* until(Effect.map(running.sql`select 1 from send_jobs where lane = 1`, (rows) => rows.length === 1))
+      yield* running.sql`update send_jobs set due_at = 1`
+      yield* running.reaches(organization, slow!.id, "sent")
+      yield* untilWaiting(0)
+      assert.lengthOf(taken(), 3)
     })
   )
 

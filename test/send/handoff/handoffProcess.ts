@@ -57,6 +57,8 @@ export interface ProcessOptions {
   readonly settings?: Partial<HandoffSettings>
   /** What the transport answers; accepts by default. */
   readonly answer?: (mail: OutgoingMail, envelope: Envelope) => HandoffAnswer
+  /** Whether the transport never answers for a mail to this recipient. */
+  readonly hangs?: (to: string) => boolean
   /** Why live mail waits. */
   readonly waits?: () => string | undefined
   /** Whether the account cannot be told now. */
@@ -104,7 +106,7 @@ export const Pauser = Actor.make({
 /** Short times in place of the real ones. */
 const settings: Partial<HandoffSettings> = {
   leaseMillis: 1_000,
-  batchMillis: 900,
+  attemptMillis: 900,
   deliverTimeoutMillis: 500,
   scanMillis: 50,
   troubleMillis: 50,
@@ -133,6 +135,7 @@ const processLayer = (deployment: Deployment, options: ProcessOptions, died: Def
   const deliver = (mail: OutgoingMail, envelope: Envelope) =>
     Effect.gen(function* () {
       yield* at("before the transport")
+      if (options.hangs?.(envelope.to[0]!) === true) return yield* Effect.never
       const answer = options.answer?.(mail, envelope) ?? { _tag: "Accepted" as const }
       if (answer._tag === "Accepted") deployment.taken.push({ mail, envelope })
       yield* at("after the transport")
@@ -233,14 +236,14 @@ export const startProcess = (deployment: Deployment, options: ProcessOptions = {
       ) =>
         Effect.gen(function* () {
           const { mode = "live", ...fields } = more
-          const pointers = yield* contents.write(organization, messages)
+          const kept = yield* contents.write(organization, messages)
           return yield* admissions.get(mode)!.send(
             organization,
             messages.map((message, index) => ({
               id: `em-${randomUUID()}`,
               from: message.from,
               recipients: [...recipientsOf(message)],
-              pointer: pointers[index]!,
+              ...kept[index]!,
               ...fields
             }))
           )

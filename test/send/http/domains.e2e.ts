@@ -7,7 +7,8 @@ import { Engine } from "../../../src/engine/Engine.ts"
 import { DomainChecks } from "../../../src/send/domains/DomainChecks.ts"
 import { Domains } from "../../../src/send/domains/Domains.ts"
 import { SendSender, senderKey } from "../../../src/send/index.ts"
-import { type Answer, type Tenant, useSendPlatform } from "./sendersPlatform.ts"
+import type { Answer } from "../../support/api.ts"
+import { type Tenant, useSendPlatform } from "./sendersPlatform.ts"
 
 interface ShownRecord {
   readonly record: string

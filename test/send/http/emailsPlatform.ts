@@ -23,7 +23,8 @@ import {
 } from "../../../src/send/actors/index.ts"
 import type { Risk, SendPlan } from "../../../src/send/limits.ts"
 import { query } from "../../cli/support.ts"
-import { type Ask, askAt, buildApi } from "../../webhooks/platform.ts"
+import { buildApi } from "../../support/api.ts"
+import { type Ask, askAt } from "../../webhooks/platform.ts"
 
 /** The verified sender of every organization made here. */
 export const senderDomain = "one.test"
@@ -43,7 +44,9 @@ export interface Account {
   readonly suppress: (address: string) => Promise<void>
   /** A key of the organization with these services. */
   readonly newKey: (options?: { readonly services?: ReadonlyArray<Service>; readonly mode?: Mode }) => Promise<string>
-  /** Asks with a site credential of the organization. */
+  /** A new site credential of the organization. */
+  readonly siteCredential: () => Promise<string>
+  /** Asks with one. */
   readonly site: () => Promise<Ask>
   /** The state of an email as its actor has it. */
   readonly stateOf: (id: string) => Promise<string>
@@ -93,6 +96,8 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
         return (await run(Context.get(services, ApiKeys).create(id, key))).key!
       }
       const account = { organization: id, key: mode }
+      const siteCredential = async () =>
+        (await run(Context.get(services, SiteCredentials).create(id, "other mail"))).credential!
       const tell: Account["tell"] = async (command) => {
         await run(engine.ask(SendAccount, account, command))
       }
@@ -112,10 +117,8 @@ const platformOf = ({ databaseUrl, services, url }: Effect.Success<ReturnType<ty
           expect(answer.status, JSON.stringify(answer.body)).toBe(202)
           return (answer.body as { readonly id: string }).id
         },
-        site: async () => {
-          const { credential } = await run(Context.get(services, SiteCredentials).create(id, "other mail"))
-          return askAt(url, credential!)
-        },
+        siteCredential,
+        site: async () => askAt(url, await siteCredential()),
         limits: (limits) => tell({ _tag: "SetLimits", custom: { emailsPerMonth: null, probation: null, ...limits } }),
         suppress: async (address) => {
           const place = { organization: id, key: suppressionPlace(id, mode, address).key }
@@ -132,7 +135,7 @@ export const useSendPlatform = (): (() => SendPlatform) => {
   let platform: SendPlatform | undefined
   const scope = Scope.makeUnsafe()
   beforeAll(async () => {
-    platform = platformOf(await Effect.runPromise(buildApi(scope, "public")))
+    platform = platformOf(await Effect.runPromise(buildApi(scope)))
   })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   return () => platform!

@@ -1,5 +1,12 @@
 /** What other mail systems report with a site credential, over HTTP (docs/platform.md, 9.17). */
-import { describe, expect, it } from "vitest"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { promisify } from "node:util"
+import { Effect } from "effect"
+import { describe, expect, it, vi } from "vitest"
+import { OutcomeUnknown, Overloaded, PartitionUnavailable } from "../../../src/engine/errors.ts"
+import { senderKey } from "../../../src/send/actors/index.ts"
+import { SendSender } from "../../../src/send/index.ts"
 import { until } from "../../cli/support.ts"
 import { devils } from "../../http/sections/devils.ts"
 import type { Ask } from "../../webhooks/platform.ts"
@@ -124,6 +131,55 @@ describe("feedback", () => {
     expect(await outcomes(site, body)).toEqual(["unknown", "unsent", "unknown", "unknown"])
     expect([await one.stateOf(id), await one.stateOf(waiting)]).toEqual(["sent", "queued"])
     expect([await suppressed(one), await suppressed(other)]).toEqual([[], []])
+  })
+})
+
+describe("feedback while it cannot be counted", () => {
+  const faults = [
+    new PartitionUnavailable({ partition: 0, reason: "it restarts", retryAfterMillis: 1_500 }),
+    new Overloaded({ partition: 0, retryAfterMillis: 1_500 }),
+    new OutcomeUnknown({ partition: 0 })
+  ]
+  it.each(faults)("is 503 for $_tag, says when to come again, and counts once then", async (fault) => {
+    const account = await platform().account()
+    const site = await account.site()
+    const id = await handedOver(account, ["bob@two.test"])
+    const report = reportOf(id, { what: "bounced", subject: mail.subject })
+    // What a report is told by; what emails are looked at by answers as ever.
+    const away = vi.spyOn(platform().engine, "ask").mockReturnValue(Effect.fail(fault) as never)
+    try {
+      const answer = await site("POST", path, report)
+      expect([answer.status, answer.body]).toMatchObject([503, { error: { code: "unavailable" } }])
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0)
+      expect(JSON.stringify(answer.body)).not.toMatch(/partition|engine/i)
+      expect(away).toHaveBeenCalled()
+    } finally {
+      away.mockRestore()
+    }
+    expect(await account.stateOf(id)).toBe("sent")
+    expect(await outcomes(site, report)).toEqual(["taken"])
+    expect(await account.stateOf(id)).toBe("bounced")
+  })
+})
+
+describe("the documented example", () => {
+  it("runs as it stands, for an email of one's own", async () => {
+    const text = readFileSync(new URL("../../../docs/platform.md", import.meta.url), "utf8")
+    const section = /^### 9\.17 [\s\S]*?(?=^## )/m.exec(text)![0]
+    const [, command, answer] = /```sh\n(curl [\s\S]*?)```\n\n```json\n([\s\S]*?)```/.exec(section)!
+    const account = await platform().account()
+    const sender = { organization: account.organization, key: senderKey("live", "demo.test") }
+    await Effect.runPromise(platform().engine.ask(SendSender, sender, { _tag: "Verify" }))
+    const recipients = ["bob@example.com"]
+    const id = await account.sent({ from: "Ann <ann@demo.test>", to: recipients })
+    await account.tell({ _tag: "Dispatch", emails: [{ id, sender: "demo.test", recipients }] })
+    await account.tell({ _tag: "Report", reports: [{ id, sender: "demo.test", what: "handedOver" }] })
+    const [documented] = /em_\w+/.exec(command!)!
+    const environment = { PATH: process.env.PATH, SITE: await account.siteCredential(), API: platform().url }
+    const own = command!.replaceAll(documented, id)
+    const { stdout } = await promisify(execFile)("bash", ["-c", own], { env: environment })
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(answer!.replaceAll(documented, id)))
+    expect(await account.stateOf(id)).toBe("bounced")
   })
 })
 

@@ -1,20 +1,25 @@
 /**
  * The life of accounts over HTTP, on real servers, by a clock that the test moves on for days (docs/platform.md, 9.2 to 9.6): caps that open again, promotions, held mail,
- * each trigger of a pause, and lifts.
+ * each trigger of a pause, and lifts. Live mail goes to a relay, and what becomes of it comes back to the listener.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ok, okJson, until } from "../../cli/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
+import { abuseReport, bouncePortOf, bring, deliveryStatus } from "../inbound/reports.ts"
+import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
 
 const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis
 
+const scope = Scope.makeUnsafe()
 let folder = ""
+let relay: RelayServer
 let platform: Platform
 let at: Readonly<Record<string, string>>
 const socket = () => join(folder, "clock")
@@ -23,15 +28,37 @@ const move = (millis: number) => moveOn(socket(), millis)
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-life-"))
   const program = new URL("../../support/movableClock.ts", import.meta.url).pathname
-  const environment = { [clockVariable]: socket(), SLUICE_DEMO: "off" }
+  relay = await Effect.runPromise(Scope.provide(startRelay(), scope))
+  const environment = {
+    [clockVariable]: socket(),
+    SLUICE_DEMO: "off",
+    SLUICE_SMTP_URL: `smtp://127.0.0.1:${relay.port}`,
+    SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
+    SLUICE_BOUNCE_PORT: "0"
+  }
   platform = await startPlatform(environment, join(folder, "data"), program)
   at = { SLUICE_DATA_DIR: platform.dataDir }
 }, 120_000)
 
 afterAll(async () => {
   await platform?.stop()
+  await Effect.runPromise(Scope.close(scope, Exit.void))
   await rm(folder, { recursive: true, force: true })
 })
+
+/** The return path under which the relay has got the mail to a recipient. */
+const returnPathTo = async (recipient: string): Promise<string> => {
+  const found = () => relay.taken.find(({ to }) => to[0] === recipient)
+  await until(async () => found() !== undefined)
+  return found()!.from
+}
+
+/** Says that a recipient's mail has bounced, or that the recipient complains, once it was handed over. */
+const report = async (what: "bounced" | "complained", recipient: string): Promise<void> => {
+  const to = await returnPathTo(recipient)
+  const raw = what === "bounced" ? deliveryStatus({ to, recipient }) : abuseReport(to, recipient)
+  await bring(bouncePortOf(platform.stderr()), to, raw)
+}
 
 type Body = Record<string, unknown>
 
@@ -80,6 +107,13 @@ const made = async (name: string, mode: "live" | "test") => {
       const all = await found()
       expect(all).toHaveLength(1)
       return all[0]!.data
+    },
+    /** Sends to somebody of whom it is reported so, and answers when the account knows. */
+    reported: async (what: "bounced" | "complained", local: string): Promise<void> => {
+      const recipient = `${local}@to-${name}.example`
+      const { id } = await done(202, "POST", "/v1/send/emails", mails(1, { to: recipient })[0])
+      await report(what, recipient)
+      await until(async () => (await done(200, "GET", `/v1/send/emails/${id}`)).state === what)
     },
     stateOf: async (id: string) => (await done(200, "GET", `/v1/send/emails/${id}`)).state,
     /** Waits until the account is in this stage, and answers it. */
@@ -163,6 +197,20 @@ describe("an account's life", { timeout: 240_000 }, () => {
     await reaches("established")
   })
 
+  it("shows what its emails said for seven days after their end, and their room counts until then", async () => {
+    const { done, send, stateOf } = await made("forgetful", "test")
+    const [sent] = await send(1)
+    await until(async () => (await stateOf(sent!.id)) === "delivered")
+    const text = async () => (await done(200, "GET", `/v1/send/emails/${sent!.id}`)).text
+    const storage = async () =>
+      ((await done(200, "GET", "/v1/billing/usage")).usage as { readonly storage: number }).storage
+    await until(async () => (await storage()) > 0)
+    await move(7 * dayMillis - hourMillis)
+    expect([await text(), (await storage()) > 0]).toEqual(["Hi", true])
+    await move(2 * hourMillis)
+    expect([await text(), await storage()]).toEqual([null, 0])
+  })
+
   it("has mail over a sender's daily cap held until the next day", async () => {
     const { organization, send, sender, stateOf } = await made("holding", "live")
     await ok(["send", "limits", "--org", organization, "--probation", "500,1000,25"], at)
@@ -183,26 +231,84 @@ describe("an account's life", { timeout: 240_000 }, () => {
   })
 })
 
+describe("a domain", { timeout: 400_000 }, () => {
+  it("climbs by what becomes of its mail, and lets go what its cap held", async () => {
+    const { reaches, reported, send, sender, standing, stateOf } = await made("climbing", "live")
+    const handedOver = (missing: number) =>
+      until(async () => ((await sender()).nextTier as { emailsMissing: number }).emailsMissing === missing)
+    await reported("bounced", "gone")
+    for (let hour = 0; hour < 2; hour++) {
+      await send(49)
+      await move(hourMillis + 1_000)
+    }
+    await send(1)
+    await handedOver(0)
+    const endsAt = Date.parse((await standing()).probationEndsAt as string)
+    await move(endsAt - (await move(0)))
+    await reaches("established")
+    // One bounce of a hundred is one too many.
+    await move(hourMillis)
+    expect(await sender()).toMatchObject({ tier: "new", nextTier: { bounceRate: 0.01, bounceRateBelow: 0.01 } })
+    const [more] = await send(10)
+    await until(async () => (await stateOf(more!.id)) === "sent")
+    await move(hourMillis)
+    await until(async () => (await sender()).tier === "warming")
+
+    // Far from midnight, so that a day's mail is one day's.
+    const soon = (await move(0)) + dayMillis
+    await move(Math.floor(soon / dayMillis) * dayMillis + hourMillis - (await move(0)))
+    for (let sent = 110; sent < 3_110; ) {
+      for (let today = 0; today < 1_500; today += 100) await send(100)
+      sent += 1_500
+      await handedOver(5_000 - sent)
+      await move(dayMillis)
+    }
+    await reported("complained", "angry")
+    await move(15 * dayMillis)
+    // Its days are there, and the 5,000 mails are not.
+    expect(await sender()).toMatchObject({ tier: "warming", dailyCap: 2_000, nextTier: { emailsMissing: 1_889 } })
+    for (let today = 0; today < 2_000; today += 100) await send(100)
+    const over = await send(5)
+    expect(new Set(over.map(({ state }) => state))).toEqual(new Set(["held"]))
+    await handedOver(0)
+    const now = await move(0)
+    await move((Math.floor(now / hourMillis) + 1) * hourMillis - now)
+    await until(async () => (await sender()).tier === "trusted")
+    for (const { id } of over) await until(async () => (await stateOf(id)) === "sent")
+    expect(await sender()).toMatchObject({ tier: "trusted", dailyCap: 50_000, held: 0, nextTier: null })
+  })
+})
+
 describe("a pause", { timeout: 240_000 }, () => {
   const triggers: ReadonlyArray<readonly [reason: string, pull: (account: Account) => Promise<unknown>]> = [
-    ["bounces", ({ send }) => send(3, { to: "bounced+a@simulator.invalid" })],
-    ["complaint", ({ send }) => send(1, { to: "complained@simulator.invalid" })],
+    [
+      "bounces",
+      async ({ reaches, reported }) => {
+        await reported("bounced", "gone-1")
+        await reported("bounced", "gone-2")
+        await reaches("probation")
+        await reported("bounced", "gone-3")
+      }
+    ],
+    ["complaint", ({ reported }) => reported("complained", "angry")],
     [
       "spike",
-      async ({ organization, send }) => {
-        await ok(["send", "limits", "--org", organization, "--mode", "test", "--probation", "500,1000,25"], at)
-        await send(1)
+      async ({ organization, reported, send, stateOf }) => {
+        await ok(["send", "limits", "--org", organization, "--probation", "500,1000,25"], at)
+        await reported("bounced", "gone")
         await move(3 * hourMillis)
-        await send(60)
+        for (const { id } of await send(60)) await until(async () => (await stateOf(id)) === "sent")
         // The request that pulls the trigger is accepted, and held.
         expect(new Set((await send(50)).map(({ state }) => state))).toEqual(new Set(["held"]))
       }
     ],
     [
       "risky_content",
-      async ({ send }) => {
+      async ({ reported, send, stateOf }) => {
+        await reported("bounced", "gone")
         const risky = { subject: "Verify your account", text: "Go to https://bit.ly/3x now" }
-        expect((await send(1, risky))[0]!.state).toBe("queued")
+        const [first] = await send(1, risky)
+        await until(async () => (await stateOf(first!.id)) === "sent")
         await move(hourMillis)
         expect((await send(1, risky))[0]!.state).toBe("held")
       }
@@ -210,7 +316,7 @@ describe("a pause", { timeout: 240_000 }, () => {
   ]
 
   it.each(triggers)("for %s holds what waits until it is lifted, and probation begins again", async (reason, pull) => {
-    const account = await made(`paused-${reason.replace("_", "-")}`, "test")
+    const account = await made(`paused-${reason.replace("_", "-")}`, "live")
     const { ask, done, event, mails, organization, reaches, send, stateOf } = account
     const scheduledAt = new Date((await move(0)) + 5 * hourMillis).toISOString()
     const { id: scheduled } = await done(202, "POST", "/v1/send/emails", mails(1, { scheduled_at: scheduledAt })[0])
@@ -225,12 +331,13 @@ describe("a pause", { timeout: 240_000 }, () => {
     await move(4 * dayMillis)
     expect((await reaches("sending_paused")).pauseReason).toBe(reason)
 
-    await ok(["send", "lift", "--org", organization, "--mode", "test"], at)
+    await ok(["send", "lift", "--org", organization], at)
     const lifted = await reaches("probation")
     const now = await move(0)
     expect(Date.parse(lifted.probationEndsAt as string) - now).toBeGreaterThan(71 * hourMillis)
-    await until(async () => ["sent", "delivered"].includes((await stateOf(scheduled as string)) as string))
-    await send(1)
+    await until(async () => (await stateOf(scheduled as string)) === "sent")
+    const [again] = await send(1)
+    await until(async () => (await stateOf(again!.id)) === "sent")
     expect(await event("send.account.paused")).toMatchObject({ trustStage: "sending_paused", pauseReason: reason })
     await move(73 * hourMillis)
     await reaches("established")

@@ -2,48 +2,19 @@
  * The public API in this process on a database of its own, for tests of sending: its name server is one on loopback, and each tenant has a live and a test key. Its clock is
  * the machine's.
  */
-import { randomBytes } from "node:crypto"
-import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
-import { HttpServer } from "effect/http"
+import { Context, Effect, Exit, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
-import { layerMatching } from "../../../src/app/dispatch.ts"
-import { actors, lanes, projections } from "../../../src/app/engine.ts"
-import { layerServices, layerStores } from "../../../src/app/layers.ts"
-import { layerPublic } from "../../../src/app/server.ts"
-import { parseSecretsKeys } from "../../../src/common/secretsKeys.ts"
 import * as Engine from "../../../src/engine/Engine.ts"
-import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
-import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
-import { layerLocal } from "../../../src/engine/Placement.ts"
 import { ApiKeys } from "../../../src/platform/ApiKeys.ts"
 import type { Service } from "../../../src/platform/model.ts"
-import { OrganizationPlans } from "../../../src/platform/OrganizationPlans.ts"
 import { Organizations } from "../../../src/platform/Organizations.ts"
-import { RequestRate } from "../../../src/platform/RequestRate.ts"
-import * as CursorsPostgres from "../../../src/postgres/CursorsPostgres.ts"
-import { MessageContents } from "../../../src/send/contents/MessageContents.ts"
 import type { DomainChecks } from "../../../src/send/domains/DomainChecks.ts"
 import type { Domains } from "../../../src/send/domains/Domains.ts"
-import { SendRate } from "../../../src/send/emails/SendRate.ts"
-import { HandoffFeed } from "../../../src/send/handoff/HandoffFeed.ts"
 import { type Mode, SendAccount } from "../../../src/send/index.ts"
-import { type VerificationLink, VerificationMail } from "../../../src/send/senders/VerificationMail.ts"
-import { DispatchFeed } from "../../../src/webhooks/delivery/DispatchFeed.ts"
-import { ReplaySignal } from "../../../src/webhooks/replay/ReplaySignal.ts"
-import { WebhookSecrets } from "../../../src/webhooks/secret/WebhookSecrets.ts"
-import { makeDatabase } from "../../support/database.ts"
+import type { VerificationLink } from "../../../src/send/senders/VerificationMail.ts"
+import { type Ask, askAt, buildApi } from "../../support/api.ts"
 import { type NameServer, startNameServer } from "../../support/nameServer.ts"
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape.
-  readonly body: any
-}
-
-/** Asks with a key: method, path, body, headers. */
-export type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
 
 export interface Tenant {
   readonly organization: string
@@ -67,62 +38,13 @@ export interface SendPlatform {
   readonly tenant: () => Promise<Tenant>
 }
 
-const layerEngine = Engine.layer({ actors, lanes, reactors: [projections], config: { partitions: 2 } }).pipe(
-  Layer.provide(Layer.mergeAll(JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal)),
-  Layer.provide(layerMatching),
-  Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer))
-)
-
 const build = (scope: Scope.Scope) =>
   Effect.gen(function* () {
-    const database = yield* makeDatabase
-    const names = yield* startNameServer
+    const names = yield* Scope.provide(startNameServer, scope)
     const mails: Array<VerificationLink> = []
-    const reached = { url: "" }
-    const options = {
-      databaseUrl: database.url,
-      maxConnections: 10,
-      secretsKeys: Redacted.make(parseSecretsKeys(randomBytes(32).toString("hex"))!),
-      webhookTargets: "public" as const,
-      nameServers: [names.address],
-      publicUrl: () => reached.url
-    }
-    const services = yield* Layer.build(
-      layerServices(options).pipe(
-        Layer.provideMerge(WebhookSecrets.layer(options.secretsKeys)),
-        Layer.provideMerge(Layer.mergeAll(OrganizationPlans.layer, RequestRate.layerUnlimited, SendRate.layer)),
-        Layer.provideMerge(Layer.merge(MessageContents.layerMemory, VerificationMail.layerMemory(mails))),
-        Layer.provideMerge(layerEngine),
-        Layer.provideMerge(layerStores(options))
-      )
-    )
-    yield* Context.get(services, Engine.Engine).ready
-    const listener = yield* Layer.build(
-      layerPublic({ host: "127.0.0.1", port: 0, maxBodyBytes: 262_144, accessLog: false }).pipe(
-        Layer.provide(Layer.succeedContext(services))
-      )
-    )
-    const url = HttpServer.formatAddress(Context.get(listener, HttpServer.HttpServer).address)
-    reached.url = url
-    return { services, url, names, mails }
-  }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
-
-const askAt =
-  (url: string, key: string): Ask =>
-  async (method, path, body, headers = {}) => {
-    const answer = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
-    })
-    const text = await answer.text()
-    const isJson = answer.headers.get("content-type")?.includes("json") === true
-    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
-  }
+    const api = yield* buildApi(scope, { nameServers: [names.address], mails })
+    return { ...api, names, mails }
+  })
 
 const platformOf = ({ mails, names, services, url }: Effect.Success<ReturnType<typeof build>>): SendPlatform => {
   const run: SendPlatform["run"] = (effect) => Effect.runPromise(Effect.provideContext(effect, services))

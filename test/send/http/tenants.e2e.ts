@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { SendAccount, SendSender, senderKey } from "../../../src/send/index.ts"
-import { type Answer, type Tenant, useSendPlatform } from "./sendersPlatform.ts"
+import type { Answer } from "../../support/api.ts"
+import { type Tenant, useSendPlatform } from "./sendersPlatform.ts"
 
 const platform = useSendPlatform()
 

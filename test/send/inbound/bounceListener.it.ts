@@ -1,10 +1,18 @@
 /** The listener for bounces, spoken to by a real SMTP client: whom it takes mail for, what it bounds, and what it answers while reports cannot be counted. */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { createTransport } from "nodemailer"
+import { vi } from "vitest"
 import { readVerp, type VerpTarget, verpOf } from "../../../src/send/feedback/index.ts"
 import { listenForBounces } from "../../../src/send/inbound/BounceListener.ts"
 import { FeedbackIntake, IntakeUnavailable } from "../../../src/send/inbound/FeedbackIntake.ts"
+import type { ListenerTlsFiles } from "../../../src/send/inbound/listenerTls.ts"
 import { until } from "../../webhooks/until.ts"
 
 const key = Buffer.from("32 bytes of the system's secrets")
@@ -15,7 +23,7 @@ interface Taken {
   readonly targets: ReadonlyArray<VerpTarget>
 }
 
-const listening = (isAway: () => boolean = () => false) =>
+const listening = (isAway: () => boolean = () => false, tls?: ListenerTlsFiles, logger = Logger.layer([])) =>
   Effect.gen(function* () {
     const taken: Array<Taken> = []
     const intake = Layer.succeed(FeedbackIntake, {
@@ -28,12 +36,33 @@ const listening = (isAway: () => boolean = () => false) =>
         }),
       takeFile: () => Effect.succeed("none")
     })
-    const port = yield* listenForBounces({ host: "127.0.0.1", port: 0, domain: "bounces.test" }).pipe(
+    const port = yield* listenForBounces({ host: "127.0.0.1", port: 0, domain: "bounces.test", tls }).pipe(
       Effect.provide(intake),
-      Effect.provide(Logger.layer([]))
+      Effect.provide(logger)
     )
     return { port, taken }
   })
+
+const certificates = new URL("../../nats/certificates/", import.meta.url)
+const fileOf = (name: string) => fileURLToPath(new URL(name, certificates))
+
+/** Brings a mail by a mail system that demands TLS and verifies the certificate; answers what it is refused with, or undefined. */
+const brought = (port: number, authority: string) =>
+  Effect.map(
+    Effect.result(
+      Effect.tryPromise({
+        try: () =>
+          createTransport({
+            host: "127.0.0.1",
+            port,
+            requireTLS: true,
+            tls: { ca: [readFileSync(authority)], servername: "localhost" }
+          }).sendMail({ envelope: { from: false, to: path }, raw: "Subject: secret\r\n\r\na" }),
+        catch: String
+      })
+    ),
+    (result) => (result._tag === "Failure" ? result.failure : undefined)
+  )
 
 /** A connection that says lines and hears the last line of each answer. */
 const client = (port: number) =>
@@ -124,6 +153,68 @@ describe("the listener", () => {
       isAway = false
       assert.match(yield* send, /^250 /)
       assert.lengthOf(taken, 1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("takes mail over TLS with its certificate, and without for who does not ask for it", () =>
+    Effect.gen(function* () {
+      const files = { certificate: fileOf("server.pem"), key: fileOf("server-key.pem") }
+      const { port, taken } = yield* listening(undefined, files)
+      assert.isUndefined(yield* brought(port, fileOf("authority.pem")))
+      assert.deepStrictEqual(taken, [
+        { raw: "Subject: secret\r\n\r\na\r\n", targets: [{ emailId: "em_1", recipientIndex: 0 }] }
+      ])
+      const { say } = yield* client(port)
+      assert.match(yield* say("MAIL FROM:<>"), /^250 /)
+      assert.match(yield* say("RCPT TO:<postmaster@bounces.test>"), /^550 /)
+      const { port: plain } = yield* listening()
+      assert.include(yield* brought(plain, fileOf("authority.pem")), "STARTTLS")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("offers a renewed certificate, and keeps the old one where the new files cannot be used", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "sluice-certificates-"))),
+        (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+      )
+      const used = { certificate: join(folder, "used.pem"), key: join(folder, "used-key.pem") }
+      const use = (certificate: string, key: string) => {
+        copyFileSync(certificate, used.certificate)
+        copyFileSync(key, used.key)
+      }
+      const renewed = fileURLToPath(new URL("certificates/renewed.pem", import.meta.url))
+      use(fileOf("server.pem"), fileOf("server-key.pem"))
+      const told: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void told.push(String(message)))])
+      const { port } = yield* listening(undefined, used, logger)
+      assert.isUndefined(yield* brought(port, fileOf("authority.pem")))
+      /** An hour goes by, and the listener says what it has found. */
+      const anHour = Effect.gen(function* () {
+        const before = told.length
+        yield* TestClock.adjust("1 hour")
+        yield* Effect.promise(() => vi.waitUntil(() => told.length > before, { timeout: 10_000 }))
+      })
+      writeFileSync(used.certificate, "nothing")
+      yield* anHour
+      assert.include(told.at(-1), "are not a certificate and its key")
+      assert.isUndefined(yield* brought(port, fileOf("authority.pem")))
+      use(renewed, renewed.replace(".pem", "-key.pem"))
+      yield* anHour
+      assert.include(told.at(-1), "offers its new certificate")
+      assert.isDefined(yield* brought(port, fileOf("authority.pem")))
+      assert.isUndefined(yield* brought(port, renewed))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not begin with files that are no certificate and its key", () =>
+    Effect.gen(function* () {
+      const refused = (files: ListenerTlsFiles) =>
+        Effect.map(Effect.flip(listening(undefined, files)), (error) => error.message)
+      const key = fileOf("server-key.pem")
+      assert.include(yield* refused({ certificate: fileOf("none.pem"), key }), "none.pem cannot be read (ENOENT)")
+      assert.include(yield* refused({ certificate: key, key }), "are not a certificate and its key in PEM")
+      assert.include(yield* refused({ certificate: fileOf("authority.pem"), key }), "mismatch")
     }).pipe(Effect.scoped)
   )
 

@@ -1,4 +1,5 @@
-/** Reports as other mail systems write them, for a recipient of an email. */
+/** Reports as other mail systems write them, for a recipient of an email, and bring them. */
+import { createTransport } from "nodemailer"
 
 export interface Bounce {
   readonly to: string
@@ -65,3 +66,10 @@ export const automaticReply = (to: string): string =>
     "I am away.",
     ""
   ].join("\r\n")
+
+/** Brings a mail to the listener, as another mail system does. */
+export const bring = (port: number, to: string, raw: string): Promise<unknown> =>
+  createTransport({ host: "127.0.0.1", port, ignoreTLS: true }).sendMail({ envelope: { from: false, to }, raw })
+
+/** The listener's port, as the platform says it at its start. */
+export const bouncePortOf = (said: string): number => Number(/are taken on 127\.0\.0\.1:(\d+)/.exec(said)?.[1])

@@ -7,12 +7,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "@nats-io/transport-node"
 import { Effect, Exit, Scope } from "effect"
-import { createTransport } from "nodemailer"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { okJson, until, useDatabases } from "../../cli/support.ts"
 import { logNamespaceOf, type Platform, startPlatform } from "../../support/platform.ts"
 import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
-import { abuseReport, automaticReply, deliveryStatus } from "./reports.ts"
+import { abuseReport, automaticReply, bouncePortOf, bring, deliveryStatus } from "./reports.ts"
 
 const database = useDatabases()
 const scope = Scope.makeUnsafe()
@@ -63,11 +62,7 @@ const returnPathTo = (recipient: string): string =>
   relay.taken.find(({ to }) => to[0] === recipient)?.from ?? "not taken"
 
 /** What another mail system says, over SMTP. */
-const report = (to: string, raw: string) =>
-  createTransport({ host: "127.0.0.1", port: bouncePort, ignoreTLS: true }).sendMail({
-    envelope: { from: false, to },
-    raw
-  })
+const report = (to: string, raw: string) => bring(bouncePort, to, raw)
 
 beforeAll(async () => {
   relay = await Effect.runPromise(
@@ -88,7 +83,7 @@ beforeAll(async () => {
     SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
     SLUICE_BOUNCE_PORT: "0"
   })
-  bouncePort = Number(/are taken on 127\.0\.0\.1:(\d+)/.exec(platform.stderr())?.[1])
+  bouncePort = bouncePortOf(platform.stderr())
 })
 
 afterAll(async () => {
@@ -177,6 +172,14 @@ it("a signal of another mail system is told like any other report", async () => 
     await say({ id, what: "nonsense" })
     expect((await say(told)).json()).toMatchObject({ seq: expect.any(Number) })
     await reaches(id, "delivered")
+    const at = { SLUICE_DATA_DIR: platform.dataDir }
+    const reactor = ["--reactor", "sluice.signals"]
+    const { records } = await okJson(["parked", "show", organization, ...reactor], at)
+    expect(records).toMatchObject([{ error: expect.stringContaining("Missing key") }])
+    const again = await okJson(["parked", "retry", organization, ...reactor], at)
+    expect(again).toMatchObject({ retried: 0, left: 1, error: expect.stringContaining("it cannot be read") })
+    const place = `${records[0].sequence}/${records[0].index}`
+    expect(await okJson(["parked", "dismiss", organization, place, ...reactor], at)).toMatchObject({ left: 0 })
   } finally {
     await client.close()
   }

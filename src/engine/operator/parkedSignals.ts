@@ -1,0 +1,76 @@
+/** What an operator can do about signals that are parked (docs/architecture.md, "External signals"): have them decided again, or give up the first. */
+import { Effect } from "effect"
+import type { CursorsUnavailable, ParkedRecord } from "../Cursors.ts"
+import { describe } from "../describe.ts"
+import { type Engine, EngineRefused } from "../Engine.ts"
+import { signalsName } from "../Signals.ts"
+import { internals } from "../shell/internals.ts"
+import type { Partition } from "../shell/Partition.ts"
+import { commandOf, failureOf } from "../shell/parkedSignals.ts"
+import { showParked } from "../shell/parking.ts"
+import type { RetriedParked, RetryOptions } from "./parked.ts"
+import { unrecorded } from "./parkedMessages.ts"
+
+type AnyEngine = Engine["Service"]
+
+/** Whether no start can read the signal again, which would be decided twice then. */
+export const isPassed = ({ core }: Partition, { sequence }: ParkedRecord): boolean =>
+  core.head.signalSequence >= sequence
+
+export const notPassed = "its partition has not come past it yet: try again in a minute"
+
+/** Has an organization's parked signals decided, one after the other, until one fails again. One that is decided twice, because taking it off failed, counts as its rule says. */
+export const retryParkedSignals = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  organization: string,
+  { alongside, limit }: Required<RetryOptions>
+): Effect.fn.Return<RetriedParked, EngineRefused | CursorsUnavailable> {
+  const { partitions, parts } = internals(engine)
+  const id = engine.partitionOf(organization)
+  const partition = partitions.get(id)
+  if (partition === undefined)
+    return yield* Effect.fail(new EngineRefused({ message: `partition ${id} is placed in another process` }))
+  let retried = 0
+  let error: string | undefined
+  while (error === undefined && retried < limit) {
+    const [first] = yield* parts.cursors.parked(id, signalsName, organization, 1)
+    if (first === undefined) break
+    if (!isPassed(partition, first)) {
+      error = notPassed
+      break
+    }
+    const meaning = yield* Effect.result(Effect.try({ try: () => commandOf(parts, first), catch: describe }))
+    if (meaning._tag === "Failure") {
+      error = `it cannot be read: ${meaning.failure}`
+      break
+    }
+    if (meaning.success !== undefined) {
+      const { actor, command, key } = meaning.success
+      const asked = yield* Effect.result(engine.ask(actor, { organization, key }, command))
+      if (asked._tag === "Failure") error = failureOf(asked.failure)
+    }
+    if (error !== undefined) break
+    yield* Effect.catch(parts.cursors.unpark([first], alongside([first])), unrecorded)
+    retried++
+  }
+  yield* showParked(partition, signalsName)
+  const left = yield* parts.cursors.parkedCount(id, signalsName, organization)
+  return { retried, left, ...(error === undefined ? {} : { error }) }
+})
+
+/** Signals that one transaction takes off. */
+const batchSignals = 100
+
+/** Gives up all parked signals of an organization, which is deleted. */
+export const eraseParkedSignals = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  organization: string
+): Effect.fn.Return<void, CursorsUnavailable> {
+  const { cursors } = internals(engine).parts
+  const id = engine.partitionOf(organization)
+  for (;;) {
+    const records = yield* cursors.parked(id, signalsName, organization, batchSignals)
+    if (records.length === 0) return
+    yield* cursors.unpark(records, Effect.void)
+  }
+})
