@@ -83,6 +83,8 @@ describe("the packed package", () => {
       "bin/sluice.js",
       "dist/main.js",
       "dist/index.d.ts",
+      "dist/console/assets/manifest.json",
+      "dist/console/assets/licences.txt",
       "dist/directory/data/NOTICE",
       "dist/send/data/NOTICE",
       "dist/send/data/free-email-domains.json.gz",

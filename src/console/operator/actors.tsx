@@ -47,7 +47,7 @@ const Actor = ({
         {data.state === undefined ? (
           <p class="note">There is none: nothing has happened to it.</p>
         ) : (
-          <Json value={data.state} label="State" />
+          <Json value={data.state} label="State as JSON" />
         )}
       </Part>
       <Part title="Last facts">

@@ -1,6 +1,6 @@
 /** Small parts that every view is made of. */
 import { useSignal } from "@preact/signals"
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, InputHTMLAttributes } from "preact"
 import { useEffect, useId, useState } from "preact/hooks"
 import type { ApiError } from "../api.ts"
 import { href } from "../router.ts"
@@ -264,22 +264,24 @@ export const Field = ({
   readonly onInput: (event: InputEvent_) => void
 }) => {
   const id = useId()
+  const attributes = {
+    id,
+    type,
+    value,
+    required,
+    placeholder: placeholder ?? "",
+    autocomplete: "off",
+    spellcheck: false,
+    inputMode: isFigure ? "numeric" : "text",
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` }),
+    onInput
+    // The library's type has a case for each `type`, of which the compiler cannot choose one here.
+  } as InputHTMLAttributes<HTMLInputElement>
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input
-        id={id}
-        type={type}
-        value={value}
-        required={required}
-        placeholder={placeholder ?? ""}
-        autocomplete="off"
-        spellcheck={false}
-        inputMode={isFigure ? "numeric" : "text"}
-        {...(pattern === undefined ? {} : { pattern })}
-        {...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })}
-        onInput={onInput}
-      />
+      <input {...attributes} />
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
           {hint}

@@ -5,6 +5,7 @@ import { get } from "../api.ts"
 import { type LiveEvent, liveState, onEvent } from "../live.ts"
 import { usePages } from "../loading.ts"
 import { href, search, setSearch } from "../router.ts"
+import { session } from "../session.ts"
 import { Chip, Command, Empty, Field, Head, Link, Part, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
 import { clockTime } from "../ui/time.ts"
@@ -93,7 +94,7 @@ const History = ({ pattern }: { readonly pattern: string }) => {
             </span>
           )
         },
-        { head: "What", cell: (event) => <span class="sub">{gistOf(event)}</span> },
+        { head: "What", cell: (event) => <span class="sub gist">{gistOf(event)}</span> },
         { head: "Mode", cell: ({ livemode }) => (livemode ? "live" : <Chip state="test" word="Test" />) },
         { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> }
       ]}
@@ -166,7 +167,9 @@ export const Events = () => {
         {events.length === 0 ? (
           <Empty title="Nothing has come since you opened this page">
             <p class="note">Make something happen:</p>
-            <Command text="npx --no-install sluice trigger telco.lookup.completed --org org_…" />
+            <Command
+              text={`npx --no-install sluice trigger telco.lookup.completed --org ${session.value?.organization.id}`}
+            />
           </Empty>
         ) : (
           <LiveList events={events} />

@@ -171,7 +171,7 @@ const Newest = ({ events }: { readonly events: Loaded<Answer<"GET", "/v1/events"
             </span>
           )
         },
-        { head: "What", cell: (event) => <span class="sub">{gistOf(event)}</span> },
+        { head: "What", cell: (event) => <span class="sub gist">{gistOf(event)}</span> },
         { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> }
       ]}
     />

@@ -6,6 +6,17 @@ import { heading, press, typeInto } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
 
+/** Opens a session without a browser, and answers its cookie. */
+const openSession = async (url: string, key: string): Promise<string> => {
+  const answer = await fetch(`${url}/v1/console/sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-sluice-console": "1" },
+    body: JSON.stringify({ key })
+  })
+  expect(answer.status).toBe(201)
+  return answer.headers.get("set-cookie")!.split(";")[0]!
+}
+
 export const signingInSection = (platform: () => ConsolePlatform): void => {
   describe("signing in", () => {
     it("takes a key by keyboard alone, and says what is wrong with another", async () => {
@@ -87,6 +98,38 @@ export const signingInSection = (platform: () => ConsolePlatform): void => {
       await page.getByText("This key may not see that.").waitFor()
     })
 
+    it("has a rate of its own, so that who looks takes nothing from programs", async () => {
+      const { adminKey, adminUrl, url } = platform()
+      const { id } = await ask("POST", `${adminUrl}/admin/v1/organizations`, adminKey, { name: "Small", plan: "free" })
+      const made = { services: [], scopes: ["platform:webhooks:read"] }
+      const { key } = await ask("POST", `${adminUrl}/admin/v1/organizations/${id}/keys`, adminKey, made)
+      const cookie = await openSession(url, key as string)
+      for (let asked = 0; asked < 3; asked++) {
+        const answer = await fetch(`${url}/v1/webhooks`, { headers: { cookie, "x-sluice-console": "1" } })
+        expect(answer.headers.get("x-ratelimit-limit")).toBe("600")
+      }
+      const own = await fetch(`${url}/v1/webhooks`, { headers: { authorization: `Bearer ${key}` } })
+      expect(own.headers.get("x-ratelimit-limit")).toBe("60")
+      expect(own.headers.get("x-ratelimit-remaining")).toBe("59")
+    })
+
+    it("gives the place of the oldest session to the hundred and first", async () => {
+      const { adminKey, adminUrl, url } = platform()
+      const { id } = await ask("POST", `${adminUrl}/admin/v1/organizations`, adminKey, { name: "Many", plan: "team" })
+      const made = { services: [], scopes: [] }
+      const { key } = await ask("POST", `${adminUrl}/admin/v1/organizations/${id}/keys`, adminKey, made)
+      const cookies: Array<string> = []
+      for (let opened = 0; opened <= 100; opened++) cookies.push(await openSession(url, key as string))
+      const statusOf = async (cookie: string) =>
+        (await fetch(`${url}/v1/console/session`, { headers: { cookie, "x-sluice-console": "1" } })).status
+      expect(await statusOf(cookies.at(-1)!)).toBe(200)
+      expect(await statusOf(cookies[1]!)).toBe(200)
+      expect(await statusOf(cookies[0]!)).toBe(401)
+      // The organization's list shows its keys alone.
+      const listed = await ask("GET", `${adminUrl}/admin/v1/organizations/${id}/keys`, adminKey)
+      expect(listed.data).toHaveLength(1)
+    })
+
     it("ends with its key at once, and at its own end", async () => {
       const { adminKey, adminUrl, databaseUrl, filled, url } = platform()
       const make = () =>
@@ -97,16 +140,18 @@ export const signingInSection = (platform: () => ConsolePlatform): void => {
         })
       const revoked = await make()
       const page = await (await platform().browser()).newPage()
+      // The stream of events may have told the page before.
+      const goOn = () => page.evaluate(`document.querySelector('a[href="/console/emails"]')?.click()`)
       await signIn(page, url, revoked.key as string)
       await ask("DELETE", `${adminUrl}/admin/v1/keys/${revoked.id}`, adminKey)
-      await page.getByRole("link", { name: "Emails", exact: true }).click()
+      await goOn()
       await page.getByText("Your session has ended").waitFor()
 
       const other = await make()
       await signIn(page, url, other.key as string)
       await query(databaseUrl, "update api_keys set expires_at = now() where parent_id = $1", [other.id])
       await query(databaseUrl, "select pg_notify('sluice_keys', digest) from api_keys where parent_id = $1", [other.id])
-      await page.getByRole("link", { name: "Endpoints", exact: true }).click()
+      await goOn()
       await page.getByText("Your session has ended").waitFor()
     })
   })
