@@ -5,11 +5,19 @@ import type { BrowserContext, Locator, Page } from "playwright-core"
 
 const pictures = process.env.SLUICE_PICTURES
 
+const shownInReadme: ReadonlySet<string> = new Set(["overview-light", "sending-paused-light"])
+
 /** Writes a picture for a person to look at, where a folder is named. */
 export const picture = async (page: Page, name: string): Promise<void> => {
   if (pictures === undefined) return
   mkdirSync(pictures, { recursive: true })
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+  // What the README shows is as large as a window.
+  const size = page.viewportSize()
+  if (!shownInReadme.has(name) || size === null) return
+  await page.setViewportSize({ width: 1080, height: 680 })
+  await page.screenshot({ path: join(pictures, `readme-${name}.png`) })
+  await page.setViewportSize(size)
 }
 
 export const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor()

@@ -8,6 +8,10 @@ type Figures = Answer<"GET", "/admin/v1/partitions">["data"][number]
 
 const refreshMillis = 5_000
 
+/** Frames behind that are worth a look, and that are trouble. A reactor that nothing concerns moves from time to time alone. */
+const someLag = 100
+const muchLag = 1_000
+
 const bytesOf = (bytes: number): string => {
   const units = ["B", "kB", "MB", "GB", "TB"]
   const power = bytes === 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
@@ -44,7 +48,8 @@ const Partitions = ({ all }: { readonly all: ReadonlyArray<Figures> }) => (
         isFigure: true,
         cell: (one) => {
           const lag = largestLag(one)
-          return lag === 0 ? "0" : <Chip state={lag > 100 ? "bad" : "pending"} word={lag.toLocaleString()} />
+          const state = lag > muchLag ? "bad" : lag > someLag ? "pending" : undefined
+          return state === undefined ? lag : <Chip state={state} word={lag.toLocaleString()} />
         }
       },
       { head: "Waiting", isFigure: true, cell: ({ mailbox }) => mailbox },
@@ -107,7 +112,7 @@ export const Platform = () => {
                 head: "State",
                 cell: ([, { ok }]) => <Chip state={ok ? "ok" : "bad"} word={ok ? "Well" : "Not well"} />
               },
-              { head: "What is wrong", cell: ([, { detail }]) => detail ?? <span class="none">–</span> }
+              { head: "Detail", cell: ([, { detail }]) => detail ?? <span class="none">–</span> }
             ]}
           />
         )}
