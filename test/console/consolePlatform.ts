@@ -4,7 +4,7 @@ import { Effect, Exit, Scope } from "effect"
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, inject } from "vitest"
 import { adminUrlOf } from "../http/harness.ts"
-import { openBrowser } from "../support/browser.ts"
+import { launchBrowser } from "../support/browser.ts"
 import { urlOf } from "../support/database.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { makeCopy } from "../support/templates.ts"
@@ -18,7 +18,7 @@ export interface ConsolePlatform extends FillOptions {
   readonly databaseUrl: string
   readonly filled: Filled
   readonly paused: Pick<Filled, "key" | "keyId" | "organization">
-  /** A browser with an empty profile, which goes with the file. */
+  /** A browser's window with an empty profile, which goes with the file. */
   readonly browser: (options?: BrowserContextOptions) => Promise<BrowserContext>
 }
 
@@ -42,17 +42,15 @@ export const useConsolePlatform = (isNeeded: boolean): (() => ConsolePlatform) =
     const receivers = await startReceivers()
     cleanup.push(receivers.close)
     const options = { url: process.url, adminUrl: await adminUrlOf(process), adminKey, receivers }
+    const browser = await launchBrowser()
+    cleanup.push(() => browser.close())
     made = {
       ...options,
       process,
       databaseUrl,
       filled: await fill(options),
       paused: await fillPaused(options),
-      browser: async (given = {}) => {
-        const { close, context } = await openBrowser(given)
-        cleanup.push(close)
-        return context
-      }
+      browser: (given = {}) => browser.newContext(given)
     }
   }, startMillis)
   afterAll(async () => {
