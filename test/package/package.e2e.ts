@@ -85,6 +85,8 @@ describe("the packed package", () => {
       "dist/index.d.ts",
       "dist/index.d.ts.map",
       "src/index.ts",
+      "dist/console/assets/manifest.json",
+      "dist/console/assets/licences.txt",
       "dist/directory/data/NOTICE",
       "dist/send/data/NOTICE",
       "dist/send/data/free-email-domains.json.gz",
