@@ -7,6 +7,7 @@ import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { cluster } from "./cli/cluster.ts"
 import { config } from "./cli/config.ts"
+import { consoleLink } from "./cli/console.ts"
 import { domains } from "./cli/domains.ts"
 import { feedback } from "./cli/feedback.ts"
 import { ingest } from "./cli/ingest.ts"
@@ -35,6 +36,7 @@ const sluice = Command.make("sluice").pipe(
     ingest,
     orgs,
     keys,
+    consoleLink,
     sites,
     invoices,
     numbers,

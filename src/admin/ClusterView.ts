@@ -5,7 +5,7 @@
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 import { version } from "../common/version.ts"
 import { Engine } from "../engine/Engine.ts"
-import { atOwner, type PartitionSummary } from "../engine/operator/atOwner.ts"
+import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
 import { internals } from "../engine/shell/internals.ts"
 import { Membership } from "../postgres/cluster/Membership.ts"
 
@@ -59,10 +59,10 @@ export class ClusterView extends Context.Service<
       const engine = yield* Engine
       const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
       const { parts } = internals(engine)
-      const summaryOf = (partition: number) =>
-        Effect.match(atOwner(parts, partition, "summary"), {
+      const reportOf = (partition: number) =>
+        Effect.match(atOwner(parts, partition, "report"), {
           onSuccess: (found) => {
-            const { epoch, lag, sequence, status } = found as PartitionSummary
+            const { epoch, lag, sequence, status } = found as OwnerReport
             return { status, epoch, sequence, lag: lag ?? null }
           },
           onFailure: ({ message }) => ({ status: message, epoch: null, sequence: null, lag: null })
@@ -76,7 +76,7 @@ export class ClusterView extends Context.Service<
         const partitions = yield* Effect.forEach(
           all,
           (partition) =>
-            Effect.map(summaryOf(partition), (found) => ({ partition, node: nodeOf.get(partition) ?? null, ...found })),
+            Effect.map(reportOf(partition), (found) => ({ partition, node: nodeOf.get(partition) ?? null, ...found })),
           { concurrency: askedAtOnce }
         )
         if (membership === undefined) {

@@ -8,9 +8,12 @@ import { HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
 import { AdminApi } from "../admin/api.ts"
 import { ClusterView } from "../admin/ClusterView.ts"
+import { PublicAddress } from "../admin/consoleHttp.ts"
 import { layerAdminAccess, layerAdminHandlers } from "../admin/http.ts"
 import { Inspection } from "../admin/Inspection.ts"
+import { OperatorSessions } from "../admin/OperatorSessions.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
+import { consolePages } from "../api/consolePages.ts"
 import { docsPage } from "../api/docs.ts"
 import { landingPage } from "../api/landing.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
@@ -26,6 +29,7 @@ import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
 import { baseApi } from "../http/baseApi.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
+import { layerConsole } from "../platform/consoleHttp.ts"
 import { Health, stopping } from "../platform/Health.ts"
 import { layerKeys } from "../platform/keysHttp.ts"
 import {
@@ -95,6 +99,7 @@ export const layerPublic = (options: ServerOptions) =>
         Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
+            ...consolePages("organization"),
             ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
@@ -108,6 +113,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerUsage,
         layerUsageReports,
         layerKeys,
+        layerConsole,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -152,11 +158,19 @@ export const layerProbes = (options: ServerOptions) =>
     Layer.provide(layerSystem(options.metricsReaders ?? "anybody")),
     Layer.provide(EventStreams.layer)
   ) as unknown as ReturnType<typeof layerPublic>
+export interface AdminOptions extends ListenerOptions {
+  /** The credentials, of which a request must carry one. */
+  readonly keys: ReadonlyArray<Redacted.Redacted<string>>
+  /** Where browsers reach the public API, for links into its console; default: not known. */
+  readonly publicUrl?: () => string
+}
 
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
-export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
-  layerServer(AdminApi, options, [docsPage(AdminApi)]).pipe(
-    Layer.provide(layerAdminHandlers),
+export const layerAdmin = (options: AdminOptions) =>
+  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator")]).pipe(
+    Layer.provide(
+      layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
+    ),
     Layer.provide(EngineWhenNeeded.layer),
     Layer.provide(
       Layer.mergeAll(
@@ -165,5 +179,6 @@ export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyA
         ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer))
       )
     ),
-    Layer.provide(layerAdminAccess(options.keys))
+    Layer.provide(layerAdminAccess),
+    Layer.provide(OperatorSessions.layer(options.keys))
   )

@@ -9,7 +9,12 @@ import { type AskError, CommandInvalid, type OnceError } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import { atOwner } from "./operator/atOwner.ts"
-import type { ActorInspection, PartitionInspection } from "./operator/inspect.ts"
+import {
+  type ActorInspection,
+  type InspectedFrame,
+  type PartitionInspection,
+  summarizePartition
+} from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import { localPartition } from "./shell/delivering.ts"
@@ -144,6 +149,15 @@ export const makeService = (parts: EngineParts, context: Context.Context<never>)
     // What crosses processes is the same as JSON.
     inspectPartition: (id: number) =>
       Effect.map(atOwner(parts, id, "inspect partition"), (found) => found as PartitionInspection),
+    summarizePartitions: Effect.suspend(() =>
+      Effect.forEach(
+        [...local.values()].sort((one, other) => one.id - other.id),
+        summarizePartition,
+        { concurrency: 8 }
+      )
+    ),
+    inspectFrame: (id: number, sequence: number) =>
+      Effect.map(atOwner(parts, id, "inspect frame", sequence), (found) => found as InspectedFrame),
     inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
       Effect.map(
         atOwner(parts, places.idOf(organization), "inspect actor", { organization, kind: actor.kind, key }),

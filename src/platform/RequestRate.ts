@@ -13,20 +13,34 @@ import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
 import { type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 
-/** What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet. */
-const TakeRequest = Schema.Struct({ cost: Limiter.Cost, plan: Schema.Literals(platformPlans) })
+/**
+ * What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet; the least limit is for what people
+ * do in the console.
+ */
+const TakeRequest = Schema.Struct({
+  cost: Limiter.Cost,
+  plan: Schema.Literals(platformPlans),
+  least: Schema.optionalKey(Schema.Int)
+})
 export type TakeRequest = typeof TakeRequest.Type
 
-/** One limiter an organization. */
+/** The key of the limiter of an organization's console: who looks at it takes nothing from its programs. */
+const consoleKey = "console"
+
+/** Requests a minute that a console has in any case. */
+export const consoleRequestsPerMinute = 600
+
+/** One limiter an organization, and one for its console. */
 export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
   kind: "request-rate",
   command: TakeRequest,
   reply: Limiter.LimiterReply,
   initial: Limiter.initial,
   touches: () => [OrganizationActor.at()],
-  decide: (state, { cost, plan }, { now, read }) => {
+  decide: (state, { cost, least = 0, plan }, { now, read }) => {
     const organization = read(OrganizationActor)
-    const limit = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
+    const own = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
+    const limit = own === "unlimited" ? own : Math.max(own, least)
     return Limiter.decide(state, { _tag: "Take", cost }, limit, now)
   },
   keepUntil: Limiter.keepUntil
@@ -54,7 +68,10 @@ export class RequestRate extends Context.Service<
       const context = yield* Effect.context<never>()
       const take = makeLaneTake(engine, requestLimiter, () => passed.updateUnsafe(1, context))
       return RequestRate.of({
-        take: ({ organizationId: organization, plan }) => take({ organization }, { cost: 1, plan })
+        take: ({ organizationId: organization, plan, session }) =>
+          session === undefined
+            ? take({ organization }, { cost: 1, plan })
+            : take({ organization, key: consoleKey }, { cost: 1, plan, least: consoleRequestsPerMinute })
       })
     })
   )

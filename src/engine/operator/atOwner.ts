@@ -9,10 +9,10 @@ import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
 import { localPartition } from "../shell/delivering.ts"
 import type { Partition } from "../shell/Partition.ts"
 import { askOwner } from "../shell/remoteAnswers.ts"
-import { inspectActor, inspectPartition } from "./inspect.ts"
+import { inspectActor, inspectFrame, inspectPartition } from "./inspect.ts"
 
 /** What `cluster status` shows of a partition. */
-export interface PartitionSummary {
+export interface OwnerReport {
   readonly status: string
   readonly epoch: number
   /** The last frame of its log. */
@@ -21,7 +21,7 @@ export interface PartitionSummary {
   readonly lag: number | undefined
 }
 
-const summary = (partition: Partition): Effect.Effect<PartitionSummary> =>
+const report = (partition: Partition): Effect.Effect<OwnerReport> =>
   Effect.map(Effect.option(partition.parts.cursors.list(partition.id)), (cursors) => {
     const { epoch, sequence } = partition.core.head
     const names = new Set(partition.parts.reactors.map(({ name }) => name))
@@ -40,8 +40,9 @@ const summary = (partition: Partition): Effect.Effect<PartitionSummary> =>
 /** The acts that every engine knows. */
 export const builtInActs = (): Map<string, OperatorAct> =>
   new Map<string, OperatorAct>([
-    ["summary", summary],
+    ["report", report],
     ["inspect partition", inspectPartition],
+    ["inspect frame", (partition, sequence) => inspectFrame(partition, sequence as number)],
     ["inspect actor", (partition, address) => inspectActor(partition, address as Parameters<typeof inspectActor>[1])]
   ])
 
