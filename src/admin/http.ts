@@ -30,7 +30,7 @@ import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
-import { ClusterView, type NodesUnavailable } from "./ClusterView.ts"
+import { ClusterView } from "./ClusterView.ts"
 import { layerAdminConsole, layerSignIn } from "./consoleHttp.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
@@ -271,12 +271,11 @@ const layerCluster = HttpApiBuilder.group(
   "cluster",
   Effect.fn(function* (handlers) {
     const view = yield* ClusterView
-    const away = ({ message }: NodesUnavailable) => Effect.fail(EnvelopeUnavailable.of(message))
     return handlers.handleAll({
-      show: () => Effect.catchTag(view.show, "NodesUnavailable", away),
+      show: () => Effect.mapError(view.show, ({ message }) => EnvelopeUnavailable.of(message)),
       drain: ({ params: { name } }) =>
-        Effect.as(view.drain(name), { name }).pipe(
-          Effect.catchTags({ NodesUnavailable: away, NoSuchNode: (error) => Effect.fail(notFound(error)) })
+        Effect.mapError(Effect.as(view.drain(name), { name }), (error) =>
+          error._tag === "NoSuchNode" ? notFound(error) : EnvelopeUnavailable.of(error.message)
         )
     })
   })

@@ -4,19 +4,11 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { hostname } from "node:os"
 import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
-import { layerEngineHealth, layerEngineOn } from "../app/engine.ts"
-import {
-  layerDecisions,
-  layerDecisionsOn,
-  layerDelivery,
-  layerNatsHealth,
-  layerServices,
-  layerStores
-} from "../app/layers.ts"
+import { layerEngineHealth } from "../app/engine.ts"
+import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
 import { layerAdmin, layerProbes, layerPublic } from "../app/server.ts"
 import { builtInCatalogue } from "../billing/index.ts"
@@ -35,7 +27,7 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo, findDemo } from "../platform/demo.ts"
-import { Health, stopping } from "../platform/Health.ts"
+import type { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
@@ -47,6 +39,7 @@ import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
+import { handOver, layerOwnDecisions } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
 
@@ -196,22 +189,6 @@ const mailSentence = (config: Config): string => {
     : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
 }
 
-/** The name that a node has among the others. */
-const nodeName = ({ node }: Config): string => node ?? `${hostname()}-${process.pid}`
-
-/** The engine and what rests on it: of one machine, or of a node of a cluster. */
-const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: Start) => {
-  if (cluster === undefined) return layerDecisions(engine)
-  const placement = cluster.layerNode({
-    databaseUrl,
-    node: { name: nodeName(config), version, role: config.role },
-    takesPartitions: config.role !== "api",
-    namespace: config.logNamespace
-  })
-  // It gives more than on one machine, and whoever looks for that asks for it by name.
-  return layerDecisionsOn(layerEngineOn(engine, placement)) as ReturnType<typeof layerDecisions>
-}
-
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   const { cluster, config, databaseUrl, folder, named, natsUrl, reached } = start
@@ -321,24 +298,6 @@ const openListeners = Effect.fnUntraced(function* (start: Start) {
   return apiUrl
 })
 
-/**
- * What a node of a cluster does first when it stops: it hands its partitions over, and goes on to answer through their new owners. Load balancers
- * are told before that.
- */
-const handOver = ({ cluster }: Start) =>
-  Effect.gen(function* () {
-    if (cluster === undefined) return
-    // It is there in a cluster, although the platform's type does not say so.
-    const leave = Option.match(yield* Effect.serviceOption(cluster.Membership), {
-      onNone: () => Effect.void,
-      onSome: (membership) => membership.leave
-    })
-    const health = yield* Health
-    yield* Effect.addFinalizer(() =>
-      // The check stays until the process ends, so its scope is never closed.
-      Effect.andThen(Scope.provide(health.register(stopping), Scope.makeUnsafe()), leave)
-    )
-  })
 /** How long the address is good that a start on one's own machine prints, in seconds. */
 const printedLinkSeconds = 3_600
 
