@@ -6,6 +6,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { config } from "./cli/config.ts"
+import { consoleLink } from "./cli/console.ts"
 import { domains } from "./cli/domains.ts"
 import { feedback } from "./cli/feedback.ts"
 import { ingest } from "./cli/ingest.ts"
@@ -34,6 +35,7 @@ const sluice = Command.make("sluice").pipe(
     ingest,
     orgs,
     keys,
+    consoleLink,
     sites,
     invoices,
     numbers,

@@ -19,7 +19,9 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["admin", "api"],
   ["app", "config", "simulation"],
   ["cli"],
-  ["entry points"]
+  ["entry points"],
+  // A program for browsers, which imports types alone of what is below.
+  ["console"]
 ]
 
 const products: ReadonlySet<string> = new Set(floors[5])
@@ -40,20 +42,30 @@ const roomOf = (file: string): string | undefined => {
   return rest !== undefined && floorOf(room!) !== -1 ? room : undefined
 }
 
-/** A file and the files of the source that it imports. */
-type Imports = ReadonlyMap<string, ReadonlyArray<string>>
+/** A file of the source that another one imports, and whether only its types. */
+interface Import {
+  readonly file: string
+  readonly isTypes: boolean
+}
 
-const importsOf = (file: string, source: string): ReadonlyArray<string> =>
-  [...source.matchAll(/(?:\bfrom|\bimport|new URL)\s*\(?\s*"(\.[^"]+\.ts)"/g)].map(([, specifier]) =>
-    normalize(join(dirname(file), specifier!))
+/** A file and what it imports of the source. */
+type Imports = ReadonlyMap<string, ReadonlyArray<Import>>
+
+const importsOf = (file: string, source: string): ReadonlyArray<Import> =>
+  [...source.matchAll(/(?:\bimport (type )\{[^}]*\} from|\bfrom|\bimport|new URL)\s*\(?\s*"(\.[^"]+\.tsx?)"/g)].map(
+    ([, types, specifier]) => ({
+      file: normalize(join(dirname(file), specifier!)),
+      isTypes: types !== undefined
+    })
   )
 
 /** What is wrong with one import, as a sentence. */
-const faultOf = (file: string, imported: string): string | undefined => {
+const faultOf = (file: string, { file: imported, isTypes }: Import): string | undefined => {
   const from = roomOf(file)
   const to = roomOf(imported)
   if (from === undefined || to === undefined || from === to) return undefined
   const tells = `${file} imports ${imported}: `
+  if (from === "console" && !isTypes) return `${tells}the console is a browser's program and imports types alone`
   if (floorOf(to) > floorOf(from)) return `${tells}${to} stands above ${from}, and imports go down`
   if (products.has(from) && products.has(to) && imported !== `src/${to}/index.ts`)
     return `${tells}a product sees of another one only its index.ts`
@@ -68,11 +80,14 @@ const isInside = (folder: string, other: string): boolean => `${folder}/`.starts
 const circlesOf = (imports: Imports): ReadonlyArray<string> => {
   const arrows = new Map<string, Map<string, string>>()
   for (const [file, all] of imports) {
-    for (const imported of all) {
+    for (const one of all) {
+      const imported = one.file
       const from = dirname(file)
       const to = dirname(imported)
+      // The browser's program has one room, whose views and frame know each other.
+      if (roomOf(file) === "console") continue
       // What goes up is told already, and makes circles of everything between.
-      if (isInside(from, to) || isInside(to, from) || faultOf(file, imported) !== undefined) continue
+      if (isInside(from, to) || isInside(to, from) || faultOf(file, one) !== undefined) continue
       const own = arrows.get(from) ?? new Map<string, string>()
       arrows.set(from, own.set(to, own.get(to) ?? `${file} imports ${imported}`))
     }
@@ -104,7 +119,7 @@ const faultsOf = (imports: Imports): ReadonlyArray<string> => [
 ]
 
 const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => `src/${file}`)
 const imports: Imports = new Map(sources.map((file) => [file, importsOf(file, readFileSync(join(root, file), "utf8"))]))
 
@@ -134,6 +149,16 @@ describe("the floors of the source", () => {
       "src/simulation/play.ts",
       `export { Health } from "../platform/Health.ts"`,
       "src/simulation/play.ts imports src/platform/Health.ts: the simulation sees the engine, limits and products alone"
+    ],
+    [
+      "src/console/api.ts",
+      `import { SluiceApi } from "../api/SluiceApi.ts"`,
+      "src/console/api.ts imports src/api/SluiceApi.ts: the console is a browser's program and imports types alone"
+    ],
+    [
+      "src/app/server.ts",
+      `import type { Session } from "../console/session.ts"`,
+      "src/app/server.ts imports src/console/session.ts: console stands above app, and imports go down"
     ],
     ["src/helpers.ts", "", "src/helpers.ts lies in no room: each has its floor in the table of this test"],
     ["src/util/helpers.ts", "", "src/util/helpers.ts lies in no room: each has its floor in the table of this test"],

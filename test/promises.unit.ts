@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { describePromises, isNamed, type Promises } from "./conformance/promises.ts"
 
+const console_ = "console/sections/api.ts"
 const telco = "http/sections/telco.ts"
 const log = "http/sections/events.ts"
 const stream = "http/sections/stream.ts"
@@ -115,7 +116,12 @@ const ofEvents: Promises = {
       ["events/EventStreams.unit.ts", "a node has its places too"]
     ]
   ],
-  "5.6": [["Test events are the catalogue's examples, not live", [log, "has every event once, the newest at the top"]]]
+  "5.6": [["Test events are the catalogue's examples, not live", [log, "has every event once, the newest at the top"]]],
+  "5.7": [
+    ["The catalogue says what patterns match", [console_, "says which types patterns match"]],
+    ["Events are counted by the minute", [console_, "counts events by the minute"]],
+    ["An event leads to its decision", [console_, "tells the decision that an event comes from"]]
+  ]
 }
 
 const ofEndpoints: Promises = {
@@ -269,7 +275,8 @@ const ofDeliveries: Promises = {
       [deliveries, "409 while it is pending"],
       [deliveries, "409 when Disabled"]
     ]
-  ]
+  ],
+  "7.9": [["The request is shown as it was signed", [console_, "shows the request as it was signed"]]]
 }
 
 const promises: Promises = { ...ofTelco, ...ofEvents, ...ofEndpoints, ...ofDeliveries }

@@ -8,6 +8,7 @@ import { HttpApiBuilder, HttpApiClient } from "effect/http-api"
 import { layerEdge } from "../http/edge.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
 import { layerAdminHandlers } from "./http.ts"
+import { OperatorSessions } from "./OperatorSessions.ts"
 
 export class AdminClient extends Context.Service<AdminClient, HttpApiClient.ForApi<typeof AdminApi>>()(
   "sluice/admin/AdminClient"
@@ -30,6 +31,7 @@ export const layerRemote = (options: {
 
 /** In process no credential is asked for. */
 const handlers = layerAdminHandlers.pipe(
+  Layer.provide(OperatorSessions.layer([])),
   Layer.provide(Layer.succeed(AdminAccess)(AdminAccess.of((httpEffect) => httpEffect)))
 )
 

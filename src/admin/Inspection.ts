@@ -5,6 +5,7 @@
 import { Context, Data, Effect, Layer } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { Engine } from "../engine/Engine.ts"
+import type { PartitionSummary } from "../engine/operator/inspect.ts"
 
 /** There is nothing to inspect: no running engine, no such partition, no such kind of actor. */
 export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ readonly message: string }> {}
@@ -12,6 +13,12 @@ export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ rea
 export class Inspection extends Context.Service<
   Inspection,
   {
+    /** The kinds of actors that there are. */
+    readonly kinds: ReadonlyArray<string>
+    /** The figures of every partition that this process serves. */
+    readonly partitions: Effect.Effect<ReadonlyArray<PartitionSummary>, NothingToInspect>
+    /** A whole frame of a partition's log, as JSON; undefined where the log does not hold it. */
+    readonly frame: (partition: number, sequence: number) => Effect.Effect<unknown, NothingToInspect>
     /** Status, head, checkpoint, cursors, mailbox and the last facts of a partition, as JSON. */
     readonly partition: (partition: number) => Effect.Effect<unknown, NothingToInspect>
     /** State, sequence, checkpoint, timer and the last facts of an actor, as JSON. */
@@ -24,6 +31,14 @@ export class Inspection extends Context.Service<
       Inspection,
       Effect.map(Engine, (engine) =>
         Inspection.of({
+          kinds: actors.map(({ kind }) => kind).sort(),
+          partitions: engine.summarizePartitions,
+          frame: Effect.fn("Inspection.frame")((partition, sequence) =>
+            Effect.mapBoth(engine.inspectFrame(partition, sequence), {
+              onSuccess: (found) => (found === undefined ? undefined : asJson(found)),
+              onFailure: nothing
+            })
+          ),
           partition: Effect.fn("Inspection.partition")((partition) =>
             Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing })
           ),
@@ -46,7 +61,7 @@ export class Inspection extends Context.Service<
 
   static readonly layerNone: Layer.Layer<Inspection> = Layer.sync(Inspection, () => {
     const none = Effect.fail(new NothingToInspect({ message: "no platform is running; start it, then inspect it" }))
-    return Inspection.of({ partition: () => none, actor: () => none })
+    return Inspection.of({ kinds: [], partitions: none, frame: () => none, partition: () => none, actor: () => none })
   })
 }
 

@@ -15,6 +15,7 @@ import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
+import { consoleGroup, signInGroup } from "./consoleApi.ts"
 import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { organizationId as id } from "./ids.ts"
 import { invoicesGroup } from "./invoicesApi.ts"
@@ -399,5 +400,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(parked)
   .add(sendGroup)
   .add(invoicesGroup)
+  .add(signInGroup)
+  .add(consoleGroup)
   .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   .annotateMerge(OpenApi.annotations({ title: "Sluice admin", version, license: { name: "MIT" } })) {}

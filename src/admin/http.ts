@@ -4,12 +4,10 @@
  * any other error is a defect.
  */
 
-import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option, Redacted, Stream, type Types } from "effect"
+import { Clock, Context, Effect, Layer, Option, Stream, type Types } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
-import { keyDigest } from "../common/identifiers.ts"
 import { Directory } from "../directory/Directory.ts"
 import { sourceName } from "../directory/files/read.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
@@ -32,9 +30,11 @@ import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
+import { layerAdminConsole, layerSignIn } from "./consoleHttp.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
 import { layerInvoices } from "./invoicesHttp.ts"
+import { OperatorSessions } from "./OperatorSessions.ts"
 import { OrganizationDeletion } from "./OrganizationDeletion.ts"
 import { layerOrganizations } from "./organizationsHttp.ts"
 import { type NothingParked, ParkedRecords, type ParkedUnavailable } from "./ParkedRecords.ts"
@@ -44,10 +44,10 @@ import { layerSites } from "./sitesHttp.ts"
 /** How long an admin request may take before it is answered as not done. A stream of progress begins earlier. */
 const requestTimeoutMillis = 10_000
 
-/** The access by credential: a request must carry one of these keys. */
-export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>): Layer.Layer<AdminAccess> =>
-  Layer.sync(AdminAccess, () => {
-    const expected = keys.map((key) => Buffer.from(keyDigest(Redacted.value(key))))
+/** The access by credential, or by the session of an operator who gave one. */
+export const layerAdminAccess: Layer.Layer<AdminAccess, never, OperatorSessions> = Layer.effect(
+  AdminAccess,
+  Effect.map(OperatorSessions, (sessions) => {
     type Answer = Effect.Effect<
       HttpServerResponse.HttpServerResponse,
       EnvelopeUnauthorized | EnvelopeUnavailable | Types.unhandled
@@ -55,18 +55,20 @@ export const layerAdminAccess = (keys: ReadonlyArray<Redacted.Redacted<string>>)
     return AdminAccess.of((httpEffect) =>
       Effect.withFiber((fiber): Answer => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const given = /^bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]
-        const digest = given === undefined ? undefined : Buffer.from(keyDigest(given))
-        // Digests of equal length, so that the comparison tells nothing about a key.
-        return digest !== undefined && expected.some((one) => timingSafeEqual(digest, one))
-          ? Effect.timeoutOrElse(httpEffect, {
-              duration: requestTimeoutMillis,
-              orElse: () => Effect.fail(EnvelopeUnavailable.of("The request took too long; it is safe to repeat"))
-            })
-          : Effect.fail(EnvelopeUnauthorized.of("Invalid or missing admin credential"))
+        return Effect.flatMap(
+          sessions.endOf(request.headers),
+          (end): Answer =>
+            end === undefined
+              ? Effect.fail(EnvelopeUnauthorized.of("Invalid or missing admin credential"))
+              : Effect.timeoutOrElse(httpEffect, {
+                  duration: requestTimeoutMillis,
+                  orElse: () => Effect.fail(EnvelopeUnavailable.of("The request took too long; it is safe to repeat"))
+                })
+        )
       })
     )
   })
+)
 
 const notStored = (error: TestEventNotStored) =>
   Effect.fail(EnvelopeUnavailable.of(`${error.message}. Repeating the request may emit the event twice.`))
@@ -301,5 +303,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerEngine,
   layerParked,
   layerSend,
-  layerInvoices
+  layerInvoices,
+  layerSignIn,
+  layerAdminConsole
 ).pipe(Layer.provide(OrganizationDeletion.layer), Layer.provide(Layer.merge(AdminActs.layer, RiskSignals.layer())))

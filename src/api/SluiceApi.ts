@@ -10,6 +10,7 @@ import { version } from "../common/version.ts"
 import { DirectoryApi } from "../directory/api.ts"
 import { EventsApi } from "../events/api.ts"
 import { baseApi } from "../http/baseApi.ts"
+import { ConsoleApi } from "../platform/consoleApi.ts"
 import { KeysApi } from "../platform/keysApi.ts"
 import { SendDomainsApi } from "../send/http/domainsApi.ts"
 import { EmailsApi } from "../send/http/emailsApi.ts"
@@ -66,6 +67,7 @@ export class SluiceApi extends baseApi
   .add(UsageApi)
   .add(UsageReportsApi)
   .add(KeysApi)
+  .add(ConsoleApi)
   .add(SystemApi)
   .annotateMerge(
     Context.mergeAll(

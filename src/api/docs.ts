@@ -10,14 +10,13 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApi, type HttpApiGroup, HttpApiScalar } from "effect/http-api"
 import { hasAlready, makeTag, type Tag } from "../http/caching.ts"
 import type { Page } from "../http/server.ts"
+import { type Encoding, encodingFor } from "./encodings.ts"
 
 /** How long clients keep the page without asking again, so short that a new version shows soon. */
 const cacheSeconds = 300
 
 /** Compresses well enough, in a fraction of a second for the whole page. */
 const brotliQuality = 5
-
-type Encoding = "br" | "gzip" | "identity"
 
 interface Compressed {
   readonly tag: Tag
@@ -32,14 +31,6 @@ const compress = Effect.fnUntraced(function* (whole: Uint8Array) {
   const tag = makeTag(createHash("sha256").update(whole).digest("base64url").slice(0, 22))
   return { tag, bytes: { br, gzip: zipped, identity: whole } } satisfies Compressed
 })
-
-/** The first encoding that the client accepts. One that it forbids (`q=0`) counts as not named. */
-const encodingFor = (acceptEncoding: string | undefined): Encoding => {
-  const accepted = (acceptEncoding ?? "")
-    .split(",")
-    .flatMap((part) => (/;\s*q=0(\.0*)?\s*$/.test(part) ? [] : [part.split(";")[0]!.trim().toLowerCase()]))
-  return (["br", "gzip"] as const).find((one) => accepted.includes(one)) ?? "identity"
-}
 
 const respond = ({ bytes, tag }: Compressed, request: HttpServerRequest.HttpServerRequest) => {
   const headers = {

@@ -49,11 +49,14 @@ const headers = {
 /** The groups that other sites and mail systems ask, with a site credential. */
 const siteTags: ReadonlySet<string> = new Set(["Usage reports", "Send: feedback"])
 
+/** Takes a key in its body, from who signs in. */
+const signInPath = "/v1/console/sessions"
+
 /** Completes the derived document. An operation that may answer 401 is one that asks for a key. */
 export const describeSecurity = (spec: Record<string, unknown>): Record<string, unknown> => {
   // The derived document. Only the parts named in `Document` are read.
   const document = structuredClone(spec) as unknown as Document
-  for (const operations of Object.values(document.paths)) {
+  for (const [path, operations] of Object.entries(document.paths)) {
     for (const operation of Object.values(operations)) {
       const pagedByCursor = operation.parameters?.some(({ name }) => name === "cursor") === true
       for (const parameter of operation.parameters ?? []) {
@@ -71,7 +74,7 @@ export const describeSecurity = (spec: Record<string, unknown>): Record<string, 
         for (const body of Object.values(response.content ?? {})) delete body["x-effect-stream"]
       }
       // Metrics take the admin credential, which is no API key.
-      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System")) {
+      if (operation.responses?.["401"] !== undefined && !operation.tags?.includes("System") && path !== signInPath) {
         operation.security = operation.tags?.some((tag) => siteTags.has(tag))
           ? [{ siteCredential: [] }]
           : [{ bearer: [] }, { apiKeyHeader: [] }]

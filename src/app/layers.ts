@@ -26,6 +26,7 @@ import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { EventLog } from "../events/EventLog.ts"
+import { EventOrigins } from "../events/EventOrigins.ts"
 import { EventWakeups } from "../events/EventWakeups.ts"
 import { eventRetentionMillis } from "../events/event.ts"
 import { TestEvents } from "../events/TestEvents.ts"
@@ -34,6 +35,7 @@ import { PageCursors } from "../http/PageCursors.ts"
 import { NatsConnection } from "../nats/connection.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { Authentication } from "../platform/Authentication.ts"
+import { ConsoleLinks, ConsoleSessions } from "../platform/ConsoleSessions.ts"
 import { Health } from "../platform/Health.ts"
 import { IdempotentRequests } from "../platform/IdempotentRequests.ts"
 import { EngineWhenNeeded } from "../platform/lazyEngine.ts"
@@ -153,7 +155,13 @@ export const layerDecisions = (settings: EngineSettings) =>
   ).pipe(Layer.provideMerge(layerEngine(settings)))
 
 /** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */
-export const layerTenancy = Layer.mergeAll(ApiKeys.layer, SiteCredentials.layer, Inventory.layer, Invoices.layer).pipe(
+export const layerTenancy = Layer.mergeAll(
+  ApiKeys.layer,
+  ConsoleLinks.layer,
+  SiteCredentials.layer,
+  Inventory.layer,
+  Invoices.layer
+).pipe(
   Layer.provideMerge(Organizations.layer),
   Layer.provideMerge(PageCursors.layer),
   Layer.provide(PgClient.layerPipelined)
@@ -252,11 +260,11 @@ export const layerDelivery = (options: WebhookOptions) =>
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(
-    Authentication.layer,
+    ConsoleSessions.layer.pipe(Layer.provideMerge(Authentication.layer)),
     Health.layer,
     Telco.layer.pipe(Layer.provideMerge(Directory.layer)),
     Talk.layer.pipe(Layer.provide(layerSpeechEngine(options.talk ?? { upstream: undefined }))),
-    EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)),
+    EventOrigins.layer.pipe(Layer.provideMerge(EventLog.layer.pipe(Layer.provide(PgClient.layerPipelined)))),
     layerWebhookServices(options),
     layerSendServices(options),
     layerSenderServices(options),

@@ -10,6 +10,7 @@ import { addReachOfEvents, createEventTables } from "../events/migrations.ts"
 import {
   addDeletionOfOrganizations,
   addRequestRate,
+  createConsoleTables,
   createPlatformTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
@@ -56,5 +57,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 23, name: "next keys of domains", run: createNextDomainKeys },
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
-  { number: 26, name: "usage by the hour", run: createUsageTable }
+  { number: 26, name: "usage by the hour", run: createUsageTable },
+  { number: 27, name: "sessions and links of the console", run: createConsoleTables }
 ]

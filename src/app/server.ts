@@ -7,9 +7,12 @@ import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
 import { AdminApi } from "../admin/api.ts"
+import { PublicAddress } from "../admin/consoleHttp.ts"
 import { layerAdminAccess, layerAdminHandlers } from "../admin/http.ts"
 import { Inspection } from "../admin/Inspection.ts"
+import { OperatorSessions } from "../admin/OperatorSessions.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
+import { consolePages } from "../api/consolePages.ts"
 import { docsPage } from "../api/docs.ts"
 import { landingPage } from "../api/landing.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
@@ -23,6 +26,7 @@ import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
+import { layerConsole } from "../platform/consoleHttp.ts"
 import { Health } from "../platform/Health.ts"
 import { layerKeys } from "../platform/keysHttp.ts"
 import {
@@ -97,6 +101,7 @@ export const layerPublic = (options: ServerOptions) =>
         Effect.map(Effect.all([confirmationPage, checkoutPage, invoiceDocuments, stripeNotices]), (ownPages) =>
           layerServer(SluiceApi, options, [
             docsPage(SluiceApi),
+            ...consolePages("organization"),
             ...ownPages.flat(),
             ...(options.landing === false ? [] : [landingPage]),
             ...(options.pages ?? [])
@@ -110,6 +115,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerUsage,
         layerUsageReports,
         layerKeys,
+        layerConsole,
         layerDirectory,
         layerEvents,
         layerTalk,
@@ -144,11 +150,21 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(EventStreams.layer)
   )
 
+export interface AdminOptions extends ListenerOptions {
+  /** The credentials, of which a request must carry one. */
+  readonly keys: ReadonlyArray<Redacted.Redacted<string>>
+  /** Where browsers reach the public API, for links into its console; default: not known. */
+  readonly publicUrl?: () => string
+}
+
 /** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
-export const layerAdmin = (options: ListenerOptions & { readonly keys: ReadonlyArray<Redacted.Redacted<string>> }) =>
-  layerServer(AdminApi, options, [docsPage(AdminApi)]).pipe(
-    Layer.provide(layerAdminHandlers),
+export const layerAdmin = (options: AdminOptions) =>
+  layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator")]).pipe(
+    Layer.provide(
+      layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
+    ),
     Layer.provide(EngineWhenNeeded.layer),
     Layer.provide(Layer.mergeAll(Inspection.layer(actors), ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
-    Layer.provide(layerAdminAccess(options.keys))
+    Layer.provide(layerAdminAccess),
+    Layer.provide(OperatorSessions.layer(options.keys))
   )

@@ -24,8 +24,10 @@ import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import { Engine } from "../engine/Engine.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
+import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
-import { ensureDemo } from "../platform/demo.ts"
+import { ensureDemo, findDemo } from "../platform/demo.ts"
+import { services } from "../platform/model.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
@@ -231,7 +233,8 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
 })
 
 /** Opens the listeners, writes their addresses into the data folder and answers the API's. */
-const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databaseUrl, folder, natsUrl }: Start) {
+const openListeners = Effect.fnUntraced(function* (start: Start) {
+  const { admin, api, config, databaseUrl, folder, natsUrl, reached } = start
   // Both listeners stop in parallel, because each may wait some seconds for requests under way.
   const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
   const common = {
@@ -243,7 +246,11 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
   const adminUrl =
     admin === undefined
       ? undefined
-      : yield* listen(listeners, admin, layerAdmin({ ...admin, ...common, keys: adminKeys }))
+      : yield* listen(
+          listeners,
+          admin,
+          layerAdmin({ ...admin, ...common, keys: adminKeys, publicUrl: () => reached.url })
+        )
   const apiUrl = yield* listen(
     listeners,
     api,
@@ -267,9 +274,25 @@ const openListeners = Effect.fnUntraced(function* ({ admin, api, config, databas
   return apiUrl
 })
 
+/** How long the address is good that a start on one's own machine prints, in seconds. */
+const printedLinkSeconds = 3_600
+
+/**
+ * Where the console is. On one's own machine, with both servers embedded, the address opens it signed in, once: who starts it there has all of its data anyway.
+ */
+const consoleAddress = Effect.fnUntraced(function* (config: Config, publicUrl: string) {
+  const address = `${publicUrl}/console`
+  const organizationId = mailboxWanted(config) && demoWanted(config) ? yield* findDemo : undefined
+  if (organizationId === undefined) return address
+  const links = yield* ConsoleLinks
+  const { link } = yield* links.create(organizationId, { mode: "live", services, scopes: ["*"] }, printedLinkSeconds)
+  return `${address}#link=${link}   (opens signed in as demo, once, within the hour)`
+})
+
 /** Says that the platform is ready, and what is not well. */
-const announce = Effect.fnUntraced(function* (publicUrl: string, startedMillis: number) {
+const announce = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, startedMillis }: Start) {
   const { faults } = yield* healthReport
+  const consoleUrl = yield* consoleAddress(config, publicUrl)
   const took = seconds((yield* Clock.currentTimeMillis) - startedMillis)
   const lines = [
     ...(faults.length === 0
@@ -278,6 +301,7 @@ const announce = Effect.fnUntraced(function* (publicUrl: string, startedMillis: 
     "",
     `  API   ${publicUrl}`,
     `  Docs  ${publicUrl}/docs`,
+    `  Console  ${consoleUrl}`,
     ""
   ]
   yield* Console.log(lines.join("\n"))
@@ -313,7 +337,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
     if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey, addDemoDomain)
-    yield* announce(start.reached.url, start.startedMillis)
+    yield* announce(start)
     ready()
     return yield* Effect.never
   }).pipe(Effect.provide(platform))

@@ -7,7 +7,7 @@ import type { Target } from "./address.ts"
 import type { AskError, EngineRefused, OnceError, PartitionStopped } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
-import type { ActorInspection, PartitionInspection } from "./operator/inspect.ts"
+import type { ActorInspection, InspectedFrame, PartitionInspection, PartitionSummary } from "./operator/inspect.ts"
 import type { Status } from "./parts.ts"
 
 export class Engine extends Context.Service<
@@ -87,6 +87,13 @@ export class Engine extends Context.Service<
     readonly status: Effect.Effect<ReadonlyArray<{ readonly partition: number; readonly status: Status }>>
 
     readonly inspectPartition: (partition: number) => Effect.Effect<PartitionInspection, EngineRefused>
+    /** The figures of every partition placed here, in order. */
+    readonly summarizePartitions: Effect.Effect<ReadonlyArray<PartitionSummary>>
+    /** A frame of a partition placed here; undefined where the log does not hold it, or does not answer. */
+    readonly inspectFrame: (
+      partition: number,
+      sequence: number
+    ) => Effect.Effect<InspectedFrame | undefined, EngineRefused>
     readonly inspectActor: (actor: AnyActor, target: Target) => Effect.Effect<ActorInspection, EngineRefused>
   }
 >()("sluice/engine/Engine") {}

@@ -8,7 +8,7 @@ import { partitionOf, type Target } from "./address.ts"
 import { type AskError, CommandInvalid, EngineRefused, type OnceError, PartitionUnavailable } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
-import { inspectActor, inspectPartition } from "./operator/inspect.ts"
+import { inspectActor, inspectFrame, inspectPartition, summarizePartition } from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
@@ -158,6 +158,15 @@ export const makeService = (parts: EngineParts) => {
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
     inspectPartition: (id: number) => Effect.flatMap(places.inspected(id), inspectPartition),
+    summarizePartitions: Effect.suspend(() =>
+      Effect.forEach(
+        [...local.values()].sort((one, other) => one.id - other.id),
+        summarizePartition,
+        { concurrency: 8 }
+      )
+    ),
+    inspectFrame: (id: number, sequence: number) =>
+      Effect.flatMap(places.inspected(id), (partition) => inspectFrame(partition, sequence)),
     inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
       Effect.flatMap(places.inspected(places.idOf(organization)), (partition) =>
         inspectActor(partition, { organization, kind: actor.kind, key })

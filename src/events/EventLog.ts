@@ -65,6 +65,20 @@ export interface EventReader {
   readonly mode: "live" | "test"
 }
 
+/** The events of a type in a minute. */
+export interface EventRate {
+  /** When the minute begins, in Unix milliseconds. */
+  readonly minute: number
+  readonly type: string
+  readonly count: number
+}
+
+/** How far back rates go. */
+export const ratesMillis = 60 * 60_000
+
+/** Most events that rates are counted from, so that a busy organization's overview costs the database no more than another list: the newest. */
+export const maximumRated = 100_000
+
 export interface ListOptions extends EventReader {
   /** The wanted types; all when left out. */
   readonly pattern?: EventPattern | undefined
@@ -106,6 +120,8 @@ export class EventLog extends Context.Service<
       reader: EventReader,
       eventId: string
     ) => Effect.Effect<EventPosition | undefined, SqlError.SqlError>
+    /** How many events there were in each minute of the last hour, those of minutes without one left out; in order. */
+    readonly rates: (reader: EventReader) => Effect.Effect<ReadonlyArray<EventRate>, SqlError.SqlError>
     /** The log's end: later events stand behind this place. */
     readonly end: (organizationId: string) => Effect.Effect<EventPosition, SqlError.SqlError>
     /**
@@ -312,6 +328,17 @@ const makeFollow =
     )
   }
 
+const makeRates = (sql: SqlClient.SqlClient): EventLog["Service"]["rates"] =>
+  Effect.fn("EventLog.rates")(function* ({ mode, organizationId }) {
+    const now = yield* Clock.currentTimeMillis
+    return yield* sql<EventRate>`
+      select created_at / 60000 * 60000 as minute, type, count(*)::int8 as count from (
+        select created_at, type from events
+        where organization_id = ${organizationId} and created_at > ${now - ratesMillis} and (${mode === "live"} or not livemode)
+        order by created_at desc, sequence desc, idx desc limit ${maximumRated}) newest
+      group by 1, 2 order by 1, 2`
+  })
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* PageCursors
@@ -321,6 +348,7 @@ const make = Effect.gen(function* () {
     list: makeList(sql, cursors),
     get: Effect.fn("EventLog.get")((reader, eventId) => Effect.map(find(reader, eventId), (row) => row?.body)),
     positionOf: Effect.fn("EventLog.positionOf")(find),
+    rates: makeRates(sql),
     end: Effect.fn("EventLog.end")((organizationId) =>
       Effect.map(
         sql<EventPosition>`

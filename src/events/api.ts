@@ -75,9 +75,85 @@ const stream = HttpApiEndpoint.get("stream", "/v1/events/stream", {
   })
 )
 
+const types = HttpApiEndpoint.get("types", "/v1/events/types", {
+  query: {
+    pattern: Schema.optional(Schema.Array(Schema.String)).annotate({
+      description: `Pattern of types: ${pattern}; may be given several times; every type matches without it`
+    })
+  },
+  success: Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        type: Schema.String,
+        service: Schema.String,
+        description: Schema.String,
+        example: Schema.Unknown.annotate({ description: "An example of the event's `data`" }),
+        matches: Schema.Boolean
+      }).annotate({ identifier: "EventTypeDescription" })
+    )
+  }).annotate({ identifier: "EventTypes" }),
+  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List the types of events",
+    description: "The whole catalogue, and which types the patterns match: what an endpoint with them would get."
+  })
+)
+
+const rates = HttpApiEndpoint.get("rates", "/v1/events/rates", {
+  success: Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        minute: Schema.Int.annotate({ description: "When the minute begins, milliseconds since the Unix epoch" }),
+        type: Schema.String,
+        count: Schema.Int
+      }).annotate({ identifier: "EventRate" })
+    )
+  }).annotate({ identifier: "EventRates" }),
+  error: [EnvelopeUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Count events by the minute",
+    description:
+      "Of the last hour, by type, in order; minutes without an event are left out. Of more than 100,000 events the newest are counted."
+  })
+)
+
+const origin = HttpApiEndpoint.get("origin", "/v1/events/:id/origin", {
+  params: { id: Schema.String.annotate({ description: "Id of the event, evt_ followed by a UUID" }) },
+  success: Schema.Struct({
+    partition: Schema.Int,
+    sequence: Schema.Int.annotate({ description: "The frame's place in the log of the partition" }),
+    index: Schema.Int.annotate({ description: "The event's place in the frame" }),
+    frame: Schema.NullOr(
+      Schema.Struct({
+        epoch: Schema.Int,
+        number: Schema.Int,
+        decidedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
+        records: Schema.Array(
+          Schema.Struct({
+            index: Schema.Int,
+            kind: Schema.String.annotate({ description: "What decided it" }),
+            key: Schema.String,
+            isEvent: Schema.Boolean,
+            record: Schema.Unknown
+          })
+        )
+      })
+    ).annotate({ description: "Null where the log does not hold the frame any more" })
+  }).annotate({ identifier: "EventOrigin" }),
+  error: [EnvelopeNotFound, EnvelopeUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Tell which decision an event comes from",
+    description:
+      "The frame of the log, and the facts of your organization in it, at most 200 around the event. A test key sees those of the actor that caused the event."
+  })
+)
+
 /** All endpoints of the event log. */
 export class EventsApi extends HttpApiGroup.make("events")
-  .add(list, stream, get)
+  .add(list, stream, types, rates, get, origin)
   .middleware(EventsAccess)
   .annotateEndpoints(RequiredScopes, readScopes)
   .annotateMerge(

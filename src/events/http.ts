@@ -22,9 +22,11 @@ import { Authentication } from "../platform/Authentication.ts"
 import { CurrentPrincipal, EventsAccess } from "../platform/access.ts"
 import { givenKey } from "../platform/layerAccess.ts"
 import { EventsApi } from "./api.ts"
+import { catalogue } from "./catalogue.ts"
 import { EventLog, type Followed } from "./EventLog.ts"
+import { EventOrigins } from "./EventOrigins.ts"
 import { EventStreams, maximumStreamsPerOrganization, type TooManyStreams } from "./EventStreams.ts"
-import { type EventPattern, parsePattern, parsePatterns } from "./patterns.ts"
+import { type EventPattern, matchesAny, parsePattern, parsePatterns } from "./patterns.ts"
 
 /** How often a stream shows that it lives while nothing happens. */
 export const heartbeatMillis = 15_000
@@ -70,6 +72,38 @@ const isStillValid = (authentication: Authentication["Service"], key: string, it
         })
   })
 
+/** What tells of events and their types, beside the events themselves. */
+const describing = (log: EventLog["Service"], origins: EventOrigins["Service"]) => ({
+  types: ({ query }: { readonly query: { readonly pattern?: ReadonlyArray<string> | undefined } }) =>
+    Effect.gen(function* () {
+      const patterns = query.pattern === undefined ? undefined : parsePatterns(query.pattern)
+      if (patterns !== undefined && Result.isFailure(patterns))
+        return yield* invalid("pattern", patterns.failure.message)
+      const wanted = patterns?.success ?? everything
+      return {
+        data: Object.entries(catalogue).map(([type, { description, example, service }]) => ({
+          type,
+          service,
+          description,
+          example: example as unknown,
+          matches: matchesAny(wanted, { type, service })
+        }))
+      }
+    }),
+
+  rates: () =>
+    Effect.gen(function* () {
+      return { data: yield* log.rates(yield* CurrentPrincipal) }
+    }).pipe(Effect.catchTag("SqlError", unavailable)),
+
+  origin: ({ params }: { readonly params: { readonly id: string } }) =>
+    Effect.gen(function* () {
+      const found = yield* origins.of(yield* CurrentPrincipal, params.id)
+      if (found === undefined) return yield* EnvelopeNotFound.of(`No event has the id ${quote(params.id)}.`)
+      return found
+    }).pipe(Effect.catchTag("SqlError", unavailable))
+})
+
 export const layerEvents = HttpApiBuilder.group(
   baseApi.add(EventsApi),
   "events",
@@ -77,6 +111,7 @@ export const layerEvents = HttpApiBuilder.group(
     const log = yield* EventLog
     const streams = yield* EventStreams
     const authentication = yield* Authentication
+    const origins = yield* EventOrigins
 
     return handlers.handleAll({
       list: ({ query }) =>
@@ -100,6 +135,8 @@ export const layerEvents = HttpApiBuilder.group(
             SqlError: unavailable
           })
         ),
+
+      ...describing(log, origins),
 
       get: ({ params }) =>
         Effect.gen(function* () {
@@ -151,4 +188,4 @@ export const layerEvents = HttpApiBuilder.group(
         }).pipe(Effect.catchTags({ SqlError: unavailable, TooManyStreams: tooMany }))
     })
   })
-).pipe(builtWith(EventLog, EventStreams, Authentication, EventsAccess))
+).pipe(builtWith(EventLog, EventOrigins, EventStreams, Authentication, EventsAccess))

@@ -53,7 +53,13 @@ const makeAllowedMethods = (
       new RegExp(
         `^${path
           .split("/")
-          .map((segment) => (segment.startsWith(":") ? "[^/]+" : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")))
+          .map((segment) =>
+            segment === "*"
+              ? ".*"
+              : segment.startsWith(":")
+                ? "[^/]+"
+                : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
+          )
           .join("/")}$`
       )
     ])

@@ -49,6 +49,9 @@ interface Row {
   readonly expires_at: Date | null
   readonly last_used_at: Date | null
   readonly request_digest: string | null
+  /** The key that a session speaks for; null for a key, and for a session that a link has opened. */
+  readonly parent_id: string | null
+  readonly is_session: boolean
 }
 
 const fromRow = (row: Row): ApiKey => ({
@@ -91,9 +94,9 @@ export class ApiKeys extends Context.Service<
       mode: ApiKey["mode"],
       id: string
     ) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
-    /** Lets a key end at a time, unless it ends before. Every node knows within a second. */
+    /** Lets a key, and the sessions that speak for it, end at a time, unless they end before. Every node knows within a second. */
     readonly endBy: (id: string, atMillis: number) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
-    /** Ends a key for good, on every node within a second. Revoking a revoked one changes nothing. */
+    /** Ends a key and the sessions that speak for it for good, on every node within a second. Revoking a revoked one changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKey, ApiKeyNotFound | SqlError.SqlError>
     /** Removes all keys of an organization, on every node within a second. */
     readonly removeAll: (organizationId: string) => Effect.Effect<void, SqlError.SqlError>
@@ -161,11 +164,11 @@ export class ApiKeys extends Context.Service<
         const position = Option.getOrUndefined(yield* cursors.decode(name, cursor))
         const rows = yield* position === undefined
           ? sql<Row>`
-                select * from api_keys where organization_id = ${organizationId} and ${ofMode}
+                select * from api_keys where organization_id = ${organizationId} and not is_session and ${ofMode}
                 order by created_at desc, id desc limit ${limit + 1}`
           : sql<Row>`
                 select * from api_keys
-                where organization_id = ${organizationId} and ${ofMode}
+                where organization_id = ${organizationId} and not is_session and ${ofMode}
                   and (created_at, id) < (${new Date(position.atMillis)}, ${position.id})
                 order by created_at desc, id desc limit ${limit + 1}`
         return pageOf(rows.map(fromRow), limit, (last) =>
@@ -174,21 +177,30 @@ export class ApiKeys extends Context.Service<
       })
 
       const findByDigest: ApiKeys["Service"]["findByDigest"] = Effect.fn("ApiKeys.findByDigest")(function* (digest) {
-        const rows = yield* sql<Row & { readonly plan: Principal["plan"]; readonly send_plan: Principal["sendPlan"] }>`
-          select k.*, o.plan, o.send_plan
-          from api_keys k join organizations o on o.id = k.organization_id
+        type Found = Row & {
+          readonly plan: Principal["plan"]
+          readonly send_plan: Principal["sendPlan"]
+          readonly parent_expires_at: Date | null
+        }
+        const rows = yield* sql<Found>`
+          select k.*, o.plan, o.send_plan, p.expires_at as parent_expires_at
+          from api_keys k join organizations o on o.id = k.organization_id left join api_keys p on p.id = k.parent_id
           where k.digest = ${digest} and k.active and o.deleted_at is null`
         const row = rows[0]
         if (row === undefined) return undefined
         return {
-          keyId: row.id,
+          // A session has no limits of its own beside those of the key that it speaks for.
+          keyId: row.parent_id ?? row.id,
           organizationId: row.organization_id,
           mode: row.mode,
           plan: row.plan,
           sendPlan: row.send_plan,
           services: new Set(row.services),
           scopes: new Set(row.scopes),
-          expiresAtMillis: row.expires_at?.getTime() ?? null
+          expiresAtMillis: row.expires_at?.getTime() ?? null,
+          ...(row.is_session
+            ? { session: { id: row.id, keyEndsAtMillis: row.parent_expires_at?.getTime() ?? null } }
+            : {})
         }
       })
 
@@ -215,27 +227,32 @@ const own = (
 ): Pick<ApiKeys["Service"], "get" | "endBy" | "revoke" | "removeAll"> => {
   const get: ApiKeys["Service"]["get"] = Effect.fn("ApiKeys.get")(function* (organizationId, mode, id) {
     const [row] = yield* sql<Row>`
-      select * from api_keys where id = ${id} and organization_id = ${organizationId} and mode = ${mode}`
+      select * from api_keys
+      where id = ${id} and organization_id = ${organizationId} and mode = ${mode} and not is_session`
     return row === undefined ? yield* new ApiKeyNotFound({ id }) : fromRow(row)
   })
 
-  const endBy: ApiKeys["Service"]["endBy"] = Effect.fn("ApiKeys.endBy")(function* (id, atMillis) {
-    const [row] = yield* sql<Row>`
-      update api_keys set expires_at = least(expires_at, ${new Date(atMillis)}) where id = ${id} returning *`
+  /** Announces a key and the sessions that speak for it, which go with it. */
+  const changed = Effect.fnUntraced(function* (id: string, rows: ReadonlyArray<Row>) {
+    const row = rows.find((one) => one.id === id)
     if (row === undefined) return yield* new ApiKeyNotFound({ id })
-    yield* announce(row.digest)
+    yield* Effect.forEach(rows, ({ digest }) => announce(digest), { discard: true })
     return fromRow(row)
+  })
+
+  const endBy: ApiKeys["Service"]["endBy"] = Effect.fn("ApiKeys.endBy")(function* (id, atMillis) {
+    const rows = yield* sql<Row>`
+      update api_keys set expires_at = least(expires_at, ${new Date(atMillis)})
+      where id = ${id} or parent_id = ${id} returning *`
+    return yield* changed(id, rows)
   }, sql.withTransaction)
 
   const revoke: ApiKeys["Service"]["revoke"] = Effect.fn("ApiKeys.revoke")(function* (id) {
     const now = new Date(yield* Clock.currentTimeMillis)
     const rows = yield* sql<Row>`
       update api_keys set active = false, revoked_at = coalesce(revoked_at, ${now})
-      where id = ${id} returning *`
-    const row = rows[0]
-    if (row === undefined) return yield* new ApiKeyNotFound({ id })
-    yield* announce(row.digest)
-    return fromRow(row)
+      where id = ${id} or parent_id = ${id} returning *`
+    return yield* changed(id, rows)
   }, sql.withTransaction)
 
   const removeAll: ApiKeys["Service"]["removeAll"] = Effect.fn("ApiKeys.removeAll")(function* (organizationId) {

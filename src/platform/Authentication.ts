@@ -26,7 +26,8 @@ const lastWriteMillis = 1_000
 /** The key could not be checked now. */
 export class KeyUncheckable extends Data.TaggedError("KeyUncheckable") {}
 
-const keyPattern = /^sk_(?:live|test)_[A-Za-z0-9]{22,128}$/
+/** Keys, and the sessions of a console (docs/platform.md, 12.1), which access takes from their cookie alone. */
+const keyPattern = /^(?:sk|cs)_(?:live|test)_[A-Za-z0-9]{22,128}$/
 
 export class Authentication extends Context.Service<
   Authentication,

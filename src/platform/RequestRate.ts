@@ -18,16 +18,25 @@ export interface TakeRequest {
   readonly cost: number
   /** The plan in the organization's row. It counts while the log knows no plan yet. */
   readonly plan: PlatformPlan
+  /** The least limit, for what people do in the console. */
+  readonly least?: number
 }
 
-/** One limiter an organization. */
+/** The key of the limiter of an organization's console: who looks at it takes nothing from its programs. */
+const consoleKey = "console"
+
+/** Requests a minute that a console has in any case. */
+export const consoleRequestsPerMinute = 600
+
+/** One limiter an organization, and one for its console. */
 export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
   kind: "request-rate",
   initial: Limiter.initial,
   touches: () => [OrganizationActor.at()],
-  decide: (state, { cost, plan }, { now, read }) => {
+  decide: (state, { cost, least = 0, plan }, { now, read }) => {
     const organization = read(OrganizationActor)
-    const limit = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
+    const own = requestsPerMinute(organization.plan ?? plan, organization.limits.requestsPerMinute)
+    const limit = own === "unlimited" ? own : Math.max(own, least)
     return Limiter.decide(state, { _tag: "Take", cost }, limit, now)
   },
   keepUntil: Limiter.keepUntil
@@ -55,7 +64,10 @@ export class RequestRate extends Context.Service<
       const context = yield* Effect.context<never>()
       const take = makeLaneTake(engine, requestLimiter, () => passed.updateUnsafe(1, context))
       return RequestRate.of({
-        take: ({ organizationId: organization, plan }) => take({ organization }, { cost: 1, plan })
+        take: ({ organizationId: organization, plan, session }) =>
+          session === undefined
+            ? take({ organization }, { cost: 1, plan })
+            : take({ organization, key: consoleKey }, { cost: 1, plan, least: consoleRequestsPerMinute })
       })
     })
   )

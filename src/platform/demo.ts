@@ -48,3 +48,11 @@ export const ensureDemo = Effect.fnUntraced(function* <E, R>(
   })
   return yield* sql.withTransaction(ensure)
 })
+
+/** The id of the organization that a first start made; undefined where there is none. */
+export const findDemo = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly id: string }>`
+    select id from organizations where name = 'demo' and deleted_at is null order by created_at limit 1`
+  return row?.id
+})

@@ -42,7 +42,8 @@ const beyond = (lack: string) =>
 
 /** The end of a new key, in Unix milliseconds: at most that of the key that makes it; null for none. */
 const endOf = (principal: Principal, wanted: number | null | undefined, now: number) => {
-  const latest = principal.expiresAtMillis
+  // What is made in the console outlives the session.
+  const latest = principal.session === undefined ? principal.expiresAtMillis : principal.session.keyEndsAtMillis
   if (wanted === undefined) return Effect.succeed(latest)
   if (wanted !== null && wanted <= now)
     return EnvelopeInvalidRequest.of("Invalid field 'expiresAt'. Expected a time to come.")

@@ -50,6 +50,7 @@ import {
   WebhooksAccess
 } from "./access.ts"
 import { CallCounts, type CallCountsShape, isCountedByFacts } from "./CallCounts.ts"
+import { givenSession, sessionPrefix } from "./consoleCookie.ts"
 import { grants, type Principal, type Service } from "./model.ts"
 import { RequestRate } from "./RequestRate.ts"
 
@@ -67,13 +68,17 @@ export const givenKey = (
   if (authorization !== undefined) {
     const match = bearer.exec(authorization)
     // Another scheme is not one of the forms, so it decides nothing.
-    if (match !== null) return match[1] ?? ""
+    if (match !== null) return asKey(match[1] ?? "")
   }
   const header = headers["x-api-key"]
-  if (header !== undefined) return header
+  if (header !== undefined) return asKey(header)
   const parameter = query?.apiKey
-  return parameter === undefined ? null : typeof parameter === "string" ? parameter : undefined
+  if (parameter !== undefined) return typeof parameter === "string" ? asKey(parameter) : undefined
+  return givenSession(headers) ?? null
 }
+
+/** A session's text is no key: it counts in its cookie alone. */
+const asKey = (text: string): string => (text.startsWith(sessionPrefix) ? "" : text)
 
 const unauthorizedMessage = "Invalid or missing API key"
 
@@ -183,6 +188,8 @@ const makeTake =
     const product = service ?? "platform"
     const tell = (principal: Principal, decision: Decision | undefined): void => {
       // What could not be counted against the limit is a call all the same.
+      // What people look at in the console is no usage.
+      if (principal.session !== undefined) return
       if (decision === undefined || decision.allowed) calls.count(principal.organizationId, product)
     }
     return (principal) => {

@@ -87,3 +87,24 @@ export const createSiteCredentials = Effect.gen(function* () {
     )`
   yield* sql`create index site_credentials_of_organization on site_credentials (organization_id, created_at desc, id desc)`
 })
+
+/** Sessions of the console, which are short-lived keys that speak for another one, and links that open one once (docs/platform.md, 12.1). Both are stored as digests only. */
+export const createConsoleTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    alter table api_keys add column is_session boolean not null default false,
+      add column parent_id text references api_keys (id) on delete cascade`
+  yield* sql`create index api_keys_sessions on api_keys (organization_id, created_at) where is_session`
+  yield* sql`create index api_keys_of_parent on api_keys (parent_id) where parent_id is not null`
+  yield* sql`
+    create table console_links (
+      digest text primary key,
+      organization_id text not null references organizations (id),
+      mode text not null,
+      services text[] not null,
+      scopes text[] not null,
+      created_at timestamptz not null,
+      expires_at timestamptz not null
+    )`
+  yield* sql`create index console_links_of_organization on console_links (organization_id, created_at)`
+})

@@ -85,6 +85,12 @@ export interface Principal {
   readonly scopes: ReadonlySet<string>
   /** Milliseconds since the epoch after which the key is refused; null for never. */
   readonly expiresAtMillis: number | null
+  /** Of a console's session alone (docs/platform.md, 12.1), which speaks for the key that signed in. */
+  readonly session?: {
+    readonly id: string
+    /** When the key that signed in ends by itself; null for never. What the session makes may live as long. */
+    readonly keyEndsAtMillis: number | null
+  }
 }
 
 /** Whose something is, and of which mode: a key of the other mode knows nothing of it. */

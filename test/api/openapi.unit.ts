@@ -22,7 +22,7 @@ describe("openapi.json", () => {
     }
   })
 
-  it("asks for a key exactly where an answer may be 401", () => {
+  it("asks for a key exactly where an answer may be 401, but where a key signs in", () => {
     const keyed = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.values(operations).flatMap((operation) => ((operation.security ?? []).length === 0 ? [] : [path]))
     )
@@ -37,10 +37,15 @@ describe("openapi.json", () => {
       "/v1/carrier",
       "/v1/carrier/{ocn}",
       "/v1/carriers",
+      "/v1/console/session",
+      "/v1/console/session",
       "/v1/events",
+      "/v1/events/rates",
       "/v1/events/stream",
+      "/v1/events/types",
       "/v1/events/{id}",
       "/v1/events/{id}/deliveries",
+      "/v1/events/{id}/origin",
       "/v1/keys",
       "/v1/keys",
       "/v1/keys/{id}",
@@ -52,6 +57,7 @@ describe("openapi.json", () => {
       "/v1/send/domains",
       "/v1/send/domains/{id}",
       "/v1/send/domains/{id}",
+      "/v1/send/domains/{id}/records",
       "/v1/send/domains/{id}/rotate-key",
       "/v1/send/domains/{id}/verify",
       "/v1/send/emails",
@@ -73,6 +79,7 @@ describe("openapi.json", () => {
       "/v1/send/suppressions/{idOrEmail}",
       "/v1/send/suppressions/{idOrEmail}",
       "/v1/send/tenants",
+      "/v1/send/tenants/facts",
       "/v1/send/tenants/reset",
       "/v1/talk/formats",
       "/v1/talk/speech",
@@ -86,6 +93,7 @@ describe("openapi.json", () => {
       "/v1/webhooks/{id}",
       "/v1/webhooks/{id}/deliveries",
       "/v1/webhooks/{id}/deliveries/{deliveryId}",
+      "/v1/webhooks/{id}/deliveries/{deliveryId}/request",
       "/v1/webhooks/{id}/deliveries/{deliveryId}/retry",
       "/v1/webhooks/{id}/replay",
       "/v1/webhooks/{id}/replays/{replayId}",

@@ -1,4 +1,5 @@
 /** Every benchmark there is. To add one, write it in a file under `rows/` and name it here. */
+import { consoleBenchmarks } from "./rows/console.ts"
 import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
 import { engineBenchmarks } from "./rows/engine.ts"
 import { engineBesideBenchmarks } from "./rows/engineBeside.ts"
@@ -25,5 +26,6 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...webhooksBenchmarks,
   ...sendBenchmarks,
   ...sendHttpBenchmarks,
-  ...sendQueueBenchmarks
+  ...sendQueueBenchmarks,
+  ...consoleBenchmarks
 ]

@@ -46,9 +46,20 @@ describe("serve", () => {
   it("makes everything on an empty folder, and tells address, docs and, once, the demo key", async () => {
     const platform = await serve()
     const printed =
-      /^ {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n\n$/
+      /^ {2}Key {3}(sk_live_[0-9A-Za-z]{22}) {3}\(organization demo; shown this once\)\nSluice .*\n\n {2}API .*\n {2}Docs .*\n {2}Console {2}(http\S+)\/console#link=(cl_\w{22}) {3}\(.*\)\n\n$/
     expect(platform.stdout()).toMatch(printed)
-    demoKey = printed.exec(platform.stdout())![1]!
+    const [, key, address, link] = printed.exec(platform.stdout())!
+    demoKey = key!
+    // The console's address opens it once, as the demo organization.
+    expect(address).toBe(platform.url)
+    const signIn = () =>
+      fetch(`${platform.url}/v1/console/sessions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-sluice-console": "1" },
+        body: JSON.stringify({ link })
+      })
+    expect((await signIn()).status).toBe(201)
+    expect((await signIn()).status).toBe(401)
 
     const progress = platform.stderr()
     expect(progress).toMatch(/^ {2}Making a database cluster for PostgreSQL 18\.\d+ …$/m)

@@ -30,6 +30,7 @@ import { grantsAccess, middleware, middlewareMarkOf } from "../../src/http/fast/
 import { layerServer } from "../../src/http/server.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { DirectoryAccess, WebhooksAccess } from "../../src/platform/access.ts"
+import { layerConsole } from "../../src/platform/consoleHttp.ts"
 import { layerKeys } from "../../src/platform/keysHttp.ts"
 import {
   layerBillingAccess,
@@ -291,6 +292,7 @@ const listen = async (
         layerUsage,
         layerUsageReports,
         layerKeys,
+        layerConsole,
         layerDirectory,
         layerEvents,
         layerTalk,

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
 const args = [
   "--no-sandbox",
@@ -37,6 +37,10 @@ export const openBrowser = async (
     }
   }
 }
+
+/** A browser whose contexts have a profile each, for tests that need several. Close it. */
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args })
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 

@@ -1,5 +1,6 @@
 /** All broken variants, by area. */
 import { billing } from "./billing.ts"
+import { consoleVariants } from "./console.ts"
 import { core } from "./core.ts"
 import { coreActors } from "./coreActors.ts"
 import { coreIntake } from "./coreIntake.ts"
@@ -39,7 +40,8 @@ export const variants: ReadonlyArray<Variant> = [
   ...sendHandoff,
   ...sendMailer,
   ...billing,
-  ...talk
+  ...talk,
+  ...consoleVariants
 ]
 
 for (const [index, { name }] of variants.entries())

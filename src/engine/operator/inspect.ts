@@ -5,7 +5,7 @@ import type { CheckpointRecord } from "../Checkpoints.ts"
 import type { Cursor } from "../Cursors.ts"
 import type { ProbedActor } from "../core/Probe.ts"
 import { describe } from "../describe.ts"
-import { decodeFrame, type Head } from "../frame.ts"
+import { decodeFrame, type Frame, type Head, hashOf } from "../frame.ts"
 import type { LogState } from "../Journal.ts"
 import { lookupDeadlineMillis } from "../limits.ts"
 import type { Status } from "../parts.ts"
@@ -59,12 +59,23 @@ export interface ActorInspection extends ActorAddress {
   readonly lastRecords: ReadonlyArray<InspectedRecord>
 }
 
+/** The figures of a partition, for a list of all. */
+export type PartitionSummary = Omit<PartitionInspection, "lastRecords">
+
+/** A whole frame of the log. */
+export interface InspectedFrame {
+  readonly partition: number
+  readonly sequence: number
+  readonly hash: string
+  readonly frame: Frame
+}
+
 const lookup = <A, E>(effect: Effect.Effect<A, E>) => deadline(effect, lookupDeadlineMillis, () => "late" as const)
 
 /** Never fails: what cannot be read is left out. */
-export const inspectPartition = Effect.fnUntraced(function* (
+export const summarizePartition = Effect.fnUntraced(function* (
   partition: Partition
-): Effect.fn.Return<PartitionInspection> {
+): Effect.fn.Return<PartitionSummary> {
   const log = partition.log === undefined ? undefined : yield* Effect.option(partition.log.state)
   const { core } = partition
   const cursors = yield* Effect.option(lookup(partition.parts.cursors.list(partition.id)))
@@ -80,9 +91,40 @@ export const inspectPartition = Effect.fnUntraced(function* (
     actorsInMemory: actors,
     changedSinceCheckpoint: changedActors,
     timersInMemory: timers,
-    quarantined: [...partition.quarantine].map(([organization, reason]) => ({ organization, reason })),
-    lastRecords: yield* lastRecords(partition, () => true)
+    quarantined: [...partition.quarantine].map(([organization, reason]) => ({ organization, reason }))
   }
+})
+
+/** Never fails: what cannot be read is left out. */
+export const inspectPartition = Effect.fnUntraced(function* (
+  partition: Partition
+): Effect.fn.Return<PartitionInspection> {
+  return { ...(yield* summarizePartition(partition)), lastRecords: yield* lastRecords(partition, () => true) }
+})
+
+/** A frame; undefined where the log has none of this sequence, not any more, or does not answer. */
+export const inspectFrame = Effect.fnUntraced(function* (
+  partition: Partition,
+  sequence: number
+): Effect.fn.Return<InspectedFrame | undefined> {
+  const { log } = partition
+  if (log === undefined) return undefined
+  const read = Effect.gen(function* () {
+    const { firstSequence, lastSequence } = yield* log.state
+    if (sequence < firstSequence || sequence > lastSequence) return undefined
+    const batches = yield* Stream.runCollect(log.read(sequence, sequence))
+    const stored = batches.flat().find((one) => one.sequence === sequence)
+    return (
+      stored && {
+        partition: partition.id,
+        sequence,
+        hash: hashOf(stored.bytes),
+        frame: decodeFrame(stored.bytes)
+      }
+    )
+  })
+  const found = yield* Effect.exit(lookup(read))
+  return found._tag === "Success" ? found.value : undefined
 })
 
 /** Never fails: what cannot be read is left out. */

@@ -48,6 +48,10 @@ export class DomainChecks extends Context.Service<
     readonly check: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
     /** Verifies it on an operator's word. */
     readonly vouch: (domain: Domain) => Effect.Effect<Domain | undefined, CheckError>
+    /**
+     * The texts that name servers have at these names now, in order; null where none answers. Changes nothing. A test domain's names are not looked at.
+     */
+    readonly seen: (domain: Domain, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<SeenTexts>>
     readonly find: (account: Account, name: string) => Effect.Effect<Domain | undefined, SqlError.SqlError>
     /** One round: all domains whose time has come, and how many there were. One that fails is left to the next round. */
     readonly round: Effect.Effect<number, SqlError.SqlError>
@@ -75,6 +79,34 @@ export class DomainChecks extends Context.Service<
     })
   )
 }
+
+/** What a name has; null where nobody says. */
+export type SeenTexts = ReadonlyArray<string> | null
+
+/** Most texts of a name that are shown, and characters of each. */
+const shownTexts = 10
+const shownCharacters = 1_000
+
+/** Asks for whatever stands at the names. */
+const textsAt = (askServers: AskNameServers, names: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<SeenTexts>> =>
+  askServers((resolver) =>
+    names.map((name) =>
+      resolver
+        .resolveTxt(name)
+        .then((found: ReadonlyArray<TextRecord>) =>
+          found.slice(0, shownTexts).map((strings) => strings.join("").slice(0, shownCharacters))
+        )
+    )
+  ).pipe(
+    Effect.timeoutOption(Duration.millis(checkMillis)),
+    Effect.map((answers) =>
+      names.map((_, at) => {
+        const answer = Option.isSome(answers) ? answers.value[at] : undefined
+        if (answer === undefined || answer._tag === "Unknown") return null
+        return answer._tag === "Found" ? answer.value : []
+      })
+    )
+  )
 
 const seenOf = (answer: NameAnswer<boolean> | undefined): Seen => {
   if (answer === undefined || answer._tag === "Unknown") return "unknown"
@@ -165,6 +197,11 @@ const make = (
   return DomainChecks.of({
     check,
     vouch: Effect.fn("DomainChecks.vouch")((domain) => without(domain, "unchecked")),
+    seen: Effect.fn("DomainChecks.seen")((domain, names) =>
+      domain.mode === "test"
+        ? Effect.succeed(names.map(() => null))
+        : inPlace(domain.organizationId, textsAt(askServers, names))
+    ),
     find: Effect.fn("DomainChecks.find")((account, name) => rows.byName(account, name)),
     round: Effect.gen(function* () {
       const due = yield* rows.due(yield* Clock.currentTimeMillis)

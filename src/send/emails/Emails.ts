@@ -12,6 +12,8 @@ import { keptContentMillis } from "../contents/limits.ts"
 import { type ContentsUnavailable, MessageContents } from "../contents/MessageContents.ts"
 import type { Message } from "../message/Message.ts"
 import type { ShownState } from "./forms.ts"
+import { type EmailHandoff, type HandoffAnswerShown, handoffOf, withAnswers } from "./handoffOf.ts"
+import { type EmailHold, holdsOf } from "./holdsOf.ts"
 import type { EmailOwner } from "./Sending.ts"
 import { emailsTable } from "./table.ts"
 
@@ -28,7 +30,7 @@ export class EmailNotWaiting extends Data.TaggedError("EmailNotWaiting")<{
 export class ScheduleTooFar extends Data.TaggedError("ScheduleTooFar")<{ readonly latest: number }> {}
 
 /** Something that happened to an email, in Unix milliseconds. */
-export interface HistoryEntry {
+export interface HistoryEntry extends Partial<HandoffAnswerShown> {
   readonly state: ShownState
   readonly at: number
   readonly recipient?: string
@@ -42,6 +44,13 @@ export interface EmailView {
   readonly history: ReadonlyArray<HistoryEntry>
   /** Null where it is not kept any more. */
   readonly message: Message | null
+  /** Null where it is not held, or where nobody can say. */
+  readonly held: EmailHold | null
+}
+
+/** An email alone. */
+export interface EmailDetail extends EmailView {
+  readonly handoff: EmailHandoff | null
 }
 
 export interface EmailPage {
@@ -55,15 +64,22 @@ export interface EmailPageOptions {
   readonly cursor?: string | undefined
   readonly after?: string | undefined
   readonly before?: string | undefined
+  /** Emails in this state alone. */
+  readonly state?: ShownState | undefined
 }
+
+/**
+ * How many emails one page of a filtered list looks through, so that a rare state of a busy account cannot keep the database busy.
+ */
+export const maximumScannedEmails = 10_000
 
 type Unreadable = AskError | ContentsUnavailable | SqlError.SqlError
 
 export class Emails extends Context.Service<
   Emails,
   {
-    readonly get: (owner: EmailOwner, id: string) => Effect.Effect<EmailView, EmailNotFound | Unreadable>
-    /** Newest first. The newest may come a moment late. */
+    readonly get: (owner: EmailOwner, id: string) => Effect.Effect<EmailDetail, EmailNotFound | Unreadable>
+    /** Newest first. The newest may come a moment late. A page with a state looks through `maximumScannedEmails`. */
     readonly list: (
       owner: EmailOwner,
       options: EmailPageOptions
@@ -172,13 +188,24 @@ const makeGet = (means: Means): Emails["Service"]["get"] =>
     const isBehind = row === undefined || row.state !== email.state
     const isGone = isErased(before, yield* Clock.currentTimeMillis)
     const [message = null] = isGone ? [] : yield* contents.read(owner.organizationId, [email.pointer])
+    const history = isBehind ? [...before, { state: email.state, at: email.changedAt }] : before
+    const [holds, answered, handoff] = yield* Effect.all(
+      [
+        holdsOf(means, owner, [{ id, state: email.state }]),
+        withAnswers(sql, owner, id, history),
+        handoffOf(sql, owner, id)
+      ],
+      { concurrency: 3 }
+    )
     return {
       id,
       state: email.state,
       acceptedAt: email.acceptedAt,
       scheduledAt: email.scheduledAt,
-      history: isBehind ? [...before, { state: email.state, at: email.changedAt }] : before,
-      message
+      history: answered,
+      message,
+      held: holds.get(id) ?? null,
+      handoff
     }
   })
 
@@ -204,28 +231,49 @@ const makeList = (means: Means): Emails["Service"]["list"] =>
     const { mode, organizationId } = owner
     const list = `emails of ${mode}/${organizationId}`
     const { isBefore, position } = yield* placeOf(means, list, owner, options)
-    const from = sql`from ${sql(emailsTable)} where ${ofOwner(sql, owner)}`
-    const end = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
-    const rows = isBefore
-      ? yield* sql<Row>`
-          select ${columnsOf(sql)} ${from} and (accepted_at, id) > ${end!}
-          order by accepted_at, id limit ${options.limit + 1}`
-      : yield* sql<Row>`
-          select ${columnsOf(sql)} ${from} and ${end === undefined ? sql`true` : sql`(accepted_at, id) < ${end}`}
-          order by accepted_at desc, id desc limit ${options.limit + 1}`
-    const { data, pagination } = pageOf(rows, options.limit, ({ acceptedAt, id }) =>
-      cursors.encode(list, { atMillis: acceptedAt, id })
-    )
+    const table = sql`from ${sql(emailsTable)} where ${ofOwner(sql, owner)}`
+    const place = position === undefined ? undefined : sql`(${position.atMillis}::int8, ${position.id}::text)`
+    const order = isBefore ? sql`order by accepted_at, id` : sql`order by accepted_at desc, id desc`
+    const conditions = [
+      ...(place === undefined ? [] : [isBefore ? sql`(accepted_at, id) > ${place}` : sql`(accepted_at, id) < ${place}`])
+    ]
+    const behind = () => (conditions.length === 0 ? sql`true` : sql.and(conditions))
+    type End = Pick<Row, "acceptedAt" | "id">
+    const [end] =
+      options.state === undefined
+        ? []
+        : yield* sql<End>`
+            select accepted_at as "acceptedAt", id ${table} and ${behind()} ${order}
+            limit 1 offset ${maximumScannedEmails - 1}`
+    if (end !== undefined) {
+      const last = sql`(${end.acceptedAt}::int8, ${end.id}::text)`
+      conditions.push(isBefore ? sql`(accepted_at, id) <= ${last}` : sql`(accepted_at, id) >= ${last}`)
+    }
+    if (options.state !== undefined) conditions.push(sql`state = ${options.state}`)
+    const rows = yield* sql<Row>`
+      select ${columnsOf(sql)} ${table} and ${behind()} ${order} limit ${options.limit + 1}`
+    const cursorOf = ({ acceptedAt, id }: End) => cursors.encode(list, { atMillis: acceptedAt, id })
+    const page = pageOf(rows, options.limit, cursorOf)
+    const { data } = page
+    const pagination =
+      page.pagination.hasMore || end === undefined ? page.pagination : { hasMore: true, nextCursor: cursorOf(end) }
     const shown = isBefore ? data.toReversed() : data
     const now = yield* Clock.currentTimeMillis
-    const messages = yield* contents.read(
-      organizationId,
-      shown.map(({ pointer }) => pointer)
+    const [messages, holds] = yield* Effect.all(
+      [
+        contents.read(
+          organizationId,
+          shown.map(({ pointer }) => pointer)
+        ),
+        holdsOf(means, owner, shown)
+      ],
+      { concurrency: 2 }
     )
     return {
       data: shown.map(({ history: lines, pointer: _, ...row }, index) => {
         const history = historyOf(lines)
-        return { ...row, history, message: isErased(history, now) ? null : (messages[index] ?? null) }
+        const message = isErased(history, now) ? null : (messages[index] ?? null)
+        return { ...row, history, message, held: holds.get(row.id) ?? null }
       }),
       // A cursor leads towards older emails.
       pagination: isBefore ? { hasMore: pagination.hasMore } : pagination

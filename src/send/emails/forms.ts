@@ -87,6 +87,9 @@ export const lastEvents = [
   "failed"
 ] as const
 
+/** Why an email may be held. */
+export const holdReasons = ["daily_cap", "sending_paused"] as const
+
 const IsoTime = Schema.String.annotate({ description: "ISO 8601" })
 const Shown = Schema.NullOr(Schema.Array(Schema.String))
 
@@ -101,7 +104,16 @@ const listed = {
   created_at: IsoTime,
   scheduled_at: Schema.NullOr(IsoTime),
   last_event: Schema.Literals(lastEvents),
-  state: Schema.Literals(shownStates)
+  state: Schema.Literals(shownStates),
+  held: Schema.NullOr(
+    Schema.Struct({
+      reason: Schema.Literals(holdReasons).annotate({
+        description: "The daily cap of its sender is used up, or the account's sending is paused"
+      }),
+      sender: Schema.String,
+      until: Schema.NullOr(IsoTime).annotate({ description: "An upper bound; null where nobody knows" })
+    }).annotate({ identifier: "EmailHold" })
+  ).annotate({ description: "Why it is held; null where it is not, or the process that knows is away" })
 }
 
 /** An email in a list. */
@@ -120,9 +132,23 @@ export const ShownEmail = Schema.Struct({
     Schema.Struct({
       state: listed.state,
       at: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
-      recipient: Schema.optionalKey(Schema.String).annotate({ description: "Whom it concerns, where that is one" })
+      recipient: Schema.optionalKey(Schema.String).annotate({ description: "Whom it concerns, where that is one" }),
+      code: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({ description: "Status code, such as 5.1.1" }),
+      kind: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({
+        description: "Kind of bounce, complaint or failure"
+      }),
+      reason: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({
+        description: "What the other side answered, or what went wrong"
+      })
     })
-  ).annotate({ description: "What happened to it, in order" })
+  ).annotate({ description: "What happened to it, in order" }),
+  handoff: Schema.NullOr(
+    Schema.Struct({
+      attempts: Schema.Int.annotate({ description: "Attempts that were begun" }),
+      nextAttemptAt: Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" }),
+      lastAnswer: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt was not the end" })
+    }).annotate({ identifier: "EmailHandoff" })
+  ).annotate({ description: "The hand-off that goes on; null where there is none, or none any more" })
 }).annotate({ identifier: "Email" })
 export type ShownEmail = typeof ShownEmail.Type
 

@@ -5,6 +5,7 @@ import { baseApi } from "../../http/baseApi.ts"
 import { idempotentRequest } from "../../http/idempotency.ts"
 import { PageCursors } from "../../http/PageCursors.ts"
 import { quote } from "../../http/parameters.ts"
+import { DomainChecks } from "../domains/DomainChecks.ts"
 import { Domains, type DomainView } from "../domains/Domains.ts"
 import { type Domain, statusOf } from "../domains/model.ts"
 import { nextKeyRecord, shownRecords } from "../domains/records.ts"
@@ -30,13 +31,15 @@ export const shownStanding = ({ nextTier, ...standing }: SenderStanding) => ({
   nextTier: nextTier === null ? null : { ...nextTier, notBefore: iso(nextTier.notBefore) }
 })
 
+const recordsOf = (domain: Domain, nextKey: DomainView["nextKey"]) => [
+  ...shownRecords(domain, domain.records),
+  ...(nextKey === undefined ? [] : [nextKeyRecord(domain.name, nextKey)])
+]
+
 const shown = ({ domain, nextKey, ...standing }: DomainView) => ({
   object: "domain" as const,
   ...listed(domain),
-  records: [
-    ...shownRecords(domain, domain.records),
-    ...(nextKey === undefined ? [] : [nextKeyRecord(domain.name, nextKey)])
-  ],
+  records: recordsOf(domain, nextKey),
   ...shownStanding(standing)
 })
 
@@ -53,11 +56,24 @@ const nameOf = ({ domain, name }: { readonly name?: string; readonly domain?: st
 const notFound = ({ message }: { readonly message: string }) => Effect.fail(SendNotFound.of(message))
 const conflict = ({ message }: { readonly message: string }) => Effect.fail(SendConflict.of(message))
 
+/** The records of a domain with what stands at their names now. */
+const seenRecords = (domains: Domains["Service"], checks: DomainChecks["Service"], id: string) =>
+  Effect.gen(function* () {
+    const { domain, nextKey } = yield* domains.get(yield* currentAccount, id)
+    const expected = recordsOf(domain, nextKey)
+    const seen = yield* checks.seen(
+      domain,
+      expected.map(({ name }) => name)
+    )
+    return { data: expected.map((record, at) => ({ ...record, seen: seen[at] ?? null })) }
+  }).pipe(available, Effect.catchTags({ DomainNotFound: notFound }))
+
 export const layerSendDomains = HttpApiBuilder.group(
   baseApi.add(SendDomainsApi),
   "sendDomains",
   Effect.fn(function* (handlers) {
     const domains = yield* Domains
+    const checks = yield* DomainChecks
     const cursors = yield* PageCursors
     const paged = Effect.provideService(PageCursors, cursors)
     return handlers.handleAll({
@@ -105,6 +121,8 @@ export const layerSendDomains = HttpApiBuilder.group(
           available,
           Effect.catchTags({ DomainNotFound: notFound })
         ),
+
+      records: ({ params }) => seenRecords(domains, checks, params.id),
 
       verify: ({ params }) =>
         Effect.flatMap(currentAccount, (account) => domains.verify(account, params.id)).pipe(

@@ -158,9 +158,29 @@ const remove = HttpApiEndpoint.delete("delete", "/v1/send/domains/:id", {
   OpenApi.annotations({ summary: "Delete a domain", description: "409 while mail of it is held or scheduled." })
 )
 
+const records = HttpApiEndpoint.get("records", "/v1/send/domains/:id/records", {
+  params: { id: idParameter },
+  success: Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        ...DomainRecord.fields,
+        seen: Schema.NullOr(Schema.Array(Schema.String)).annotate({
+          description: "The texts at this name now, at most ten; null where no name server answers, and for a test key"
+        })
+      }).annotate({ identifier: "SeenSendDomainRecord" })
+    )
+  }).annotate({ identifier: "SendDomainRecords" }),
+  error: [SendInvalidRequest, SendNotFound, SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Compare a domain's records with what is there",
+    description: "Name servers are asked now. It changes nothing: `verify` does."
+  })
+)
+
 /** All endpoints of domains. */
 export class SendDomainsApi extends HttpApiGroup.make("sendDomains")
-  .add(create, list, get, verify, rotateKey, remove)
+  .add(create, list, get, records, verify, rotateKey, remove)
   .middleware(SendAccess)
   .annotateMerge(
     OpenApi.annotations({

@@ -19,7 +19,16 @@ import {
 import { integerParameter, maximumPageSize } from "../../http/parameters.ts"
 import { MaximumBodyBytes } from "../../http/rawBody.ts"
 import { type CurrentPrincipal, SendAccess } from "../../platform/access.ts"
-import { BatchForm, ChangedEmail, EmailForm, EmailList, SentEmail, SentEmails, ShownEmail } from "../emails/forms.ts"
+import {
+  BatchForm,
+  ChangedEmail,
+  EmailForm,
+  EmailList,
+  SentEmail,
+  SentEmails,
+  ShownEmail,
+  shownStates
+} from "../emails/forms.ts"
 import { maximumSendBodyBytes } from "../limits.ts"
 import { MonthlyLimitReached, ProbationLimitReached, SenderNotVerified, SendingPaused } from "./rejected.ts"
 
@@ -112,6 +121,12 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
   query: {
     limit: Schema.optional(integerParameter(1, maximumPageSize)),
     cursor: Schema.optional(Schema.String),
+    state: Schema.optional(
+      Schema.Literals(shownStates).annotate({
+        message: `Expected one of ${shownStates.join(", ")}`,
+        description: "Emails in this state only; all without it"
+      })
+    ),
     after: Schema.optional(emailId),
     before: Schema.optional(emailId)
   },
@@ -123,7 +138,7 @@ const list = HttpApiEndpoint.get("list", "/v1/send/emails", {
     OpenApi.annotations({
       summary: "List emails, newest first",
       description:
-        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`."
+        "Those of the key's mode. A page begins at `cursor`, or behind the email `after`, or ends before the email `before`. A page with `state` may be shorter than its limit, even empty, and still have more behind it: go by `has_more`."
     })
   )
 

@@ -10,7 +10,7 @@ import { defaultCursorPageSize } from "../../http/PageCursors.ts"
 import { rawBody } from "../../http/rawBody.ts"
 import { CurrentPrincipal } from "../../platform/access.ts"
 import { CallCounts, type CallCountsShape } from "../../platform/CallCounts.ts"
-import { Emails, type EmailView } from "../emails/Emails.ts"
+import { type EmailDetail, Emails, type EmailView } from "../emails/Emails.ts"
 import type { EmailForm, ListedEmail, lastEvents, ShownEmail, ShownState } from "../emails/forms.ts"
 import { type Checks, type ReadEmail, readEmail, readEmails, readTime } from "../emails/readMessage.ts"
 import { type EmailOwner, Sending } from "../emails/Sending.ts"
@@ -94,7 +94,7 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 const orNull = (addresses: ReadonlyArray<string> | undefined): ReadonlyArray<string> | null =>
   addresses === undefined || addresses.length === 0 ? null : addresses
 
-const listed = ({ acceptedAt, id, message, scheduledAt, state }: EmailView): ListedEmail => ({
+const listed = ({ acceptedAt, held, id, message, scheduledAt, state }: EmailView): ListedEmail => ({
   id,
   from: message?.from ?? null,
   to: message?.to ?? null,
@@ -105,17 +105,19 @@ const listed = ({ acceptedAt, id, message, scheduledAt, state }: EmailView): Lis
   created_at: iso(acceptedAt),
   scheduled_at: scheduledAt === null ? null : iso(scheduledAt),
   last_event: lastEventOf(state),
-  state
+  state,
+  held: held === null ? null : { ...held, until: held.until === null ? null : iso(held.until) }
 })
 
-const shown = (view: EmailView): ShownEmail => ({
+const shown = (view: EmailDetail): ShownEmail => ({
   object: "email",
   ...listed(view),
   message_id: view.id,
   html: view.message?.html ?? null,
   text: view.message?.text ?? null,
   tags: view.message?.tags ?? null,
-  history: view.history
+  history: view.history,
+  handoff: view.handoff
 })
 
 const changed = (id: string) => ({ object: "email" as const, id })
@@ -137,10 +139,10 @@ export const layerEmails = HttpApiBuilder.group(
     return handlers.handleAll({
       ...sendHandlers(services),
       list: ({ query }) => {
-        const { after, before, cursor, limit = defaultCursorPageSize } = query
+        const { after, before, cursor, limit = defaultCursorPageSize, state } = query
         if ([after, before, cursor].filter((one) => one !== undefined).length > 1)
           return Effect.fail(SendInvalidRequest.of("Expected one of 'cursor', 'after' and 'before' at most."))
-        return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before })).pipe(
+        return ofOwner((owner) => emails.list(owner, { limit, cursor, after, before, state })).pipe(
           Effect.map(({ data, pagination }) => ({
             object: "list" as const,
             has_more: pagination.hasMore,

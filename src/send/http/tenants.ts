@@ -48,6 +48,11 @@ export const layerSendTenants = HttpApiBuilder.group(
           const principal = yield* CurrentPrincipal
           return shown(principal, yield* tenants.get(principal, principal.sendPlan))
         }).pipe(available),
+      facts: () =>
+        Effect.gen(function* () {
+          const found = yield* tenants.facts(yield* CurrentPrincipal)
+          return { data: found.map((one) => ({ ...one, fact: { ...one.fact } })) }
+        }).pipe(available),
       reset: () =>
         Effect.gen(function* () {
           const principal = yield* CurrentPrincipal

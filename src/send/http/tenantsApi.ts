@@ -51,9 +51,30 @@ const reset = HttpApiEndpoint.post("reset", "/v1/send/tenants/reset", {
   })
 )
 
+const facts = HttpApiEndpoint.get("facts", "/v1/send/tenants/facts", {
+  success: Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        decidedAt: Schema.Int.annotate({ description: "Milliseconds since the Unix epoch" }),
+        sequence: Schema.Int.annotate({ description: "The frame's place in the log" }),
+        index: Schema.Int,
+        sentence: Schema.String,
+        fact: Schema.JsonObject
+      }).annotate({ identifier: "SendTenantFact" })
+    )
+  }).annotate({ identifier: "SendTenantFacts" }),
+  error: [SendUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "List what led to the stage of the key's account",
+    description:
+      "The facts that changed its stage, risk and limits, and those that the last pause rests on, in order: the newest 500 of 180 days."
+  })
+)
+
 /** All endpoints of accounts. */
 export class SendTenantsApi extends HttpApiGroup.make("sendTenants")
-  .add(get, reset)
+  .add(get, facts, reset)
   .middleware(SendAccess)
   .annotateMerge(
     OpenApi.annotations({

@@ -35,6 +35,12 @@ export interface AccountOf {
   readonly mode: Mode
 }
 
+/** An account by its names. */
+export interface AccountNamed {
+  readonly organization: { readonly id: string }
+  readonly mode: Mode
+}
+
 /** An account as operators see it. Times are Unix milliseconds. */
 export interface AccountShown {
   readonly mode: Mode
@@ -83,7 +89,7 @@ export class SendOperator extends Context.Service<
     /**
      * What changed the account's stage, risk and limits, and what its last pause rests on; in order, the newest 500. The newest may come a moment late.
      */
-    readonly facts: (account: AccountOf) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
+    readonly facts: (account: AccountNamed) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
     readonly lift: (account: AccountOf) => Act
     readonly setRisk: (account: AccountOf, risk: Risk) => Act
     /** For both of the organization's accounts. */
@@ -175,7 +181,10 @@ const factOf = ({ decided_at, fact, idx, sequence }: Row): FactShown => {
 }
 
 /** The facts of an account, from a database alone. */
-const readFacts = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { mode, organization: { id } }: AccountOf) {
+export const readFacts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { mode, organization: { id } }: AccountNamed
+) {
   const ofAccount = sql`from send_account_facts where organization_id = ${id} and mode = ${mode}`
   const newest = sql`order by decided_at desc, sequence desc, idx desc`
   const [paused] = yield* sql<Row>`select * ${ofAccount} and tag = 'Paused' ${newest} limit 1`

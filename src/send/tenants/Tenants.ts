@@ -1,12 +1,13 @@
-/** `Tenants`: an organization's accounts for their owner (docs/platform.md, 9.16). Needs `Engine` and `Organizations`. */
+/** `Tenants`: an organization's accounts for their owner (docs/platform.md, 9.16). Needs `Engine`, `Organizations` and `SqlClient`. */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { SqlError } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Engine } from "../../engine/Engine.ts"
 import type { AskError } from "../../engine/errors.ts"
 import { type OrganizationNotFound, Organizations } from "../../platform/Organizations.ts"
 import { SendAccount, type SendAccountCommand, type SendAccountRejection } from "../actors/index.ts"
 import type { Account } from "../domains/model.ts"
 import type { SendPlan } from "../limits.ts"
+import { type FactShown, readFacts } from "../operator/SendOperator.ts"
 import { type AccountStanding, accountStandingOf } from "./standing.ts"
 
 export type TenantError = AskError | OrganizationNotFound | SqlError.SqlError
@@ -16,11 +17,15 @@ export class Tenants extends Context.Service<
   {
     /** Where the account stands. Its probation begins, if nothing has begun it yet. */
     readonly get: (account: Account, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
+    /**
+     * What changed the account's stage, risk and limits, and what its last pause rests on; in order, the newest 500. The newest may come a moment late.
+     */
+    readonly facts: (account: Account) => Effect.Effect<ReadonlyArray<FactShown>, SqlError.SqlError>
     /** Starts the organization's test account anew. */
     readonly reset: (organizationId: string, plan: SendPlan) => Effect.Effect<AccountStanding, TenantError>
   }
 >()("sluice/send/Tenants") {
-  static readonly layer: Layer.Layer<Tenants, never, Engine | Organizations> = Layer.effect(
+  static readonly layer: Layer.Layer<Tenants, never, Engine | Organizations | SqlClient.SqlClient> = Layer.effect(
     Tenants,
     Effect.suspend(() => make)
   )
@@ -32,6 +37,7 @@ const isRejection = (error: SendAccountRejection | AskError): error is SendAccou
 const make = Effect.gen(function* () {
   const engine = yield* Engine
   const organizations = yield* Organizations
+  const sql = yield* SqlClient.SqlClient
 
   const targetOf = ({ mode, organizationId }: Account) => ({ organization: organizationId, key: mode })
   // Neither of the two commands is rejected for the account that it is asked of here.
@@ -52,6 +58,9 @@ const make = Effect.gen(function* () {
 
   return Tenants.of({
     get: Effect.fn("Tenants.get")((account, plan) => Effect.andThen(begin(account), standing(account, plan))),
+    facts: Effect.fn("Tenants.facts")(({ mode, organizationId }) =>
+      readFacts(sql, { mode, organization: { id: organizationId } })
+    ),
     reset: Effect.fn("Tenants.reset")(function* (organizationId, plan) {
       const account = { organizationId, mode: "test" } as const
       const { risk } = yield* organizations.get(organizationId)

@@ -112,6 +112,12 @@ export class Deliveries extends Context.Service<
       place: EndpointPlace,
       deliveryId: string
     ) => Effect.Effect<Delivery, DeliveryNotFound | SqlError.SqlError>
+    /** The event of a delivery, byte for byte as it is sent. */
+    readonly bodyOf: (
+      organizationId: string,
+      eventId: string,
+      eventCreatedAt: number
+    ) => Effect.Effect<string, EventNotFound | SqlError.SqlError>
     /** Lists skipped events, newest first. */
     readonly skipped: (
       place: EndpointPlace,
@@ -323,6 +329,12 @@ const make = Effect.gen(function* () {
     list: makeList(reading),
     ofEvent: makeOfEvent(reading),
     get,
+    bodyOf: Effect.fn("Deliveries.bodyOf")(function* (organizationId, eventId, eventCreatedAt) {
+      const [row] = yield* sql<{ readonly body: string }>`
+        select body from ${sql(eventsTable)}
+        where event_id = ${eventId} and organization_id = ${organizationId} and created_at = ${eventCreatedAt}::int8`
+      return row === undefined ? yield* new EventNotFound({ eventId }) : row.body
+    }),
     skipped: makeSkipped(reading),
     retry: Effect.fn("Deliveries.retry")((place, deliveryId, also = () => Effect.void) =>
       Effect.tap(retryRow(place, deliveryId, also), () =>

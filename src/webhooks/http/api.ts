@@ -14,6 +14,7 @@ import { deliveryStatuses } from "../delivery/model.ts"
 import { defaultOverlapSeconds, maximumOverlapSeconds } from "../endpoint/model.ts"
 import {
   CreatedWebhookEndpoint,
+  DeliveryRequestShown,
   description,
   EndpointForm,
   enabledEvents,
@@ -235,6 +236,21 @@ const delivery = HttpApiEndpoint.get("getDelivery", "/v1/webhooks/:id/deliveries
   .annotate(...read)
   .annotateMerge(OpenApi.annotations({ summary: "Get a delivery with its attempts" }))
 
+const sent = HttpApiEndpoint.get("getDeliveryRequest", "/v1/webhooks/:id/deliveries/:deliveryId/request", {
+  params: { id, deliveryId: id },
+  success: DeliveryRequestShown,
+  error: [InvalidRequest, NotFound, Unavailable]
+})
+  .middleware(WebhooksAccess)
+  .annotate(...read)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Get what an attempt sends",
+      description:
+        "The request of the last attempt, or of one that began now: address, headers, body, and what is signed. It is made anew with the secrets of today, so after a rotation the signature of an older attempt was another one. Values of your own headers are left out."
+    })
+  )
+
 const retry = HttpApiEndpoint.post("retryDelivery", "/v1/webhooks/:id/deliveries/:deliveryId/retry", {
   params: { id, deliveryId: id },
   headers: idempotent,
@@ -310,6 +326,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     rotateSecret,
     deliveries,
     delivery,
+    sent,
     retry,
     skipped,
     replay,

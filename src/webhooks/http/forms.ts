@@ -162,3 +162,15 @@ export const SkippedWebhookEvent = Schema.Struct({
   eventCreatedAt: Millis,
   reason: Schema.Literals(["paused", "disabled"])
 }).annotate({ identifier: "SkippedWebhookEvent" })
+
+/** What an attempt sends (docs/platform.md, 7.2). */
+export const DeliveryRequestShown = Schema.Struct({
+  method: Schema.Literal("POST"),
+  url: Schema.String,
+  at: Schema.Int.annotate({ description: "The attempt it stands for, milliseconds since the Unix epoch" }),
+  headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.NullOr(Schema.String) })).annotate({
+    description: "In order; the value of a header of your own is null"
+  }),
+  body: Schema.String.annotate({ description: "The event, byte for byte" }),
+  signedText: Schema.String.annotate({ description: "What the signature is made of: `<timestamp>.<body>`" })
+}).annotate({ identifier: "WebhookDeliveryRequest" })

@@ -2,7 +2,7 @@
  * Handlers of the webhook endpoints' part of the API. Each POST is done once per `Idempotency-Key`. Needs `Endpoints`,
  * `Deliveries`, `IdempotentRequests`, `WebhookSecrets` and `Cursors`; the access middleware gives the organization.
  */
-import { Effect, identity, Layer, SchemaIssue, type Types } from "effect"
+import { Clock, Effect, identity, Layer, SchemaIssue, type Types } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiError, HttpApiSchema } from "effect/http-api"
 import { baseApi } from "../../http/baseApi.ts"
 import { effectful, middleware } from "../../http/fast/marks.ts"
@@ -14,8 +14,10 @@ import { type Owner, ownerOf } from "../../platform/model.ts"
 import { Deliveries, type Delivery } from "../delivery/Deliveries.ts"
 import { newSecretId } from "../endpoint/asking.ts"
 import { Endpoints, newEndpointId, newReplayId, newTestId } from "../endpoint/Endpoints.ts"
-import { defaultOverlapSeconds, type Endpoint } from "../endpoint/model.ts"
+import { defaultOverlapSeconds, type Endpoint, signingSecretIds } from "../endpoint/model.ts"
 import { Replays } from "../replay/Replays.ts"
+import { SecretsUnavailable } from "../secret/errors.ts"
+import { deliveryHeaders } from "../secret/signature.ts"
 import { WebhookSecrets } from "../secret/WebhookSecrets.ts"
 import { askedOf, createdEndpoint, nothingMissed, shownOnce, warningOf, wireEndpoint, withOwn } from "./answers.ts"
 import { urlRequired, WebhooksApi, WebhookUrlInvalid, WebhookUrlRequired } from "./api.ts"
@@ -232,7 +234,7 @@ const sendingHandlers = ({ endpoints, replays, requests }: Services) =>
   }) satisfies Handling
 
 /** What was sent to an endpoint, and what it missed. */
-const deliveryHandlers = ({ deliveries, endpoints, requests }: Services) =>
+const deliveryHandlers = ({ deliveries, endpoints, requests, secrets }: Services) =>
   ({
     listDeliveries: ({ params, query }) =>
       asOwner((owner) =>
@@ -254,6 +256,31 @@ const deliveryHandlers = ({ deliveries, endpoints, requests }: Services) =>
           endpoints.find(owner, params.id),
           deliveries.get({ organizationId: owner.organizationId, endpointId: params.id }, params.deliveryId)
         )
+      ).pipe(refused("NotFound")),
+
+    getDeliveryRequest: ({ params }) =>
+      asOwner((owner) =>
+        Effect.gen(function* () {
+          const endpoint = yield* endpoints.find(owner, params.id)
+          const place = { organizationId: owner.organizationId, endpointId: params.id }
+          const { attempts, eventCreatedAt, eventId } = yield* deliveries.get(place, params.deliveryId)
+          const body = yield* deliveries.bodyOf(owner.organizationId, eventId, eventCreatedAt)
+          const at = attempts.at(-1)?.at ?? (yield* Clock.currentTimeMillis)
+          const ids = signingSecretIds(endpoint, at)
+          const opened = yield* secrets.open(ids)
+          const texts = ids.flatMap((id) => opened.get(id) ?? [])
+          if (texts.length === 0) return yield* new SecretsUnavailable({ message: "the endpoint has no secret" })
+          const own = (endpoint.headers?.names ?? []).map((name) => ({ name, value: null }))
+          const signed = deliveryHeaders({ eventId, nowMillis: at, rawBody: body, secrets: texts })
+          return {
+            method: "POST" as const,
+            url: endpoint.url,
+            at,
+            headers: [...Object.entries(signed).map(([name, value]) => ({ name, value })), ...own],
+            body,
+            signedText: `${Math.floor(at / 1_000)}.${body}`
+          }
+        })
       ).pipe(refused("NotFound")),
 
     retryDelivery: effectful(({ headers, params }) =>

@@ -88,16 +88,14 @@ export const systemSection = (platform: () => TestPlatform): void => {
   })
 
   describe("/", () => {
-    it("welcomes a browser with the documentation, the health and a first call to copy", async () => {
-      const response = await fetch(`${platform().url}/`, {
-        headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" }
-      })
-      expect(response.headers.get("content-type")).toMatch(/^text\/html/)
-      const page = await response.text()
+    it("leads a browser to the console, which also says without a script where to go on", async () => {
+      const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" }
+      const response = await fetch(`${platform().url}/`, { headers, redirect: "manual" })
+      expect(response.status).toBe(302)
+      expect(response.headers.get("location")).toBe("/console")
+      expect(response.headers.get("vary")).toContain("Accept")
+      const page = await (await fetch(`${platform().url}/`, { headers })).text()
       for (const place of ["/docs", "/openapi.json", "/v1/health"]) expect(page).toContain(`href="${place}"`)
-      const first = /<pre>curl (http\S+)<\/pre>/.exec(page)![1]!
-      expect(first.startsWith(platform().url)).toBe(true)
-      expect((await fetch(first)).status).toBe(200)
     })
 
     it("answers everybody else in short", async () => {
@@ -106,6 +104,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
       expect(await response.json()).toEqual({
         name: "Sluice",
         version: "0.1.0",
+        console: "/console",
         docs: "/docs",
         openapi: "/openapi.json",
         health: "/v1/health"

@@ -1,0 +1,147 @@
+/**
+ * The console's script and style as a browser gets them (docs/platform.md, 12.3): bundled by `esbuild` from `src/console` into `src/console/assets`, in `npm ci` (`prepare`), at the first
+ * request where the sources have changed since, and into the package. Needs no service.
+ */
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { basename, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const sourceFolder = fileURLToPath(new URL("../console/", import.meta.url))
+const assetsFolder = join(sourceFolder, "assets")
+const manifestFile = "manifest.json"
+const entry = "main.tsx"
+
+/** A file that browsers may keep for ever: its name changes with what it holds. */
+export interface Asset {
+  readonly name: string
+  readonly text: string
+}
+
+/** All that the console's page loads. */
+export interface ConsoleAssets {
+  /** Names of the files that the page names; the script loads the others itself. */
+  readonly script: string
+  readonly style: string
+  readonly files: ReadonlyArray<Asset>
+}
+
+interface Manifest {
+  /** Digest of the sources that it was made of. */
+  readonly source: string
+  readonly script: string
+  readonly style: string
+  readonly files: ReadonlyArray<string>
+}
+
+/** The licences of what the script holds of others. */
+export const licencesFile = "licences.txt"
+
+/** What of others is in the script. */
+const bundled = ["preact", "@preact/signals", "@preact/signals-core", "uplot"]
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 12)
+
+/** The sources, undefined in the package, which has the bundle alone. */
+const sourceDigest = (): string | undefined => {
+  if (!existsSync(join(sourceFolder, entry))) return undefined
+  const files = readdirSync(sourceFolder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.(tsx?|css)$/.test(file) && !file.startsWith("assets"))
+    .sort()
+  return digest(files.map((file) => `${file}\n${readFileSync(join(sourceFolder, file), "utf8")}`).join("\n"))
+}
+
+const read = (): { readonly source: string; readonly assets: ConsoleAssets } | undefined => {
+  const at = (name: string) => readFileSync(join(assetsFolder, name), "utf8")
+  try {
+    const { files, script, source, style } = JSON.parse(at(manifestFile)) as Manifest
+    return { source, assets: { script, style, files: files.map((name) => ({ name, text: at(name) })) } }
+  } catch {
+    return undefined
+  }
+}
+
+/** The part of `esbuild` that is used here; it is no dependency of the package. */
+interface Esbuild {
+  readonly build: (options: object) => Promise<{
+    readonly outputFiles: ReadonlyArray<{ readonly path: string; readonly text: string }>
+  }>
+}
+
+const licencesOf = (require: NodeJS.Require): string =>
+  bundled
+    .map((name) => {
+      const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name, "LICENSE")))
+      return `${name}\n\n${folder === undefined ? "MIT" : readFileSync(join(folder, name, "LICENSE"), "utf8")}`
+    })
+    .join("\n\n----\n\n")
+
+/** Bundles the sources. Fails where `esbuild` is not installed. */
+const bundle = async (): Promise<ConsoleAssets> => {
+  const require = createRequire(import.meta.url)
+  const { build } = require("esbuild") as Esbuild
+  const { outputFiles } = await build({
+    entryPoints: [join(sourceFolder, entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    outdir: "out",
+    format: "esm",
+    splitting: true,
+    entryNames: "console-[hash]",
+    chunkNames: "part-[hash]",
+    target: "es2022",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    logLevel: "silent"
+  })
+  const files = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
+  const named = (suffix: string) =>
+    files.find(({ name }) => name.startsWith("console-") && name.endsWith(suffix))?.name ?? ""
+  return {
+    script: named(".js"),
+    style: named(".css"),
+    files: [...files, { name: licencesFile, text: licencesOf(require) }]
+  }
+}
+
+/** Keeps a bundle for the next start. Another process may do the same at the same time. */
+const keep = (source: string, { files, script, style }: ConsoleAssets): void => {
+  mkdirSync(assetsFolder, { recursive: true })
+  const write = (name: string, text: string) => {
+    const temporary = join(assetsFolder, `.${name}.${process.pid}`)
+    writeFileSync(temporary, text)
+    renameSync(temporary, join(assetsFolder, name))
+  }
+  for (const { name, text } of files) write(name, text)
+  write(
+    manifestFile,
+    JSON.stringify({ source, script, style, files: files.map(({ name }) => name) } satisfies Manifest)
+  )
+  // What was made of earlier sources is nobody's any more.
+  const kept = new Set([manifestFile, ...files.map(({ name }) => name)])
+  for (const name of readdirSync(assetsFolder)) {
+    if (!kept.has(name) && !name.startsWith(".")) rmSync(join(assetsFolder, name), { force: true })
+  }
+}
+
+/** The assets of these sources, bundled now where that was not done before. Rejects where it cannot be. */
+export const consoleAssets = async (): Promise<ConsoleAssets> => {
+  const source = sourceDigest()
+  const before = read()
+  if (before !== undefined && (source === undefined || before.source === source)) return before.assets
+  if (source === undefined) throw new Error("The package lacks the console's bundle")
+  const made = await bundle()
+  try {
+    keep(source, made)
+  } catch {
+    // A folder that cannot be written costs the next start a moment.
+  }
+  return made
+}
+
+if (import.meta.main) {
+  for (const { name, text } of (await consoleAssets()).files) console.log(`${name} ${text.length} bytes`)
+}

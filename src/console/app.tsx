@@ -1,0 +1,197 @@
+/** The frame of every view: who is signed in, where to go, and what is shown. */
+import { useSignal } from "@preact/signals"
+import type { ComponentType } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import { ask, get } from "./api.ts"
+import { connect, disconnect, liveState } from "./live.ts"
+import { go, href, match, place, takeClicks } from "./router.ts"
+import { isOperatorConsole, operator, session, signInReason } from "./session.ts"
+import { SignIn } from "./signIn.tsx"
+import { nextTheme, theme } from "./theme.ts"
+import { Chip, Fault, Head, Loading } from "./ui/basics.tsx"
+import type { Route } from "./views/routes.ts"
+
+type Routes = ReadonlyArray<Route>
+
+const Mark = () => (
+  <svg viewBox="0 0 16 16" aria-hidden="true">
+    <rect width="16" height="16" rx="4" fill="var(--accent)" />
+    <path d="M4 5h8M4 8h5M4 11h8" stroke="var(--accent-ink)" stroke-width="1.6" stroke-linecap="round" />
+  </svg>
+)
+
+/** The route of a place, with what its address names. */
+const find = (
+  routes: Routes,
+  at: string
+): { readonly route: Route; readonly params: Readonly<Record<string, string>> } | undefined => {
+  for (const route of routes) {
+    const params = match(route.path, at)
+    if (params !== undefined) return { route, params }
+  }
+  return undefined
+}
+
+const NotFound = () => (
+  <>
+    <Head title="Nothing here" />
+    <p>
+      The console has no such page. <a href={href("/")}>Go to the overview</a>
+    </p>
+  </>
+)
+
+const liveWords = { live: "Live", connecting: "Connecting", waiting: "Connecting again" } as const
+
+const Who = () => {
+  const { value } = session
+  if (isOperatorConsole)
+    return (
+      <div class="who">
+        <strong>Operator</strong>
+        <p class="note">Sluice {operator.value?.version}</p>
+      </div>
+    )
+  return (
+    <div class="who">
+      <strong>{value?.organization.name}</strong>
+      <p class="note">
+        {value?.mode === "test" ? "Test mode" : "Live mode"} · {value?.organization.plan.replace("_", " ")}
+      </p>
+      <Chip state={liveState.value === "live" ? "active" : "connecting"} word={liveWords[liveState.value]} />
+    </div>
+  )
+}
+
+const signOut = async (): Promise<void> => {
+  try {
+    if (isOperatorConsole) await ask("DELETE", "/admin/v1/console/session")
+    else await ask("DELETE", "/v1/console/session")
+  } catch {
+    // A session that has ended already is over as well.
+  }
+  signInReason.value = "You are signed out."
+  session.value = null
+  operator.value = null
+  go("/", { replace: true })
+}
+
+const themeWords = { system: "as the system", light: "light", dark: "dark" } as const
+
+const Side = ({ at, routes }: { readonly at: Route | undefined; readonly routes: Routes }) => {
+  const isOpen = useSignal(false)
+  useEffect(() => {
+    isOpen.value = false
+  }, [place.value])
+  return (
+    <nav class="side" aria-label="Console">
+      <div class="bar-top">
+        <a class="brand" href={href("/")}>
+          <Mark /> Sluice
+        </a>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={isOpen.value}
+          aria-controls="menu"
+          onClick={() => {
+            isOpen.value = !isOpen.value
+          }}
+        >
+          Menu
+        </button>
+      </div>
+      <div class="fold" id="menu" hidden={!isOpen.value}>
+        <Who />
+        <ul>
+          {routes
+            .filter(({ word, isAllowed }) => word !== undefined && isAllowed?.() !== false)
+            .map(({ path, section, word }) => (
+              <li key={path}>
+                <a href={href(path)} aria-current={at?.section === section ? "page" : undefined}>
+                  {word}
+                </a>
+              </li>
+            ))}
+        </ul>
+        <div class="foot">
+          <a href="/docs" target="_blank" rel="noreferrer" class="note">
+            Documentation of the API
+          </a>
+          <button type="button" class="plain" onClick={nextTheme}>
+            Colours: {themeWords[theme.value]}
+          </button>
+          <button type="button" class="plain" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </div>
+    </nav>
+  )
+}
+
+const Shell = ({ routes }: { readonly routes: Routes }) => {
+  const main = useRef<HTMLElement>(null)
+  const at = place.value
+  const found = find(routes, at)
+  const isFirst = useRef(true)
+  // Who uses the keyboard or hears the page begins at the new view's title.
+  useEffect(() => {
+    if (isFirst.current) isFirst.current = false
+    else main.current?.querySelector("h1")?.focus()
+  }, [at])
+  const View: ComponentType<{ readonly params: Readonly<Record<string, string>> }> = found?.route.view ?? NotFound
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.querySelector("h1")?.focus()}>
+        Skip to the content
+      </button>
+      <Side at={found?.route} routes={routes} />
+      <main id="main" ref={main}>
+        <View key={at} params={found?.params ?? {}} />
+      </main>
+    </div>
+  )
+}
+
+/** What stands behind `#link=`, once: it leaves the address at once. */
+const takeLink = (): string | undefined => {
+  const link = /^#link=(cl_\w+)$/.exec(location.hash)?.[1]
+  if (link !== undefined) history.replaceState(null, "", location.pathname + location.search)
+  return link
+}
+
+const begin = async (): Promise<void> => {
+  const link = takeLink()
+  if (isOperatorConsole) {
+    operator.value = await get("/admin/v1/console/session").catch(() => null)
+    return
+  }
+  if (link !== undefined) {
+    try {
+      await ask("POST", "/v1/console/sessions", { body: { link } })
+    } catch (cause) {
+      signInReason.value = cause instanceof Error ? cause.message : String(cause)
+    }
+  }
+  session.value = await get("/v1/console/session").catch(() => null)
+}
+
+export const App = ({ routes }: { readonly routes: Routes }) => {
+  useEffect(() => {
+    document.addEventListener("click", takeClicks)
+    void begin()
+    return () => document.removeEventListener("click", takeClicks)
+  }, [])
+  const who = isOperatorConsole ? operator.value : session.value
+  const isIn = who !== null && who !== undefined
+  const key = isOperatorConsole ? "" : session.value?.organization.id
+  useEffect(() => {
+    if (!isIn || isOperatorConsole) return
+    connect()
+    return disconnect
+  }, [isIn, key])
+  if (who === undefined) return <Loading />
+  if (who === null) return <SignIn mark={<Mark />} reason={<Fault error={signInReason.value} />} />
+  return <Shell routes={routes} />
+}

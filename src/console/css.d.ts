@@ -1,0 +1,2 @@
+/** Styles are part of the bundle; they give the program nothing. */
+declare module "*.css"

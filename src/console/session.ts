@@ -1,0 +1,34 @@
+/** Who is signed in, and how it ended. */
+import { signal } from "@preact/signals"
+import type { Answer } from "./api.ts"
+
+export type Session = Answer<"GET", "/v1/console/session">
+export type Operator = Answer<"GET", "/admin/v1/console/session">
+
+/** Undefined while that is not known yet, null for nobody. */
+export const session = signal<Session | null | undefined>(undefined)
+export const operator = signal<Operator | null | undefined>(undefined)
+
+/** Why somebody has to sign in, where there is something to say. */
+export const signInReason = signal("")
+
+/** Whom this page is for; the page itself says it. */
+export const isOperatorConsole =
+  document.querySelector<HTMLMetaElement>('meta[name="sluice-console"]')?.content === "operator"
+
+/** An answer was 401: whoever was signed in is not any more. */
+export const sessionEnded = (): void => {
+  const wasSignedIn = session.value || operator.value
+  if (wasSignedIn) signInReason.value = "Your session has ended, or its key was revoked. Sign in again to go on."
+  session.value = null
+  operator.value = null
+}
+
+/** Whether the session has a scope, itself or by a wider one. */
+export const hasScope = (scope: string): boolean => {
+  const scopes: ReadonlyArray<string> = session.value?.scopes ?? []
+  return scopes.includes("*") || scopes.includes(scope) || scopes.includes(`${scope.slice(0, scope.indexOf(":"))}:*`)
+}
+
+export const hasService = (service: string): boolean =>
+  ((session.value?.services ?? []) as ReadonlyArray<string>).includes(service)

@@ -1,0 +1,109 @@
+/** Emails: where each is, why it is held and until when. */
+import { type Answer, get } from "../api.ts"
+import { usePages, useRefresh } from "../loading.ts"
+import { search, setSearch } from "../router.ts"
+import { Chip, Command, Empty, Head, Link, Part, Select, Time } from "../ui/basics.tsx"
+import { PagedTable } from "../ui/lists.tsx"
+
+type Listed = Answer<"GET", "/v1/send/emails">["data"][number]
+
+const states = [
+  "queued",
+  "held",
+  "scheduled",
+  "suppressed",
+  "canceled",
+  "sending",
+  "sent",
+  "failed",
+  "delivered",
+  "bounced",
+  "complained"
+] as const
+
+const reasons = { daily_cap: "the daily cap of", sending_paused: "sending is paused for" } as const
+
+/** Why an email waits, and until when. */
+export const Hold = ({ email }: { readonly email: Pick<Listed, "held" | "scheduled_at" | "state"> }) => {
+  if (email.state === "scheduled")
+    return (
+      <>
+        scheduled <Time at={email.scheduled_at} />
+      </>
+    )
+  if (email.held === null) return <span class="none">–</span>
+  return (
+    <>
+      {reasons[email.held.reason]} <span class="mono">{email.held.sender}</span>
+      <span class="sub">
+        {email.held.until === null ? (
+          "until the pause ends"
+        ) : (
+          <>
+            goes <Time at={email.held.until} /> at the latest
+          </>
+        )}
+      </span>
+    </>
+  )
+}
+
+export const Emails = () => {
+  const state = states.find((one) => one === search.value.get("state"))
+  const paged = usePages(
+    async (cursor) => {
+      const { data, pagination } = await get("/v1/send/emails", { query: { cursor, state, limit: 25 } })
+      return { data, pagination }
+    },
+    [state ?? ""]
+  )
+  useRefresh(["send.email"], paged.reload)
+  return (
+    <>
+      <Head title="Emails" note="Of this key's mode, newest first." />
+      <Part title="All emails">
+        <div class="filters">
+          <Select
+            label="State"
+            value={state ?? ""}
+            options={[["", "All"], ...states.map((one) => [one, one] as const)]}
+            onChange={(value) => setSearch({ state: value })}
+          />
+        </div>
+        <PagedTable
+          paged={paged}
+          caption="Emails"
+          keyOf={({ id }) => id}
+          empty={
+            <Empty title={state === undefined ? "No email yet" : `No email is ${state}`}>
+              {state === undefined && (
+                <>
+                  <p class="note">Send one from a verified domain:</p>
+                  <Command
+                    text={`curl -X POST ${location.origin}/v1/send/emails -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"from": "hello@demo.test", "to": "you@example.com", "subject": "Hello", "text": "It works."}'`}
+                  />
+                </>
+              )}
+            </Empty>
+          }
+          columns={[
+            {
+              head: "Email",
+              isName: true,
+              cell: ({ from, id, subject }) => (
+                <>
+                  <Link to={`/emails/${id}`}>{subject === null ? id : subject === "" ? "(no subject)" : subject}</Link>
+                  <span class="sub line">{from}</span>
+                </>
+              )
+            },
+            { head: "To", cell: ({ to }) => to?.join(", ") ?? <span class="none">not kept</span> },
+            { head: "State", cell: (one) => <Chip state={one.state} /> },
+            { head: "Waits for", cell: (one) => <Hold email={one} /> },
+            { head: "Accepted", cell: ({ created_at }) => <Time at={created_at} /> }
+          ]}
+        />
+      </Part>
+    </>
+  )
+}

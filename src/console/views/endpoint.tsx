@@ -1,0 +1,266 @@
+/** One endpoint: how it is and why, what was sent to it, and what it would get. */
+import { useSignal } from "@preact/signals"
+import { ask, get } from "../api.ts"
+import { useLoad, usePages, usePolling, useRefresh } from "../loading.ts"
+import { go } from "../router.ts"
+import { hasScope } from "../session.ts"
+import { Chip, Copy, Empty, Facts, Fault, Head, Link, Loading, Part, Select, Tabs, Time } from "../ui/basics.tsx"
+import { Chart } from "../ui/chart.tsx"
+import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
+import { PagedTable } from "../ui/lists.tsx"
+import { Replay, Rotate, Test } from "./endpointActs.tsx"
+import { type EndpointShown, stateOf, Unpause } from "./endpoints.tsx"
+import { PatternTester } from "./patternTester.tsx"
+
+const statuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
+
+/** The events that tell how an endpoint came to its state, in order. */
+const Why = ({ endpoint }: { readonly endpoint: EndpointShown }) => {
+  const { data } = useLoad(
+    () => get("/v1/events", { query: { type: "platform.webhook.*", limit: 100 } }),
+    [endpoint.id, endpoint.is_paused, endpoint.consecutive_failures]
+  )
+  const own = (data?.data ?? []).filter((event) => (event.data as { endpoint_id?: string }).endpoint_id === endpoint.id)
+  const story = own.slice(0, 6).toReversed()
+  const state = stateOf(endpoint)
+  return (
+    <section class={`why ${state === "paused" ? "bad" : ""}`} aria-label="Why">
+      <h2>
+        {state === "paused"
+          ? "Why it is paused"
+          : state === "failing"
+            ? `It fails: ${endpoint.consecutive_failures} deliveries in a row; 10 pause it`
+            : "It is disabled, so nothing is sent"}
+      </h2>
+      <ol class="story">
+        {story.map((event) => (
+          <li key={event.eventId} class={event.type.endsWith("paused") ? "trouble" : ""}>
+            <Link to={`/events/${event.eventId}`}>{event.type}</Link>{" "}
+            <span class="sub">
+              <Time at={event.createdAt} /> {String((event.data as { reason?: string }).reason ?? "")}
+            </span>
+          </li>
+        ))}
+        {state === "paused" && (
+          <li>
+            Since then {endpoint.pending.toLocaleString()} deliveries wait, and new events are listed as missed. Unpause
+            it when its receiver answers again.
+          </li>
+        )}
+      </ol>
+    </section>
+  )
+}
+
+const leastColumns = 30
+
+/** Deliveries of the newest page by the minute, or the hour, and how they ended. */
+const History = ({ id }: { readonly id: string }) => {
+  const { data, reload } = useLoad(
+    () => get("/v1/webhooks/:id/deliveries", { params: { id }, query: { limit: 100 } }),
+    [id]
+  )
+  usePolling(10_000, reload)
+  const all = data?.data ?? []
+  if (all.length === 0) return null
+  const oldest = Math.min(...all.map(({ createdAt }) => createdAt))
+  const stepMillis = Math.max(60_000, Math.ceil((Date.now() - oldest) / 40 / 60_000) * 60_000)
+  const last = Math.floor(Date.now() / stepMillis)
+  // A short history stands at the right edge of a wider picture.
+  const first = Math.min(Math.floor(oldest / stepMillis), last - leastColumns + 1)
+  const times = Array.from({ length: last - first + 1 }, (_, at) => (first + at) * stepMillis)
+  const attempts = (wanted: (status: string) => boolean) =>
+    times.map((from) =>
+      all.reduce(
+        (sum, one) =>
+          wanted(one.status) && one.createdAt >= from && one.createdAt < from + stepMillis
+            ? sum + Math.max(1, one.attemptCount)
+            : sum,
+        0
+      )
+    )
+  return (
+    <Chart
+      label={`Attempts of the newest ${all.length} deliveries`}
+      times={times}
+      series={[
+        { label: "succeeded", colour: "--bar-good", values: attempts((status) => status === "succeeded") },
+        { label: "pending", colour: "--bar-warn", values: attempts((status) => status === "pending") },
+        {
+          label: "failed",
+          colour: "--bar-bad",
+          values: attempts((status) => !["succeeded", "pending"].includes(status))
+        }
+      ]}
+    />
+  )
+}
+
+const Deliveries = ({ id }: { readonly id: string }) => {
+  const status = useSignal("")
+  const wanted = statuses.find((one) => one === status.value)
+  const paged = usePages(
+    (cursor) => get("/v1/webhooks/:id/deliveries", { params: { id }, query: { cursor, status: wanted } }),
+    [id, status.value]
+  )
+  usePolling(10_000, paged.reload)
+  return (
+    <>
+      <div class="filters">
+        <Select
+          label="State"
+          value={status.value}
+          options={[["", "All"], ...statuses.map((one) => [one, one] as const)]}
+          onChange={(value) => {
+            status.value = value
+          }}
+        />
+      </div>
+      <PagedTable
+        paged={paged}
+        caption="Deliveries"
+        keyOf={(one) => one.id}
+        empty={
+          <Empty title="Nothing was sent yet">
+            <p class="note">Send a test event with the button above.</p>
+          </Empty>
+        }
+        columns={[
+          {
+            head: "Event",
+            isName: true,
+            cell: (one) => (
+              <span class="mono type">
+                <Link to={`/endpoints/${id}/deliveries/${one.id}`}>{one.eventType}</Link>
+              </span>
+            )
+          },
+          { head: "State", cell: (one) => <Chip state={one.status} /> },
+          { head: "Attempts", isFigure: true, cell: (one) => one.attemptCount },
+          { head: "Cause", cell: (one) => (one.replayId === null ? one.origin : "replay") },
+          { head: "Made", cell: (one) => <Time at={one.createdAt} /> },
+          { head: "Next attempt", cell: (one) => <Time at={one.nextAttemptAt} /> }
+        ]}
+      />
+    </>
+  )
+}
+
+const Skipped = ({ id }: { readonly id: string }) => {
+  const paged = usePages((cursor) => get("/v1/webhooks/:id/skipped", { params: { id }, query: { cursor } }), [id])
+  return (
+    <PagedTable
+      paged={paged}
+      caption="Missed events"
+      keyOf={(one) => one.eventId}
+      empty={<p class="note">It missed nothing.</p>}
+      columns={[
+        {
+          head: "Event",
+          isName: true,
+          cell: (one) => (
+            <span class="mono type">
+              <Link to={`/events/${one.eventId}`}>{one.eventType}</Link>
+            </span>
+          )
+        },
+        { head: "Because it was", cell: (one) => <Chip state={one.reason} /> },
+        { head: "When", cell: (one) => <Time at={one.eventCreatedAt} /> }
+      ]}
+    />
+  )
+}
+
+const Acts = ({ endpoint, reload }: { readonly endpoint: EndpointShown; readonly reload: () => void }) => {
+  const { id } = endpoint
+  if (!hasScope("platform:webhooks:manage")) return null
+  return (
+    <>
+      {endpoint.is_paused && <Unpause endpoint={endpoint} done={reload} />}
+      <Test endpoint={endpoint} done={reload} />
+      <Rotate id={id} done={reload} />
+      <Replay id={id} done={reload} />
+      <Act
+        word={endpoint.is_active ? "Disable" : "Enable"}
+        act={async () => {
+          await ask("PATCH", "/v1/webhooks/:id", { params: { id }, body: { is_active: !endpoint.is_active } })
+          reload()
+        }}
+      />
+      <Opener word="Delete" kind="danger">
+        {(close) => (
+          <FormDialog
+            title="Delete this endpoint?"
+            verb="Delete it"
+            isDangerous
+            onClose={close}
+            act={async () => {
+              await ask("DELETE", "/v1/webhooks/:id", { params: { id } })
+              go("/endpoints")
+            }}
+          >
+            <p>Deliveries that wait are cancelled. This cannot be undone.</p>
+          </FormDialog>
+        )}
+      </Opener>
+    </>
+  )
+}
+
+export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
+  const id = params.id ?? ""
+  const { data, error, reload } = useLoad(() => get("/v1/webhooks/:id", { params: { id } }), [id])
+  useRefresh(["platform.webhook", "platform.test"], reload)
+  usePolling(10_000, reload)
+  if (data === undefined)
+    return (
+      <>
+        <Head title="Endpoint" trail={["/endpoints", "Endpoints"]} />
+        {error === undefined ? <Loading /> : <Fault error={error} retry={reload} />}
+      </>
+    )
+  const state = stateOf(data)
+  return (
+    <>
+      <Head
+        title={data.url}
+        note={
+          <>
+            <Chip state={state} /> <span class="mono">{id}</span> <Copy text={id} what="id" />
+          </>
+        }
+        trail={["/endpoints", "Endpoints"]}
+        actions={<Acts endpoint={data} reload={reload} />}
+      />
+      {state !== "active" && <Why endpoint={data} />}
+      <Part title="Endpoint">
+        <Facts
+          of={[
+            ["Events", <span class="mono">{data.enabled_events.join(" ")}</span>],
+            data.description !== null && ["Description", data.description],
+            ["Failures in a row", `${data.consecutive_failures} of 10`],
+            ["Waiting", data.pending.toLocaleString()],
+            ["Oldest that waits", <Time at={data.oldest_pending_at} />],
+            ["Last delivery", <Time at={data.last_delivery_at} />],
+            data.header_names.length > 0 && ["Own headers", <span class="mono">{data.header_names.join(" ")}</span>],
+            ["Rate", data.rate_limit === null ? "no limit" : `${data.rate_limit} a second`],
+            ["Made", <Time at={data.created_at} />]
+          ]}
+        />
+      </Part>
+      <Part title="What was sent">
+        <History id={id} />
+        <Tabs
+          label="Sent and missed"
+          tabs={[
+            ["Deliveries", () => <Deliveries id={id} />],
+            ["Missed", () => <Skipped id={id} />]
+          ]}
+        />
+      </Part>
+      <Part title="Which events it gets">
+        <PatternTester endpoint={data} done={reload} />
+      </Part>
+    </>
+  )
+}

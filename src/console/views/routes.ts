@@ -1,0 +1,54 @@
+/** The views of an organization's console. */
+import type { ComponentType } from "preact"
+import { hasScope, hasService } from "../session.ts"
+import { Billing } from "./billing.tsx"
+import { Delivery } from "./delivery.tsx"
+import { Domain } from "./domain.tsx"
+import { Email } from "./email.tsx"
+import { Emails } from "./emails.tsx"
+import { Endpoint } from "./endpoint.tsx"
+import { Endpoints } from "./endpoints.tsx"
+import { Event } from "./event.tsx"
+import { Events } from "./events.tsx"
+import { Keys } from "./keys.tsx"
+import { Overview } from "./overview.tsx"
+import { Senders } from "./senders.tsx"
+import { Sending } from "./sending.tsx"
+import { Suppressions } from "./suppressions.tsx"
+
+export interface Route {
+  readonly path: string
+  /** What it is called in the navigation; views of one thing have none. */
+  readonly word?: string
+  /** The entry of the navigation that it belongs to. */
+  readonly section: string
+  readonly isAllowed?: () => boolean
+  readonly view: ComponentType<{ readonly params: Readonly<Record<string, string>> }>
+}
+
+const seesEvents = () => hasScope("platform:events:read") || hasScope("platform:webhooks:read")
+const seesWebhooks = () => hasScope("platform:webhooks:read")
+const sends = () => hasService("send")
+
+export const routes: ReadonlyArray<Route> = [
+  { path: "/", word: "Overview", section: "overview", view: Overview },
+  { path: "/events", word: "Events", section: "events", isAllowed: seesEvents, view: Events },
+  { path: "/events/:id", section: "events", view: Event },
+  { path: "/endpoints", word: "Endpoints", section: "endpoints", isAllowed: seesWebhooks, view: Endpoints },
+  { path: "/endpoints/:id", section: "endpoints", view: Endpoint },
+  { path: "/endpoints/:id/deliveries/:delivery", section: "endpoints", view: Delivery },
+  { path: "/emails", word: "Emails", section: "emails", isAllowed: sends, view: Emails },
+  { path: "/emails/:id", section: "emails", view: Email },
+  { path: "/sending", word: "Sending", section: "sending", isAllowed: sends, view: Sending },
+  { path: "/domains", word: "Domains", section: "domains", isAllowed: sends, view: Senders },
+  { path: "/domains/:id", section: "domains", view: Domain },
+  { path: "/suppressions", word: "Suppressions", section: "suppressions", isAllowed: sends, view: Suppressions },
+  { path: "/keys", word: "API keys", section: "keys", isAllowed: () => hasScope("platform:keys:manage"), view: Keys },
+  {
+    path: "/billing",
+    word: "Plan and usage",
+    section: "billing",
+    isAllowed: () => hasScope("platform:billing:read"),
+    view: Billing
+  }
+]

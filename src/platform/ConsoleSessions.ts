@@ -1,0 +1,232 @@
+/**
+ * Sessions of the console (docs/platform.md, 12.1). A session is a short-lived key of its own that may do exactly what the key may that signed in, and ends with it; its
+ * text stands in a cookie and, as a digest, in the table of keys. A link opens one session once. Needs `SqlClient`, `Notifications`, `Authentication` and `Organizations`.
+ */
+import { Clock, Context, Data, Effect, Layer, Semaphore } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { keyDigest, randomText } from "../common/identifiers.ts"
+import { Notifications } from "../postgres/Notifications.ts"
+import { keysChannel } from "./ApiKeys.ts"
+import { Authentication, type KeyUncheckable } from "./Authentication.ts"
+import { sessionPrefix } from "./consoleCookie.ts"
+import type { Principal, Scope, Service } from "./model.ts"
+import { type OrganizationNotFound, Organizations } from "./Organizations.ts"
+
+/** How long a session lives. */
+export const sessionMillis = 8 * 60 * 60_000
+
+/** How long a link is good, by default and at most, in seconds. */
+export const defaultLinkSeconds = 600
+export const maximumLinkSeconds = 86_400
+
+/** Sessions that an organization has at once, and links that wait to be used. The oldest gives way. */
+export const maximumSessions = 100
+export const maximumLinks = 100
+
+/** Links that are looked up at once, and look-ups that may wait: anybody can ask. */
+const maximumLookups = 4
+const maximumWaiting = 64
+const lookupTimeoutMillis = 5_000
+
+const linkPrefix = "cl_"
+const linkPattern = /^cl_[A-Za-z0-9]{22}$/
+
+/** The key, or the link, opens no session. */
+export class SignInRefused extends Data.TaggedError("SignInRefused")<{ readonly message: string }> {}
+
+/** It cannot be checked now. */
+export class SignInUnavailable extends Data.TaggedError("SignInUnavailable") {}
+
+/** What a link's session may do. */
+export interface LinkRights {
+  readonly mode: "live" | "test"
+  readonly services: ReadonlyArray<Service>
+  readonly scopes: ReadonlyArray<Scope>
+}
+
+/** An opened session. */
+export interface OpenedSession {
+  /** Its text, for the cookie alone. */
+  readonly text: string
+  readonly organizationId: string
+  readonly expiresAtMillis: number
+}
+
+type SignInError = SignInRefused | SignInUnavailable | SqlError.SqlError
+
+export class ConsoleSessions extends Context.Service<
+  ConsoleSessions,
+  {
+    readonly openWithKey: (key: string) => Effect.Effect<OpenedSession, SignInError>
+    /** Uses the link up. */
+    readonly openWithLink: (link: string) => Effect.Effect<OpenedSession, SignInError>
+    /** Ends a session, on every node within a second. */
+    readonly close: (sessionId: string) => Effect.Effect<void, SqlError.SqlError>
+  }
+>()("sluice/platform/ConsoleSessions") {
+  static readonly layer: Layer.Layer<ConsoleSessions, never, SqlClient.SqlClient | Notifications | Authentication> =
+    Layer.effect(
+      ConsoleSessions,
+      Effect.suspend(() => make)
+    )
+}
+
+/** Makes links, for operators (docs/platform.md, 12.1). */
+export class ConsoleLinks extends Context.Service<
+  ConsoleLinks,
+  {
+    /** `link` is its text, which is shown once. */
+    readonly create: (
+      organizationId: string,
+      rights: LinkRights,
+      lifeSeconds?: number
+    ) => Effect.Effect<
+      { readonly link: string; readonly expiresAtMillis: number },
+      OrganizationNotFound | SqlError.SqlError
+    >
+  }
+>()("sluice/platform/ConsoleLinks") {
+  static readonly layer: Layer.Layer<ConsoleLinks, never, SqlClient.SqlClient | Organizations> = Layer.effect(
+    ConsoleLinks,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const organizations = yield* Organizations
+      return ConsoleLinks.of({
+        create: Effect.fn("ConsoleLinks.create")(function* (organizationId, rights, lifeSeconds = defaultLinkSeconds) {
+          yield* organizations.get(organizationId)
+          const now = yield* Clock.currentTimeMillis
+          const link = `${linkPrefix}${randomText()}`
+          const expiresAtMillis = now + lifeSeconds * 1_000
+          yield* sql`
+            delete from console_links where organization_id = ${organizationId} and (expires_at <= ${new Date(now)}
+              or digest not in (select digest from console_links where organization_id = ${organizationId}
+                order by created_at desc limit ${maximumLinks - 1}))`
+          yield* sql`
+            insert into console_links (digest, organization_id, mode, services, scopes, created_at, expires_at)
+            values (${keyDigest(link)}, ${organizationId}, ${rights.mode}, ${[...rights.services]},
+              ${[...rights.scopes]}, ${new Date(now)}, ${new Date(expiresAtMillis)})`
+          return { link, expiresAtMillis }
+        }, sql.withTransaction)
+      })
+    })
+  )
+}
+
+/** What a session is made with. */
+interface NewSession extends LinkRights {
+  readonly organizationId: string
+  readonly parentId: string | null
+  readonly name: string
+  readonly endsAtMillis: number | null
+}
+
+interface LinkRow {
+  readonly organization_id: string
+  readonly mode: LinkRights["mode"]
+  readonly services: ReadonlyArray<Service>
+  readonly scopes: ReadonlyArray<Scope>
+}
+
+const makeOpen = (sql: SqlClient.SqlClient, announce: (digest: string) => Effect.Effect<void, SqlError.SqlError>) =>
+  Effect.fnUntraced(function* (session: NewSession, now: number) {
+    const { endsAtMillis, mode, name, organizationId, parentId, scopes, services } = session
+    const text = `${sessionPrefix}${mode}_${randomText()}`
+    const expiresAtMillis = Math.min(now + sessionMillis, endsAtMillis ?? Number.POSITIVE_INFINITY)
+    // Those that are over, and the oldest beyond the bound.
+    const gone = yield* sql<{ readonly digest: string }>`
+      delete from api_keys where organization_id = ${organizationId} and is_session
+        and (expires_at <= ${new Date(now)} or not active or id not in (
+          select id from api_keys where organization_id = ${organizationId} and is_session
+          order by created_at desc limit ${maximumSessions - 1}))
+      returning digest`
+    yield* Effect.forEach(gone, ({ digest }) => announce(digest), { discard: true })
+    yield* sql`
+      insert into api_keys (id, organization_id, name, prefix, digest, mode, services, scopes, created_at, expires_at,
+        is_session, parent_id)
+      values (${`ses_${randomText()}`}, ${organizationId}, ${name}, ${text.slice(0, 12)}, ${keyDigest(text)}, ${mode},
+        ${[...services]}, ${[...scopes]}, ${new Date(now)}, ${new Date(expiresAtMillis)}, true, ${parentId})`
+    return { text, organizationId, expiresAtMillis }
+  })
+
+/** The bounds of look-ups that nobody's key stands behind. */
+const makeBounded = Effect.gen(function* () {
+  const lookups = yield* Semaphore.make(maximumLookups)
+  let waiting = 0
+  return <A>(effect: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError | SignInUnavailable> =>
+    Effect.suspend(() => {
+      if (waiting >= maximumWaiting) return Effect.fail(new SignInUnavailable())
+      waiting++
+      return effect.pipe(
+        lookups.withPermit,
+        Effect.timeoutOrElse({ duration: lookupTimeoutMillis, orElse: () => Effect.fail(new SignInUnavailable()) }),
+        Effect.ensuring(Effect.sync(() => waiting--))
+      )
+    })
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const notifications = yield* Notifications
+  const authentication = yield* Authentication
+  const bounded = yield* makeBounded
+  // A digest is far below the longest payload.
+  const announce = (digest: string) =>
+    notifications.notify(keysChannel, digest).pipe(Effect.catchTag("NotificationTooLong", Effect.die))
+  const open = makeOpen(sql, announce)
+  const uncheckable = (_: KeyUncheckable) => Effect.fail(new SignInUnavailable())
+
+  /** The key itself, and no session that speaks for one. */
+  const isKey = (principal: Principal | null): principal is Principal => principal !== null && !principal.session
+
+  return ConsoleSessions.of({
+    openWithKey: Effect.fn("ConsoleSessions.openWithKey")(function* (key) {
+      const principal = yield* Effect.catch(authentication.verify(key), uncheckable)
+      if (!isKey(principal)) return yield* new SignInRefused({ message: "Invalid or missing API key" })
+      const { expiresAtMillis, keyId, mode, organizationId, scopes, services } = principal
+      const now = yield* Clock.currentTimeMillis
+      return yield* sql.withTransaction(
+        open(
+          {
+            organizationId,
+            mode,
+            // A principal's are those of its row.
+            services: [...services] as ReadonlyArray<Service>,
+            scopes: [...scopes] as ReadonlyArray<Scope>,
+            parentId: keyId,
+            name: "console",
+            endsAtMillis: expiresAtMillis
+          },
+          now
+        )
+      )
+    }),
+    openWithLink: Effect.fn("ConsoleSessions.openWithLink")(function* (link) {
+      const refused = new SignInRefused({
+        message: "This link is not good, or not any more: it opens the console once, and not for long."
+      })
+      if (!linkPattern.test(link)) return yield* refused
+      const now = yield* Clock.currentTimeMillis
+      const opened = yield* bounded(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            const [row] = yield* sql<LinkRow>`
+              delete from console_links l using organizations o
+              where l.digest = ${keyDigest(link)} and l.expires_at > ${new Date(now)}
+                and o.id = l.organization_id and o.deleted_at is null
+              returning l.organization_id, l.mode, l.services, l.scopes`
+            if (row === undefined) return undefined
+            const { mode, organization_id: organizationId, scopes, services } = row
+            const rights = { mode, services, scopes }
+            return yield* open({ ...rights, organizationId, parentId: null, name: "link", endsAtMillis: null }, now)
+          })
+        )
+      )
+      return opened ?? (yield* refused)
+    }),
+    close: Effect.fn("ConsoleSessions.close")(function* (sessionId) {
+      const [row] = yield* sql<{ readonly digest: string }>`
+        delete from api_keys where id = ${sessionId} and is_session returning digest`
+      if (row !== undefined) yield* announce(row.digest)
+    }, sql.withTransaction)
+  })
+})

@@ -1,0 +1,94 @@
+/**
+ * The console's sessions as an HttpApi group (docs/platform.md, 12.1): paths, bodies, answers and errors. Definitions only; `consoleHttp.ts` implements them and the
+ * typed client shares them.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import {
+  EnvelopeForbidden,
+  EnvelopeInvalidRequest,
+  EnvelopeNotFound,
+  EnvelopeUnauthorized,
+  EnvelopeUnavailable
+} from "../http/wireErrors.ts"
+import { KeysAccess } from "./access.ts"
+import { platformPlans, scopes, sendPlans, services } from "./model.ts"
+
+const Cookie = { "set-cookie": Schema.optional(Schema.String) }
+
+/** Who is signed in. */
+export const ConsoleSession = Schema.Struct({
+  organization: Schema.Struct({
+    id: Schema.String,
+    name: Schema.String,
+    plan: Schema.Literals(platformPlans),
+    sendPlan: Schema.Literals(sendPlans)
+  }),
+  keyId: Schema.String.annotate({ description: "The key that signed in, or the session itself where a link did" }),
+  mode: Schema.Literals(["live", "test"]),
+  services: Schema.Array(Schema.Literals(services)),
+  scopes: Schema.Array(Schema.Literals(scopes)),
+  expiresAt: Schema.NullOr(Schema.Int).annotate({
+    description: "End of the session, or of the key that asks, milliseconds since the Unix epoch; null for none"
+  })
+}).annotate({ identifier: "ConsoleSession" })
+export type ConsoleSession = typeof ConsoleSession.Type
+
+const open = HttpApiEndpoint.post("open", "/v1/console/sessions", {
+  headers: {
+    "x-sluice-console": Schema.optional(Schema.String).annotate({
+      description: "Any value: no page of another site can send it"
+    }),
+    origin: Schema.optional(Schema.String)
+  },
+  payload: Schema.Struct({
+    key: Schema.optionalKey(Schema.String).annotate({ description: "An API key; this or `link`" }),
+    link: Schema.optionalKey(Schema.String).annotate({ description: "What a link has behind `#link=`" })
+  }).annotate({ identifier: "OpenConsoleSession" }),
+  success: HttpApiSchema.WithHeaders(
+    Schema.Struct({ organizationId: Schema.String, expiresAt: Schema.Int })
+      .pipe(HttpApiSchema.status(201))
+      .annotate({ identifier: "OpenedConsoleSession" }),
+    Cookie
+  ),
+  error: [EnvelopeInvalidRequest, EnvelopeUnauthorized, EnvelopeForbidden, EnvelopeUnavailable]
+}).annotateMerge(
+  OpenApi.annotations({
+    summary: "Sign in to the console",
+    description:
+      "With an API key, or once with a link. The answer sets a cookie that stands for the key wherever one is asked for, together with the header `X-Sluice-Console`; it lives eight hours, and no longer than the key."
+  })
+)
+
+const get = HttpApiEndpoint.get("get", "/v1/console/session", {
+  success: ConsoleSession,
+  error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+})
+  .middleware(KeysAccess)
+  .annotateMerge(OpenApi.annotations({ summary: "Tell whose the session, or the key, is and what it may do" }))
+
+const close = HttpApiEndpoint.delete("close", "/v1/console/session", {
+  headers: { origin: Schema.optional(Schema.String) },
+  success: HttpApiSchema.WithHeaders(
+    Schema.Struct({ closed: Schema.Literal(true) }).annotate({ identifier: "ClosedConsoleSession" }),
+    Cookie
+  ),
+  error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+})
+  .middleware(KeysAccess)
+  .annotateMerge(
+    OpenApi.annotations({
+      summary: "Sign out of the console",
+      description: "The session ends on every node within a second."
+    })
+  )
+
+/** All endpoints of the console's sessions. */
+export class ConsoleApi extends HttpApiGroup.make("console")
+  .add(open, get, close)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Console",
+      description: "Sessions of the console at `/console`, which shows in a browser what the API knows."
+    })
+  ) {}

@@ -1,0 +1,42 @@
+/**
+ * The cookie of a console's session (docs/platform.md, 12.1): how a request shows it, and how it is set. It counts only together with a header of our own, which
+ * no page of another site can send, so that a browser cannot be led to act for who is signed in. Pure.
+ */
+
+/** What the text of a session begins with. */
+export const sessionPrefix = "cs_"
+
+/** The header that a request with the cookie must have; any value. */
+export const consoleHeader = "x-sluice-console"
+
+/** The cookies of organizations' sessions and of operators': a browser gives a cookie to every port of a host. */
+export const sessionCookie = "sluice_session"
+export const operatorCookie = "sluice_operator"
+
+const cookieOf = (header: string | undefined, name: string): string | undefined => {
+  for (const part of header?.split(";") ?? []) {
+    const equals = part.indexOf("=")
+    if (equals !== -1 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim()
+  }
+  return undefined
+}
+
+/** The session's text in a request's cookie; undefined without one, or where the header is missing. */
+export const givenSession = (
+  headers: Readonly<Record<string, string | undefined>>,
+  name = sessionCookie
+): string | undefined => {
+  if (headers[consoleHeader] === undefined) return undefined
+  const text = cookieOf(headers.cookie, name)
+  return text?.startsWith(sessionPrefix) === true ? text : undefined
+}
+
+/**
+ * The value of `Set-Cookie`: out of reach of scripts, sent to this site alone, and over https only where the page came so. `seconds` is 0 to end it.
+ */
+export const cookieText = (
+  name: string,
+  text: string,
+  { origin, seconds }: { readonly origin: string | undefined; readonly seconds: number }
+): string =>
+  `${name}=${text}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${origin?.startsWith("https://") === true ? "; Secure" : ""}`

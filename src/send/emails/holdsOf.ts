@@ -1,0 +1,54 @@
+/** Why emails are held and until when (docs/platform.md, 9.11). What a sender holds is its actor's to say. Needs `Engine` and `SqlClient`. */
+import { Clock, Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { Engine } from "../../engine/Engine.ts"
+import { SendSender } from "../actors/index.ts"
+import { partsOfSender } from "../actors/names.ts"
+import { capOf } from "../actors/senderRules.ts"
+import { heldUntil } from "../holdRules.ts"
+import type { holdReasons, ShownState } from "./forms.ts"
+import type { EmailOwner } from "./Sending.ts"
+
+export interface EmailHold {
+  readonly reason: (typeof holdReasons)[number]
+  /** The domain or address whose queue it stands in. */
+  readonly sender: string
+  /** Unix milliseconds, an upper bound; null where nobody knows. */
+  readonly until: number | null
+}
+
+interface Means {
+  readonly engine: Engine["Service"]
+  readonly sql: SqlClient.SqlClient
+}
+
+/** Of the emails that are held, those whose sender can say. */
+export const holdsOf = Effect.fnUntraced(function* (
+  { engine, sql }: Means,
+  { organizationId }: EmailOwner,
+  emails: ReadonlyArray<{ readonly id: string; readonly state: ShownState }>
+): Effect.fn.Return<ReadonlyMap<string, EmailHold>, SqlError.SqlError> {
+  const ids = emails.filter(({ state }) => state === "held").map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const rows = yield* sql<{ readonly id: string; readonly sender: string; readonly place: number }>`
+    select email_id as id, sender, place from send_waiting
+    where organization_id = ${organizationId} and email_id = any(${ids}::text[]) and place is not null`
+  const now = yield* Clock.currentTimeMillis
+  const holds = new Map<string, EmailHold>()
+  for (const key of new Set(rows.map(({ sender }) => sender))) {
+    // Another process may have the sender: then the list goes without.
+    const state = yield* Effect.option(engine.state(SendSender, { organization: organizationId, key }))
+    if (state._tag === "None") continue
+    const cap = capOf(state.value)
+    for (const { id, place, sender } of rows) {
+      if (sender !== key) continue
+      const until = heldUntil(state.value.holds, Math.max(0, Number(place) - state.value.holds.head), cap, now)
+      holds.set(id, {
+        reason: state.value.holds.paused ? "sending_paused" : "daily_cap",
+        sender: partsOfSender(sender)[1],
+        until
+      })
+    }
+  }
+  return holds
+})

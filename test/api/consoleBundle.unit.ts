@@ -1,0 +1,60 @@
+/** The console's bundle (docs/platform.md, 12.3): what it weighs, and that nothing in it is of another program or another host. */
+import { gzipSync } from "node:zlib"
+import { beforeAll, describe, expect, it } from "vitest"
+import { type ConsoleAssets, consoleAssets } from "../../src/api/consoleBundle.ts"
+import { consolePolicy } from "../../src/api/consolePages.ts"
+import { encodingFor } from "../../src/api/encodings.ts"
+
+/** Most bytes of script, compressed. */
+const maximumScriptBytes = 60 * 1_024
+
+describe("the console's bundle", () => {
+  let assets: ConsoleAssets
+  beforeAll(async () => {
+    assets = await consoleAssets()
+  })
+  const scripts = () => assets.files.filter(({ name }) => name.endsWith(".js"))
+
+  it("has at most 60 kB of script, compressed", () => {
+    const bytes = scripts().reduce((sum, { text }) => sum + gzipSync(text).length, 0)
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(bytes).toBeLessThanOrEqual(maximumScriptBytes)
+  })
+
+  it("holds nothing of the server, and names no other host", () => {
+    for (const { name, text } of assets.files) {
+      if (name.endsWith(".txt")) continue
+      expect(text, name).not.toMatch(/effect\/Schema|node:|HttpApiEndpoint/)
+      const hosts = [...text.matchAll(/https?:\/\/([a-z0-9.-]+\.[a-z]{2,})/g)].map(([, host]) => host)
+      // A namespace, and addresses in examples to copy.
+      expect(
+        hosts.filter((host) => host !== "www.w3.org" && host !== "example.com"),
+        name
+      ).toEqual([])
+    }
+  })
+
+  it("comes with the licences of what it holds", () => {
+    const { text } = assets.files.find(({ name }) => name === "licences.txt")!
+    for (const name of ["preact", "@preact/signals", "uplot"]) expect(text).toContain(`${name}\n`)
+    expect(text.match(/Permission is hereby granted/g)!.length).toBeGreaterThanOrEqual(3)
+  })
+
+  it("lets no script stand in the page, and nothing come from elsewhere", () => {
+    expect(consolePolicy).toMatch(/^default-src 'none'; script-src 'self';/)
+    expect(consolePolicy).not.toMatch(/https?:|\*|unsafe-eval/)
+  })
+})
+
+describe("the encoding of a file", () => {
+  it.each([
+    [undefined, "identity"],
+    ["gzip, deflate, br", "br"],
+    ["gzip;q=1.0", "gzip"],
+    ["br;q=0, gzip", "gzip"],
+    ["br;q=0.5", "br"],
+    ["zstd", "identity"]
+  ])("for %s is %s", (given, expected) => {
+    expect(encodingFor(given)).toBe(expected)
+  })
+})

@@ -1,0 +1,130 @@
+/** Every view in both themes and on a phone, and what changes in it by itself. */
+import type { BrowserContext, Page } from "playwright-core"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accessibilityFaults } from "../../support/browser.ts"
+import { heading, picture, press, settled, typeInto, watch } from "../acting.ts"
+import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
+import { ask } from "../fill.ts"
+
+/** The views of a filled organization. */
+const viewsOf = ({ filled }: ConsolePlatform, eventId: string, deliveryId: string, emails: Record<string, string>) =>
+  [
+    ["overview", "", "Overview"],
+    ["events", "/events", "Events"],
+    ["event", `/events/${eventId}`, /\w\.\w/],
+    ["endpoints", "/endpoints", "Endpoints"],
+    ["endpoint", `/endpoints/${filled.endpoints.well}`, /200/],
+    ["endpoint-paused", `/endpoints/${filled.endpoints.paused}`, /410/],
+    ["delivery", `/endpoints/${filled.endpoints.well}/deliveries/${deliveryId}`, /\w\.\w/],
+    ["emails", "/emails", "Emails"],
+    ["email", `/emails/${emails.sent}`, /\w/],
+    ["email-bounced", `/emails/${emails.bounced}`, /\w/],
+    ["email-held", `/emails/${emails.held}`, /\w/],
+    ["sending", "/sending", "Sending"],
+    ["domains", "/domains", "Domains"],
+    ["domain", `/domains/${filled.domain}`, "northwind.example"],
+    ["suppressions", "/suppressions", "Suppressions"],
+    ["keys", "/keys", "API keys"],
+    ["billing", "/billing", "Plan and usage"]
+  ] as const
+
+const first = (answer: Record<string, unknown>, key: string): string =>
+  (answer.data as ReadonlyArray<Record<string, string>>)[0]![key]!
+
+export const viewsSection = (platform: () => ConsolePlatform): void => {
+  describe("every view", () => {
+    let context: BrowserContext
+    let faults: ReadonlyArray<string>
+    let views: ReturnType<typeof viewsOf>
+    let page: Page
+    beforeAll(async () => {
+      if (platform() === undefined) return
+      const given = platform()
+      const { filled, url } = given
+      const at = (path: string) => ask("GET", `${url}${path}`, filled.key)
+      const eventId = first(await at("/v1/events?type=telco.lookup.completed"), "eventId")
+      const deliveries = await at(`/v1/webhooks/${filled.endpoints.well}/deliveries`)
+      const idOf = async (state: string) => first(await at(`/v1/send/emails?state=${state}`), "id")
+      const emails = {
+        sent: await idOf("delivered"),
+        bounced: await idOf("bounced"),
+        held: await idOf("held")
+      }
+      views = viewsOf(given, eventId, first(deliveries, "id"), emails)
+      context = await given.browser({ viewport: { width: 1280, height: 860 } })
+      faults = watch(context, [url])
+      page = await context.newPage()
+      await signIn(page, url, filled.key)
+    })
+
+    it.each(["light", "dark"] as const)("shows what is there, without a fault of axe (%s)", async (colours) => {
+      await page.emulateMedia({ colorScheme: colours })
+      for (const [name, path, title] of views) {
+        await page.goto(`${platform().url}/console${path}`)
+        await heading(page, title)
+        await settled(page)
+        expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
+        expect(await accessibilityFaults(page), `${name} (${colours})`).toEqual([])
+        await picture(page, `${name}-${colours}`)
+      }
+      expect(faults).toEqual([])
+    })
+
+    it("fits a phone without scrolling sideways, with a menu", async () => {
+      await page.setViewportSize({ width: 390, height: 844 })
+      for (const [name, path, title] of views) {
+        await page.goto(`${platform().url}/console${path}`)
+        await heading(page, title)
+        await settled(page)
+        const wide = await page.evaluate<number>(`document.documentElement.scrollWidth - innerWidth`)
+        expect(wide, name).toBeLessThanOrEqual(0)
+        await picture(page, `${name}-phone`)
+      }
+      expect(await accessibilityFaults(page)).toEqual([])
+      await press(page, "button", "Menu")
+      await picture(page, "menu-phone")
+      await press(page, "link", "Sending")
+      await heading(page, "Sending")
+      await page.setViewportSize({ width: 1280, height: 860 })
+    })
+
+    it("tells why sending is paused, in order", async () => {
+      const { paused, url } = platform()
+      const own = await (await platform().browser({ viewport: { width: 1280, height: 860 } })).newPage()
+      await signIn(own, url, paused.key)
+      await own.getByRole("link", { name: "Sending", exact: true }).click()
+      const why = own.getByRole("region", { name: "Why sending is paused" })
+      await why.getByText("Sending was paused").waitFor()
+      const story = await why.getByRole("listitem").allTextContents()
+      expect(story[0]).toContain("Probation began")
+      expect(story.filter((line) => /^Email em_\w+ bounced for good/.test(line))).toHaveLength(3)
+      expect(story.at(-1)).toContain("three of its first 25 emails have bounced")
+      expect(await accessibilityFaults(own)).toEqual([])
+      await picture(own, "sending-paused-light")
+    })
+
+    it("shows events as they come, and stops while it is paused", async () => {
+      const { filled, url } = platform()
+      await page.goto(`${url}/console/events`)
+      await page.getByText("Listening").waitFor()
+      const list = page.getByRole("list", { name: "Events as they come" })
+      const look = () =>
+        fetch(`${url}/v1/telco/lookup/2125560123`, { headers: { authorization: `Bearer ${filled.key}` } })
+      await look()
+      await list
+        .getByRole("link", { name: /telco\.lookup\.completed/ })
+        .first()
+        .waitFor()
+      await press(page, "button", "Pause")
+      const before = await list.getByRole("listitem").count()
+      await look()
+      await page.getByText("Paused, 1 new").waitFor()
+      expect(await list.getByRole("listitem").count()).toBe(before)
+      await press(page, "button", "Go on")
+      await list.getByRole("listitem").nth(before).waitFor()
+      await typeInto(page, "Type", "send.*")
+      await page.keyboard.press("Enter")
+      await page.getByText("Nothing has come since you opened this page").waitFor()
+    })
+  })
+}
