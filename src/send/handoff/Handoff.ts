@@ -2,13 +2,20 @@
  * Hands accepted mail over (docs/handoff.md, 2), for the partitions that this process serves: at least once, each account by itself, and each of
  * its mails too. Jobs come from the work queue, which the SQL reactor fills. Needs `Engine`, `SqlClient`, `HandoffFeed`, `MessageContents` and `MailTransport`.
  */
-import { Clock, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
+import { Clock, Duration, Effect, FiberSet, Latch, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
+import * as GroupCommit from "../../common/groupCommit.ts"
 import { steadily } from "../../common/steadily.ts"
 import { Engine } from "../../engine/Engine.ts"
 import { contactOf } from "../../platform/contacts.ts"
-import { type DueLane, make as makeWorkQueue, maximumDuePage, type TakenJob } from "../../postgres/WorkQueue.ts"
+import {
+  type DueLane,
+  make as makeWorkQueue,
+  maximumDuePage,
+  type Outcome,
+  type TakenJob
+} from "../../postgres/WorkQueue.ts"
 import { SendAccount } from "../actors/index.ts"
 import { engineAsks } from "../admissionAsks.ts"
 import { MessageContents } from "../contents/MessageContents.ts"
@@ -25,9 +32,12 @@ import {
   deliverTimeoutMillis,
   handoffLeaseMillis,
   handoffScanMillis,
+  maximumUnderWay,
   maximumUnrecorded,
+  recordMillis,
   refillMillis,
   restMillis,
+  settledTogether,
   takingPlaces,
   troubleMillis
 } from "./limits.ts"
@@ -109,7 +119,7 @@ const recordAll = Effect.fnUntraced(
         )
       )
     )
-    yield* parts.queue.settle(outcomes)
+    yield* parts.settle(outcomes)
   },
   (effect, _parts, { group }) =>
     Effect.catchCause(effect, (cause) => Effect.logWarning(`mails of ${group} wait until their lease is over`, cause))
@@ -151,10 +161,28 @@ const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<n
   })
 }
 
+/** Waits a moment that is the same for all who wait: what accounts are told together shares frames, and the outcomes of their jobs a statement. */
+const makeMoment = (): Effect.Effect<void> => {
+  let next: Latch.Latch | undefined
+  return Effect.suspend(() => {
+    if (next !== undefined) return next.await
+    const latch = Latch.makeUnsafe(false)
+    next = latch
+    return Effect.ensuring(
+      Effect.sleep(Duration.millis(recordMillis)),
+      Effect.sync(() => {
+        next = undefined
+        latch.openUnsafe()
+      })
+    )
+  })
+}
+
 /** The groups, with what takes, attempts and records their mails; each of it in a fiber of its own. */
 const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => unknown): HandoffGroups => {
   const { queue, settings } = parts
   const told = { at: 0 }
+  const moment = makeMoment()
   const take = Effect.fnUntraced(function* (one: HandoffGroup, room: Room) {
     const { group, partition } = one
     const now = yield* Clock.currentTimeMillis
@@ -175,14 +203,14 @@ const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => u
     )
     for (const each of going)
       run(Effect.map(attemptedOf(parts, one, each, told), (attempted) => groups.ended(one, attempted)))
-    yield* queue.settle(outcomes)
+    yield* parts.settle(outcomes)
     // The lift may have come between the account's answer and the outcome, when the reactor found nothing to let go.
     if (isPaused) yield* lookAgain(parts, one)
   })
   const record = Effect.fnUntraced(function* (one: HandoffGroup) {
     for (;;) {
       // What ends in the same moment is told in one command.
-      yield* Effect.yieldNow
+      yield* moment
       const ended = groups.toRecord(one)
       if (ended.length === 0) return
       yield* recordAll(parts, one, ended, told)
@@ -268,9 +296,16 @@ export const layerHandoff = (
       const partitions = Effect.map(engine.status, (all) =>
         all.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
       )
+      const queue = yield* makeWorkQueue(sendJobsTable)
+      const group = yield* GroupCommit.make({
+        write: (all: ReadonlyArray<ReadonlyArray<Outcome>>) => Effect.as(queue.settle(all.flat()), all),
+        maximumBatch: settledTogether,
+        maximumWaiting: maximumUnderWay
+      })
       const parts: HandoffParts = {
         settings: { ...defaultHandoffSettings, ...options },
-        queue: yield* makeWorkQueue(sendJobsTable),
+        queue,
+        settle: (outcomes) => (outcomes.length === 0 ? Effect.void : Effect.asVoid(group.submit(outcomes))),
         asks: yield* engineAsks({}),
         contents: yield* MessageContents,
         transport: yield* MailTransport,

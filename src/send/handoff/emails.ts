@@ -246,7 +246,7 @@ export const recordEmails = Effect.fnUntraced(function* (
   mode: Mode,
   ended: ReadonlyArray<Attempted>
 ) {
-  yield* parts.queue.settle(ended.flatMap(({ note }) => note ?? []))
+  yield* parts.settle(ended.flatMap(({ note }) => note ?? []))
   yield* tell(
     parts,
     organization,

@@ -30,6 +30,12 @@ export const takingPlaces = 16
 /** An account takes more mails when half of its room is free again, and after this time when less is: mails that are taken together cost less. */
 export const refillMillis = 500
 
+/** What attempts have come to is recorded after this time, together with what others have come to meanwhile. A crash repeats the mails of so much more time. */
+export const recordMillis = 100
+
+/** Accounts whose jobs are settled in one statement; each has no more under way than it has room for. */
+export const settledTogether = 64
+
 /** An account that has taken few mails takes the next ones after this time, together. The first one after a pause never waits. */
 export const restMillis = 200
 

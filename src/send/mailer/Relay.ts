@@ -3,7 +3,7 @@
  * it was passed on over a first one. Needs no service.
  */
 
-import { PassThrough, pipeline } from "node:stream"
+import { PassThrough } from "node:stream"
 import { Clock, Duration, Effect, Option, Redacted, type Scope } from "effect"
 import { createTransport } from "nodemailer"
 import type { PartAnswer } from "../transport/MailTransport.ts"
@@ -104,7 +104,9 @@ const makePool = (address: RelayAddress, options: RelayOptions, times: RelayTime
         watched.once("end", () => {
           progress.hasPassed = true
         })
-      return pipeline(input, watched, () => undefined)
+      // What `pipeline` does beyond this costs an error with its stack for each mail.
+      input.on("error", (error) => watched.destroy(error))
+      return input.pipe(watched)
     })
     done()
   })
