@@ -10,7 +10,8 @@ import { constants } from "node:os"
 import { fileURLToPath } from "node:url"
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const inCheckout = existsSync(at("src/main.ts"))
+// The package has the sources too, for editors and debuggers.
+const inCheckout = existsSync(at("tsconfig.json"))
 const main = inCheckout ? "src/main.ts" : "dist/main.js"
 const pinned = at("node_modules/.bin/node")
 

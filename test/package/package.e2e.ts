@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
@@ -83,6 +83,8 @@ describe("the packed package", () => {
       "bin/sluice.js",
       "dist/main.js",
       "dist/index.d.ts",
+      "dist/index.d.ts.map",
+      "src/index.ts",
       "dist/console/assets/manifest.json",
       "dist/console/assets/licences.txt",
       "dist/directory/data/NOTICE",
@@ -95,25 +97,33 @@ describe("the packed package", () => {
     ]) {
       expect(files).toContain(file)
     }
-    expect(files.filter((file) => /^(src|test)\//.test(file))).toEqual([])
+    expect(files.filter((file) => /^test\/|^src\/.*\/data\//.test(file))).toEqual([])
   })
 
   it("shares one effect with its user", async () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules")).catch(() => [])).not.toContain("effect")
   })
 
-  it("type-checks in an empty project, with every program of the README and of docs/send.md", async () => {
+  it("leads an editor from a declaration to its source", async () => {
+    const map = join(project, "node_modules/sluice/dist/engine/Actor.d.ts.map")
+    const { sources } = JSON.parse(await readFile(map, "utf8")) as { readonly sources: ReadonlyArray<string> }
+    expect(await readFile(join(dirname(map), sources[0]!), "utf8")).toContain("export const make")
+  })
+
+  it("type-checks in an empty project, its own declarations too, with every program of the README and of docs/send.md", async () => {
     await writeFile(
       join(project, "tsconfig.json"),
       JSON.stringify({
         compilerOptions: {
           module: "nodenext",
           target: "es2024",
-          lib: ["es2024"],
+          // Effect's own declarations name what browsers and Node share.
+          lib: ["es2024", "dom", "dom.iterable"],
           types: ["node"],
           strict: true,
           allowImportingTsExtensions: true,
-          skipLibCheck: true,
+          // Ours are checked too.
+          skipLibCheck: false,
           noEmit: true
         },
         include: ["*.ts"]

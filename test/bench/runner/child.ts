@@ -3,7 +3,6 @@
  * failure, spoken to over Node's channel where it has one, and ended by signal.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import { createServer } from "node:net"
 
 export interface ChildOptions {
   /** Added to the bare environment: PATH, HOME and LANG, so that no setting of the caller's shell changes a figure. */
@@ -135,12 +134,4 @@ export const untilReady = async (
   }
 }
 
-/** A port of the loopback address that was free a moment ago. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === "string") throw new Error("no port")
-  return address.port
-}
+export { freePort } from "../../support/freePort.ts"

@@ -112,9 +112,9 @@ describe("many accounts", () => {
   it("take turns: one that has more goes behind those that wait", () => {
     const { groups, takes } = started(1)
     groups.want([group("a"), group("b"), group("c")])
-    groups.taken(group("a"), first(20), true)
-    groups.taken(group("b"), first(20), true)
-    groups.taken(group("c"), first(20), true)
+    groups.taken(group("a"), first(15), true)
+    groups.taken(group("b"), first(15), true)
+    groups.taken(group("c"), first(15), true)
     expect(takes.map(({ name }) => name)).toEqual(["a", "b", "c", "a"])
   })
 

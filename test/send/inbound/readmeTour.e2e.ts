@@ -2,12 +2,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
-import { connect, createServer } from "node:net"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { ok, okJson, until, useDatabases } from "../../cli/support.ts"
+import { freePort } from "../../support/freePort.ts"
 import { needing } from "../../support/needs.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 
@@ -29,14 +30,6 @@ const children: Array<ChildProcess> = []
 let platform: Platform | undefined
 let ports: Readonly<Record<"2525" | "2526" | "3001", number>>
 let environment: Record<string, string> = {}
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" ? (address?.port ?? 0) : 0))
-    })
-  })
 
 /** A command as this run has to say it. */
 const here = (command: string): string =>
