@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
+import { cluster } from "./cli/cluster.ts"
 import { config } from "./cli/config.ts"
 import { consoleLink } from "./cli/console.ts"
 import { domains } from "./cli/domains.ts"
@@ -46,6 +47,7 @@ const sluice = Command.make("sluice").pipe(
     trigger,
     config,
     inspect,
+    cluster,
     parked,
     recover,
     simulate

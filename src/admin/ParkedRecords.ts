@@ -6,6 +6,7 @@ import { Context, Data, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import type { CursorsUnavailable, ParkedRecord } from "../engine/Cursors.ts"
 import { Engine, type EngineRefused } from "../engine/Engine.ts"
+import { atOwner } from "../engine/operator/atOwner.ts"
 import {
   countParkedRecords,
   dismissParked,
@@ -16,6 +17,7 @@ import {
   retryParked,
   showParkedRecords
 } from "../engine/operator/parked.ts"
+import { internals } from "../engine/shell/internals.ts"
 import { AdminActs } from "./AdminActs.ts"
 
 /** There is no such record or reactor, or no engine runs. */
@@ -30,6 +32,15 @@ type Failure = NothingParked | ParkedUnavailable
 export interface Place {
   readonly sequence: number
   readonly index: number
+}
+
+/** What the owner of an organization's partition does for other processes. */
+const retryAct = "retry parked"
+const dismissAct = "dismiss parked"
+
+interface Asked {
+  readonly organization: string
+  readonly reactor: string
 }
 
 /** Most records that one request tries again, since a request has ten seconds. */
@@ -72,6 +83,39 @@ export class ParkedRecords extends Context.Service<
     Effect.gen(function* () {
       const engine = yield* Engine
       const acts = yield* AdminActs
+      const { parts } = internals(engine)
+      const retryHere = (organization: string, reactor: string) =>
+        retryParked(engine, engine.partitionOf(organization), reactor, organization, {
+          limit: retriedAtOnce,
+          alongside: (records) =>
+            acts.record("parked.retried", organization, {
+              reactor,
+              records: records.length,
+              from: placeOf(records[0]!),
+              through: placeOf(records[records.length - 1]!)
+            })
+        })
+      const dismissHere = (organization: string, reactor: string, place: Place) =>
+        dismissParked(engine, engine.partitionOf(organization), reactor, organization, {
+          record: place,
+          alongside: ([record]) =>
+            acts.record("parked.dismissed", organization, {
+              reactor,
+              record: placeOf(record!),
+              error: record!.error
+            })
+        })
+      parts.acts.set(retryAct, (_, asked) => {
+        const { organization, reactor } = asked as Asked
+        return retryHere(organization, reactor)
+      })
+      parts.acts.set(dismissAct, (_, asked) => {
+        const { organization, place, reactor } = asked as Asked & { readonly place: Place }
+        return dismissHere(organization, reactor, place)
+      })
+      /** Whether another process has to do it. */
+      const isElsewhere = (organization: string) =>
+        parts.remote !== undefined && !parts.local.has(engine.partitionOf(organization))
       return ParkedRecords.of({
         list: Effect.fn("ParkedRecords.list")(function* (reactor, page) {
           return yield* listParked(engine, yield* reactorNamed(engine, reactor), page)
@@ -82,29 +126,18 @@ export class ParkedRecords extends Context.Service<
         }, failing),
         retry: Effect.fn("ParkedRecords.retry")(function* (organization, reactor) {
           const name = yield* reactorNamed(engine, reactor)
-          const done = yield* retryParked(engine, engine.partitionOf(organization), name, organization, {
-            limit: retriedAtOnce,
-            alongside: (records) =>
-              acts.record("parked.retried", organization, {
-                reactor: name,
-                records: records.length,
-                from: placeOf(records[0]!),
-                through: placeOf(records[records.length - 1]!)
-              })
-          })
+          const asked: Asked = { organization, reactor: name }
+          const done = isElsewhere(organization)
+            ? ((yield* atOwner(parts, engine.partitionOf(organization), retryAct, asked)) as RetriedParked)
+            : yield* retryHere(organization, name)
           return { reactor: name, ...done }
         }, failing),
         dismiss: Effect.fn("ParkedRecords.dismiss")(function* (organization, reactor, place) {
           const name = yield* reactorNamed(engine, reactor)
-          const isDone = yield* dismissParked(engine, engine.partitionOf(organization), name, organization, {
-            record: place,
-            alongside: ([record]) =>
-              acts.record("parked.dismissed", organization, {
-                reactor: name,
-                record: placeOf(record!),
-                error: record!.error
-              })
-          })
+          const asked = { organization, reactor: name, place }
+          const isDone = isElsewhere(organization)
+            ? (yield* atOwner(parts, engine.partitionOf(organization), dismissAct, asked)) === true
+            : yield* dismissHere(organization, name, place)
           if (!isDone) {
             return yield* new NothingParked({
               message: `the record ${place.sequence}/${place.index} is not the first of ${organization} that is parked at ${name}`

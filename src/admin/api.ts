@@ -15,6 +15,7 @@ import { OrganizationLimits } from "../platform/OrganizationActor.ts"
 import { maximumNumbers } from "../telco/Inventory.ts"
 import { expectedNumber, normalizeNumber } from "../telco/numbers.ts"
 import { AdminAccess } from "./access.ts"
+import { ShownCluster } from "./ClusterView.ts"
 import { consoleGroup, signInGroup } from "./consoleApi.ts"
 import { cursorPage, idempotent, name, pagination, Replayed } from "./forms.ts"
 import { organizationId as id } from "./ids.ts"
@@ -304,6 +305,26 @@ const engine = HttpApiGroup.make("engine")
   .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Engine" }))
 
+const cluster = HttpApiGroup.make("cluster")
+  .add(
+    HttpApiEndpoint.get("show", "/admin/v1/cluster", {
+      success: ShownCluster,
+      error: [EnvelopeInvalidRequest, EnvelopeUnavailable]
+    }).annotateMerge(OpenApi.annotations({ summary: "Show the nodes and the partitions" })),
+    HttpApiEndpoint.post("drain", "/admin/v1/cluster/nodes/:name/drain", {
+      params: { name: Schema.String },
+      success: Schema.Struct({ name: Schema.String }),
+      error: [EnvelopeInvalidRequest, EnvelopeNotFound, EnvelopeUnavailable]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Have a node hand its partitions over",
+        description: "The node goes on to answer requests, and takes partitions again when it is started anew."
+      })
+    )
+  )
+  .middleware(AdminAccess)
+  .annotateMerge(OpenApi.annotations({ title: "Cluster" }))
+
 const reactor = Schema.String.check(
   Schema.isPattern(/^[^\p{Cc}\p{Cs}]{1,100}$/u, { message: "Expected the name of a reactor" })
 )
@@ -397,6 +418,7 @@ export class AdminApi extends HttpApi.make("sluice-admin")
   .add(numbers)
   .add(events)
   .add(engine)
+  .add(cluster)
   .add(parked)
   .add(sendGroup)
   .add(invoicesGroup)

@@ -30,6 +30,7 @@ import { normalizeNumber } from "../telco/numbers.ts"
 import { hasEndpoint } from "../webhooks/endpoint/rows.ts"
 import { AdminActs } from "./AdminActs.ts"
 import { AdminAccess, AdminApi } from "./api.ts"
+import { ClusterView } from "./ClusterView.ts"
 import { layerAdminConsole, layerSignIn } from "./consoleHttp.ts"
 import { conflict, invalidCursor, notFound, repeatable, unavailable, withReplayed } from "./failures.ts"
 import { Inspection } from "./Inspection.ts"
@@ -265,6 +266,21 @@ const layerEngine = HttpApiBuilder.group(
   })
 )
 
+const layerCluster = HttpApiBuilder.group(
+  AdminApi,
+  "cluster",
+  Effect.fn(function* (handlers) {
+    const view = yield* ClusterView
+    return handlers.handleAll({
+      show: () => Effect.mapError(view.show, ({ message }) => EnvelopeUnavailable.of(message)),
+      drain: ({ params: { name } }) =>
+        Effect.mapError(Effect.as(view.drain(name), { name }), (error) =>
+          error._tag === "NoSuchNode" ? notFound(error) : EnvelopeUnavailable.of(error.message)
+        )
+    })
+  })
+)
+
 const layerParked = HttpApiBuilder.group(
   AdminApi,
   "parked",
@@ -301,6 +317,7 @@ export const layerAdminHandlers = Layer.mergeAll(
   layerNumbers,
   layerTestEvents,
   layerEngine,
+  layerCluster,
   layerParked,
   layerSend,
   layerInvoices,

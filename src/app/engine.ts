@@ -14,6 +14,7 @@ import {
 } from "../billing/index.ts"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
+import type { Placement } from "../engine/Placement.ts"
 import { immediate } from "../engine/pace.ts"
 import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
@@ -146,8 +147,11 @@ const layerSignals = (settings: EngineSettings) =>
     )
   )
 
-/** The engine; its partitions start at once. */
-export const layerEngine = (settings: EngineSettings) =>
+/** One machine, which runs all partitions. */
+const layerMachine = PlacementPostgres.layer()
+
+/** The engine; its partitions start at once. `placement` says which; it comes out too, with what a node of a cluster has beside it. */
+export const layerEngineOn = <P, E, R>(settings: EngineSettings, placement: Layer.Layer<P | Placement, E, R>) =>
   Engine.layer({
     actors,
     lanes,
@@ -155,12 +159,15 @@ export const layerEngine = (settings: EngineSettings) =>
     signals,
     config: { ...settings.bounds, partitions: settings.partitions }
   }).pipe(
-    Layer.provide(PlacementPostgres.layer()),
+    Layer.provideMerge(placement),
     Layer.provide(layerSignals(settings)),
     Layer.provide(layerWatched.pipe(Layer.provideMerge(layerPorts(settings)))),
     Layer.provide(layerMatching),
     Layer.provideMerge(Layer.mergeAll(ReplaySignal.layer, DispatchFeed.layer, HandoffFeed.layer, DiskSpace.layer))
   )
+
+/** The engine of one machine. */
+export const layerEngine = (settings: EngineSettings) => layerEngineOn(settings, layerMachine)
 
 /** Describes the partitions that do not serve, grouped by cause, so that each cause is said once. */
 export const partitionsAway = (

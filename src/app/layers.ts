@@ -25,6 +25,7 @@ import {
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { Directory } from "../directory/Directory.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
+import type { Engine } from "../engine/Engine.ts"
 import { EventLog } from "../events/EventLog.ts"
 import { EventOrigins } from "../events/EventOrigins.ts"
 import { EventWakeups } from "../events/EventWakeups.ts"
@@ -143,8 +144,11 @@ export const layerStores = (options: StoreOptions) =>
     )
   )
 
-/** The engine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
-export const layerDecisions = (settings: EngineSettings) =>
+/** The engine of one machine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
+export const layerDecisions = (settings: EngineSettings) => layerDecisionsOn(layerEngine(settings))
+
+/** The same on a given engine. */
+export const layerDecisionsOn = <P, E, R>(engine: Layer.Layer<P | Engine, E, R>) =>
   Layer.mergeAll(
     OrganizationPlans.layer,
     TestEvents.layer,
@@ -152,7 +156,7 @@ export const layerDecisions = (settings: EngineSettings) =>
     SendRate.layer,
     layerSiteRate,
     SendOperator.layer.pipe(Layer.provide(EngineWhenNeeded.layer))
-  ).pipe(Layer.provideMerge(layerEngine(settings)))
+  ).pipe(Layer.provideMerge(engine))
 
 /** Organizations, their keys, credentials, numbers and invoices. Needs the stores and `OrganizationPlans`. */
 export const layerTenancy = Layer.mergeAll(

@@ -14,6 +14,7 @@ import {
   createPlatformTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
+import { createClusterTables } from "../postgres/cluster/tables.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -58,5 +59,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 24, name: "site credentials", run: createSiteCredentials },
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
   { number: 26, name: "usage by the hour", run: createUsageTable },
-  { number: 27, name: "sessions and links of the console", run: createConsoleTables }
+  { number: 27, name: "sessions and links of the console", run: createConsoleTables },
+  { number: 28, name: "nodes of a cluster", run: createClusterTables }
 ]

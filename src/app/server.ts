@@ -7,6 +7,7 @@ import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { AdminActs } from "../admin/AdminActs.ts"
 import { AdminApi } from "../admin/api.ts"
+import { ClusterView } from "../admin/ClusterView.ts"
 import { PublicAddress } from "../admin/consoleHttp.ts"
 import { layerAdminAccess, layerAdminHandlers } from "../admin/http.ts"
 import { Inspection } from "../admin/Inspection.ts"
@@ -17,6 +18,7 @@ import { docsPage } from "../api/docs.ts"
 import { landingPage } from "../api/landing.ts"
 import { SluiceApi } from "../api/SluiceApi.ts"
 import { layerSystem, type MetricsReaders } from "../api/system.ts"
+import { SystemApi } from "../api/systemApi.ts"
 import { checkoutPage } from "../billing/http/checkoutPage.ts"
 import { invoiceDocuments } from "../billing/http/documents.ts"
 import { layerBilling } from "../billing/http/handlers.ts"
@@ -25,9 +27,10 @@ import { layerUsage, layerUsageReports } from "../billing/http/usageHandlers.ts"
 import { layerDirectory } from "../directory/http.ts"
 import { EventStreams } from "../events/EventStreams.ts"
 import { layerEvents } from "../events/http.ts"
+import { baseApi } from "../http/baseApi.ts"
 import { type ServerOptions as ListenerOptions, layerServer, type Page } from "../http/server.ts"
 import { layerConsole } from "../platform/consoleHttp.ts"
-import { Health } from "../platform/Health.ts"
+import { Health, stopping } from "../platform/Health.ts"
 import { layerKeys } from "../platform/keysHttp.ts"
 import {
   layerBillingAccess,
@@ -82,11 +85,6 @@ const layerStopping = Layer.effectDiscard(
     yield* HttpServer.HttpServer
     const streams = yield* EventStreams
     const health = yield* Health
-    const stopping = {
-      name: "stopping",
-      required: true,
-      check: Effect.succeed({ ok: false, detail: "The server is stopping" })
-    }
     // The check stays until the process ends, so its scope is never closed.
     yield* Effect.addFinalizer(() => health.register(stopping).pipe(Scope.provide(Scope.makeUnsafe())))
     yield* Effect.addFinalizer(() => streams.stop)
@@ -150,6 +148,16 @@ export const layerPublic = (options: ServerOptions) =>
     Layer.provide(EventStreams.layer)
   )
 
+/**
+ * Probes and metrics alone, for a node that serves no requests. It needs less than the public API; no endpoint of it has a middleware, and the
+ * types of the library take nothing for something unknown.
+ */
+export const layerProbes = (options: ServerOptions) =>
+  layerStopping.pipe(
+    Layer.provideMerge(layerServer(baseApi.add(SystemApi), options, [])),
+    Layer.provide(layerSystem(options.metricsReaders ?? "anybody")),
+    Layer.provide(EventStreams.layer)
+  ) as unknown as ReturnType<typeof layerPublic>
 export interface AdminOptions extends ListenerOptions {
   /** The credentials, of which a request must carry one. */
   readonly keys: ReadonlyArray<Redacted.Redacted<string>>
@@ -164,7 +172,13 @@ export const layerAdmin = (options: AdminOptions) =>
       layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
     ),
     Layer.provide(EngineWhenNeeded.layer),
-    Layer.provide(Layer.mergeAll(Inspection.layer(actors), ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer)))),
+    Layer.provide(
+      Layer.mergeAll(
+        Inspection.layer(actors),
+        ClusterView.layer,
+        ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer))
+      )
+    ),
     Layer.provide(layerAdminAccess),
     Layer.provide(OperatorSessions.layer(options.keys))
   )

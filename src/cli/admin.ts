@@ -5,6 +5,7 @@
  */
 import { Clock, Console, Data, Effect, Layer, Option, Redacted, Result } from "effect"
 import { type AdminClient, layerLocal, layerRemote } from "../admin/AdminClient.ts"
+import { ClusterView } from "../admin/ClusterView.ts"
 import { Inspection } from "../admin/Inspection.ts"
 import { ParkedRecords } from "../admin/ParkedRecords.ts"
 import { type EngineSettings, layerEngine } from "../app/engine.ts"
@@ -41,10 +42,10 @@ export const folderAdminKey = Effect.fnUntraced(function* (folder: DataFolder) {
   return Redacted.make(`adm_${Redacted.value(secret).replaceAll(/[^A-Za-z0-9]/g, "")}`)
 })
 
-/** The engine as configured. */
-export const engineSettings = (config: Config): EngineSettings => ({
+/** The engine as configured. `replicas` counts where the configuration does not say. */
+export const engineSettings = (config: Config, replicas: EngineSettings["replicas"] = 1): EngineSettings => ({
   partitions: config.partitions,
-  replicas: Number(config.logReplicas) as EngineSettings["replicas"],
+  replicas: config.logReplicas === undefined ? replicas : (Number(config.logReplicas) as EngineSettings["replicas"]),
   maximumLogBytes: config.logMaxBytes,
   bounds: {
     maximumActors: config.maximumActors,
@@ -106,7 +107,9 @@ const overDatabase = (
       checkServer({ url: databaseUrl }),
       layerLocal.pipe(
         Layer.provide(Ingestions.layer({ databaseUrl })),
-        Layer.provide(Layer.mergeAll(Inspection.layerNone, ParkedRecords.layerNone, FeedbackIntake.layerNone)),
+        Layer.provide(
+          Layer.mergeAll(Inspection.layerNone, ClusterView.layerNone, ParkedRecords.layerNone, FeedbackIntake.layerNone)
+        ),
         Layer.provide(layerTenancy),
         Layer.provide(lazyDecisions(config, natsUrl)),
         Layer.provide(layerStores({ databaseUrl, maxConnections: config.databasePool }))

@@ -4,13 +4,13 @@
  * everything in the opposite order on SIGINT and SIGTERM.
  */
 import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Redacted, Scope, Stream } from "effect"
-import { Command } from "effect/cli"
+import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { layerEngineHealth } from "../app/engine.ts"
-import { layerDecisions, layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
+import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
-import { layerAdmin, layerPublic } from "../app/server.ts"
+import { layerAdmin, layerProbes, layerPublic } from "../app/server.ts"
 import { builtInCatalogue } from "../billing/index.ts"
 import type { SecretsKeys } from "../common/secretsKeys.ts"
 import { version } from "../common/version.ts"
@@ -27,6 +27,7 @@ import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
 import { layerDiskHealth } from "../platform/DiskSpace.ts"
 import { ensureDemo, findDemo } from "../platform/demo.ts"
+import type { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
 import { checkServer } from "../postgres/server.ts"
 import { Domains } from "../send/domains/Domains.ts"
@@ -38,6 +39,7 @@ import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
+import { handOver, layerOwnDecisions } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
 
@@ -126,7 +128,10 @@ const begin = Effect.fnUntraced(function* (config: Config) {
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
   // Where clients reach the API is known once it listens, and asked for later.
   const reached = { url: "" }
-  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached }
+  // Who runs on one machine loads nothing of this.
+  const cluster = config.placement === "cluster" ? yield* Effect.promise(() => import("../app/cluster.ts")) : undefined
+  const engine = engineSettings(config, cluster !== undefined && named !== undefined ? cluster.replicasOf(named) : 1)
+  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached, cluster, engine }
 })
 
 /** A start, and what it has opened so far. */
@@ -185,7 +190,8 @@ const mailSentence = (config: Config): string => {
 }
 
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
-const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder, named, natsUrl, reached }: Start) {
+const buildPlatform = Effect.fnUntraced(function* (start: Start) {
+  const { cluster, config, databaseUrl, folder, named, natsUrl, reached } = start
   const options = {
     databaseUrl,
     maxConnections: config.databasePool,
@@ -203,7 +209,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
   const stores = Layer.succeedContext(yield* Layer.build(layerStores(options)))
   // This comes first: if another platform runs on this database, this one is refused.
   const decisions = yield* Layer.build(
-    layerDecisions(engineSettings(config)).pipe(
+    layerOwnDecisions(start).pipe(
       Layer.provideMerge(
         named === undefined
           ? NatsConnection.layer({ url: natsUrl, weakSync: config.natsWeakSync })
@@ -213,9 +219,19 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
     )
   )
   // Before the directory is built, because it would load an index after every file.
-  yield* loadBundled.pipe(Effect.provide(Ingestions.layer({ databaseUrl })), Effect.provide(stores))
+  yield* (cluster === undefined ? loadBundled : cluster.alone(loadBundled)).pipe(
+    Effect.provide(Ingestions.layer({ databaseUrl })),
+    Effect.provide(stores)
+  )
+  const layerNodeHealth = (cluster?.layerNodeHealth ?? Layer.empty) as Layer.Layer<never, never, Engine | Health>
   return yield* Layer.build(
-    Layer.mergeAll(layerNatsHealth, layerEngineHealth, layerMailHealth, layerDiskHealth(folder.path)).pipe(
+    Layer.mergeAll(
+      layerNatsHealth,
+      layerEngineHealth,
+      layerMailHealth,
+      layerDiskHealth(folder.path),
+      layerNodeHealth
+    ).pipe(
       Layer.provideMerge(layerServices(options)),
       Layer.provideMerge(VerificationMail.layer),
       Layer.provideMerge(
@@ -223,7 +239,7 @@ const buildPlatform = Effect.fnUntraced(function* ({ config, databaseUrl, folder
           mailbox: mailboxWanted(config),
           noticesFrom: config.mailFrom,
           relay: relayOf(config, { secretsKeys: options.secretsKeys, publicUrl: options.publicUrl }),
-          stream: { ...engineSettings(config), maximumBytes: config.contentsMaxBytes }
+          stream: { ...start.engine, maximumBytes: config.contentsMaxBytes }
         })
       ),
       Layer.provideMerge(layerDelivery(options)),
@@ -251,26 +267,34 @@ const openListeners = Effect.fnUntraced(function* (start: Start) {
           admin,
           layerAdmin({ ...admin, ...common, keys: adminKeys, publicUrl: () => reached.url })
         )
+  const published = (apiUrl: string) =>
+    folder.publish({
+      version,
+      apiUrl,
+      ...(adminUrl === undefined ? {} : { adminUrl }),
+      postgresUrl: databaseUrl,
+      natsUrl
+    })
+  const metricsReaders = config.metrics === "open" ? ("anybody" as const) : adminKeys
+  if (config.role === "engine") {
+    const probesUrl = yield* listen(listeners, api, layerProbes({ ...api, ...common, metricsReaders }))
+    yield* published(probesUrl)
+    return probesUrl
+  }
   const apiUrl = yield* listen(
     listeners,
     api,
     layerPublic({
       ...api,
       ...common,
-      metricsReaders: config.metrics === "open" ? "anybody" : adminKeys,
+      metricsReaders,
       pages: [
         yield* unsubscribePage(yield* secretsKeys(config, folder)),
         ...(mailboxWanted(config) ? yield* mailboxPages : [])
       ]
     })
   )
-  yield* folder.publish({
-    version,
-    apiUrl,
-    ...(adminUrl === undefined ? {} : { adminUrl }),
-    postgresUrl: databaseUrl,
-    natsUrl
-  })
+  yield* published(apiUrl)
   return apiUrl
 })
 
@@ -319,6 +343,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     yield* directory.refresh
     yield* awaitPartitions
     const apiUrl = yield* openListeners(start)
+    yield* handOver(start)
     if (config.bouncePort !== undefined) {
       const port = yield* listenForBounces({
         host: config.bounceHost,
@@ -393,8 +418,14 @@ const listen = <E, R>(scope: Scope.Scope, address: Address, layer: Layer.Layer<H
     Effect.map((context) => HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address))
   )
 
-export const serve = Command.make("serve", settingFlags, (flags) =>
-  Effect.flatMap(configuration(flags), (config) => {
+/** `--cluster` is short for `--placement cluster`. */
+const cluster = Flag.Boolean("cluster").pipe(
+  Flag.withDescription("Share the partitions with other machines; short for --placement cluster"),
+  Flag.withDefault(false)
+)
+
+export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ cluster, ...flags }) =>
+  Effect.flatMap(configuration(cluster ? { ...flags, placement: Option.some("cluster") } : flags), (config) => {
     let starting = true
     const ready = () => {
       starting = false

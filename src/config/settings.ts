@@ -7,6 +7,7 @@ import { Data, Result, Schema } from "effect"
 import { defaultConfig } from "../engine/config.ts"
 import { targetPolicies } from "../webhooks/target/targets.ts"
 import { billingSettings } from "./billingSettings.ts"
+import { clusterSettings } from "./clusterSettings.ts"
 import {
   adminKey,
   apiKey,
@@ -73,10 +74,11 @@ export const settings = {
     description:
       "Partitions of the engine. A deployment keeps the number of its first start: choose four for each machine that it may grow to, or more"
   }),
+  ...clusterSettings,
   logReplicas: oneOf(["1", "3", "5"])({
     env: "SLUICE_LOG_REPLICAS",
-    fallback: "1",
-    description: "Copies of each partition's log: 1 on one machine, 3 in a cluster of NATS servers"
+    description:
+      "Copies of each partition's log; default: 1, and 3 where nodes share the partitions and NATS is a cluster of three servers or more"
   }),
   logMaxBytes: integer(
     16_777_216,
@@ -256,7 +258,8 @@ type Defaulted =
   | "databasePool"
   | "natsWeakSync"
   | "partitions"
-  | "logReplicas"
+  | "placement"
+  | "role"
   | "maximumActors"
   | "maximumLaneActors"
   | "mailboxCommands"
@@ -377,6 +380,13 @@ export const resolveConfig = (
     faults.push(`${settings.bounceTlsCert.env} and ${settings.bounceTlsKey.env} belong together: set both`)
   if ((config.stripeKey === undefined) !== (config.stripeWebhookSecret === undefined))
     faults.push(`${settings.stripeKey.env} and ${settings.stripeWebhookSecret.env} belong together: set both`)
+  // Embedded servers belong to one process.
+  if (config.placement === "cluster" && (config.databaseUrl === undefined || config.natsUrl === undefined))
+    faults.push(
+      `${settings.placement.env}=cluster needs ${settings.databaseUrl.env} and ${settings.natsUrl.env}, which all nodes share`
+    )
+  if (config.placement === "machine" && config.role !== undefined && config.role !== "all")
+    faults.push(`${settings.role.env} needs ${settings.placement.env}=cluster`)
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
   const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))

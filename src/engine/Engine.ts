@@ -18,17 +18,19 @@ import * as CheckpointsMemory from "./memory/CheckpointsMemory.ts"
 import * as CursorsMemory from "./memory/CursorsMemory.ts"
 import * as JournalMemory from "./memory/JournalMemory.ts"
 import type { OnceOptions, OnceReply } from "./once.ts"
+import { builtInActs } from "./operator/atOwner.ts"
 import { layerLocal, Placement, type PlacementRefused, type PlacementUnavailable } from "./Placement.ts"
 import type { EngineParts } from "./parts.ts"
 import type { Reactor } from "./Reactor.ts"
 import { Remote } from "./Remote.ts"
 import { Signals } from "./Signals.ts"
 import { makeService } from "./service.ts"
-import { closeAll } from "./shell/awaiting.ts"
+import { closeAll, untilHandedOver } from "./shell/awaiting.ts"
 import { register } from "./shell/internals.ts"
 import { PartitionMetrics } from "./shell/metrics.ts"
 import { Partition } from "./shell/Partition.ts"
-import { serveRemote } from "./shell/remoteAsk.ts"
+import { RemoteTraffic } from "./shell/remoteAnswers.ts"
+import { serveRemote } from "./shell/remoteServing.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 import { checkConfig, checkDeployment } from "./shell/starting.ts"
 import { supervise } from "./shell/supervising.ts"
@@ -80,7 +82,8 @@ export const make = Effect.fnUntraced(function* <R = never>(
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
     remote,
     local,
-    epochs: new Map(),
+    traffic: new RemoteTraffic(),
+    acts: builtInActs(),
     clock: yield* Clock.Clock,
     bounds: new ProcessBounds(config),
     checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
@@ -94,17 +97,18 @@ export const make = Effect.fnUntraced(function* <R = never>(
       const serving =
         remote === undefined
           ? supervise(partition)
-          : Effect.scoped(Effect.andThen(serveRemote(remote, partition), supervise(partition)))
+          : Effect.scoped(Effect.andThen(Effect.forkScoped(serveRemote(remote, partition)), supervise(partition)))
       return Effect.ensuring(
-        serving,
+        untilHandedOver(partition, serving),
         Effect.sync(() => {
           if (local.get(id) === partition) local.delete(id)
+          partition.metrics.left()
         })
       )
     })
   )
   yield* Effect.addFinalizer(() => closeAll(local, config.shutdownMillis))
-  const engine = makeService(parts)
+  const engine = makeService(parts, services as Context.Context<never>)
   register(engine, { parts, partitions: local })
   return engine
 })

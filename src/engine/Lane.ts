@@ -4,7 +4,7 @@
  * service.
  */
 
-import type { ActorOfState, Touched } from "./Actor.ts"
+import type { ActorOfState, JsonCodec, Touched } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 
 /** What a lane's rule may know besides its state and the command. */
@@ -20,6 +20,9 @@ export interface LaneOptions<Command, State, Reply> {
   /** Unique among the engine's lanes. */
   readonly kind: string
   readonly initial: (key: string) => State
+  /** How a command and a reply cross processes; a lane without them is asked in its own process alone. */
+  readonly command?: JsonCodec<Command>
+  readonly reply?: JsonCodec<Reply>
   /** Answers from, and may change, `state`. Synchronous; must not throw. */
   readonly decide: (state: State, command: Command, context: LaneContext) => Reply
   /** Until when (milliseconds since the Unix epoch) the state counts: it is not dropped before. */

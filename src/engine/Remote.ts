@@ -29,8 +29,9 @@ export class Remote extends Context.Service<
     ) => Effect.Effect<Uint8Array, RemoteUnavailable>
 
     /**
-     * Answers requests for a partition until the scope ends. `handle` never fails; requests are handled concurrently, at most
-     * `maximumConcurrency` at once, further ones are not answered (the caller sees a timeout).
+     * Answers requests for a partition until the scope ends; other processes may serve it at the same time, and each of them gets every
+     * request. `handle` never fails and is called for every request, as soon as it comes: it bounds what it works on at once, and answers
+     * what is too much. What was received before the scope's end is answered, within about a second.
      */
     readonly serve: (
       partition: number,
@@ -38,9 +39,6 @@ export class Remote extends Context.Service<
     ) => Effect.Effect<void, RemoteUnavailable, Scope.Scope>
   }
 >()("sluice/engine/Remote") {}
-
-/** Requests a process handles at once per partition. */
-export const maximumConcurrency = 4096
 
 /** There is only this process. */
 export const layerNone: Layer.Layer<Remote> = Layer.succeed(

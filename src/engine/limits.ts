@@ -173,6 +173,9 @@ export const transactionDeadlineMillis = 30_000
 /** How long a shutdown waits for reactors to do what their pace has held back. */
 export const reactorsCloseMillis = 1_000
 
+/** How long a partition that goes to another process may take for what it accepted, its reactors and its checkpoint. */
+export const handoverMillis = 1_500
+
 /** How long a page of timers under way holds back the timers in memory. */
 export const pageHoldMillis = 1_000
 

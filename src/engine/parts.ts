@@ -10,7 +10,9 @@ import type { Placement } from "./Placement.ts"
 import type { Reactor } from "./Reactor.ts"
 import type { Remote } from "./Remote.ts"
 import type { Signals } from "./Signals.ts"
+import type { OperatorAct } from "./shell/acting.ts"
 import type { Partition } from "./shell/Partition.ts"
+import type { RemoteTraffic } from "./shell/remoteAnswers.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 
 /** What all partitions of an engine share. */
@@ -29,8 +31,10 @@ export interface EngineParts {
   readonly remote: Remote["Service"] | undefined
   /** The partitions placed in this process. */
   readonly local: ReadonlyMap<number, Partition>
-  /** The highest epoch seen of each partition of another process. */
-  readonly epochs: Map<number, number>
+  /** Requests to other processes, and what is known of their owners. */
+  readonly traffic: RemoteTraffic
+  /** What operators can have done, by name; programs add their own. */
+  readonly acts: Map<string, OperatorAct>
   readonly clock: Clock.Clock
   /** What all partitions hold together. */
   readonly bounds: ProcessBounds

@@ -2,19 +2,24 @@
  * The engine's service over the partitions of this process: each ask goes to the partition of its organization, here or
  * (over `Remote`) in another process.
  */
-import { Effect, Exit } from "effect"
+import { type Context, Effect, Exit } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
-import { type AskError, CommandInvalid, EngineRefused, type OnceError, PartitionUnavailable } from "./errors.ts"
+import { type AskError, CommandInvalid, type OnceError } from "./errors.ts"
 import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
-import { inspectActor, inspectFrame, inspectPartition, summarizePartition } from "./operator/inspect.ts"
+import { atOwner } from "./operator/atOwner.ts"
+import {
+  type ActorInspection,
+  type InspectedFrame,
+  type PartitionInspection,
+  summarizePartition
+} from "./operator/inspect.ts"
 import type { EngineParts } from "./parts.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
+import { localPartition } from "./shell/delivering.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
-import { askOnceRemote, askRemote } from "./shell/remoteAsk.ts"
-
-const unplacedRetryMillis = 250
+import { askLaneRemote, askOnceRemote, askRemote, stateRemote } from "./shell/remoteAsk.ts"
 
 /** Finds partitions, here or in another process. */
 class Places {
@@ -29,7 +34,7 @@ class Places {
   }
 
   here(organization: string): Partition | undefined {
-    return this.parts.local.get(this.idOf(organization))
+    return localPartition(this.parts, this.idOf(organization))
   }
 
   /** The index of an actor's kind, or the error where it is not one of this engine's. */
@@ -37,22 +42,6 @@ class Places {
     const { registry } = this.parts
     const index = registry.actorIndex(actor.kind)
     return registry.actors[index] === actor ? index : unknownKind(actor.kind)
-  }
-
-  unplaced(organization: string): AskError {
-    const reason = "it is not placed here"
-    return new PartitionUnavailable({
-      partition: this.idOf(organization),
-      reason,
-      retryAfterMillis: unplacedRetryMillis
-    })
-  }
-
-  inspected(id: number): Effect.Effect<Partition, EngineRefused> {
-    const partition = this.parts.local.get(id)
-    return partition === undefined
-      ? Effect.fail(new EngineRefused({ message: `partition ${id} is not placed here` }))
-      : Effect.succeed(partition)
   }
 }
 
@@ -69,11 +58,9 @@ const actorAsks = (places: Places) => ({
       const index = places.indexOf(actor)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const { fresh, key = "", organization } = target
-      const { epochs, remote } = places.parts
       const partition = places.here(organization)
       if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh)
-      else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
-      else resume(askRemote(remote, epochs, places.idOf(organization), actor, target, command))
+      else resume(askRemote(places.parts, actor, target, command))
     }),
 
   askOnce: <Command, Fact, State, Reply, Rejection>(
@@ -88,11 +75,9 @@ const actorAsks = (places: Places) => ({
       const { fresh, key = "", organization } = target
       const guard = onceGuard(actor, key, once)
       if (guard instanceof CommandInvalid) return resume(Effect.fail(guard))
-      const { epochs, remote } = places.parts
       const partition = places.here(organization)
       if (partition !== undefined) partition.offer(organization, index, key, command, resume as Resume, fresh, guard)
-      else if (remote === undefined) resume(Effect.fail(places.unplaced(organization)))
-      else resume(askOnceRemote(remote, epochs, places.idOf(organization), actor, target, command, once))
+      else resume(askOnceRemote(places.parts, actor, target, command, once))
     }),
 
   prefetch: <Command, Fact, State, Reply, Rejection>(
@@ -113,13 +98,13 @@ const actorAsks = (places: Places) => ({
       const index = places.indexOf(actor)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const partition = places.here(organization)
-      if (partition === undefined) return resume(Effect.fail(places.unplaced(organization)))
+      if (partition === undefined) return resume(stateRemote(places.parts, actor, { organization, key }))
       partition.peek(organization, index, key, resume as Resume)
     })
 })
 
 /** What asks lanes. */
-const laneAsks = (places: Places) => {
+const laneAsks = (places: Places, context: Context.Context<never>) => {
   const askLaneNow = <Command, State, Reply>(
     lane: Lane<Command, State, Reply>,
     { key = "", organization }: Target,
@@ -130,7 +115,11 @@ const laneAsks = (places: Places) => {
     const laneIndex = registry.laneIndex(lane.kind)
     if (registry.lanes[laneIndex] !== lane) return Exit.fail(unknownKind(lane.kind))
     const partition = places.here(organization)
-    if (partition === undefined) return Exit.fail(places.unplaced(organization))
+    if (partition === undefined) {
+      const asked = askLaneRemote(places.parts, lane, { organization, key }, command)
+      Effect.runForkWith(context)(asked).addObserver(later)
+      return undefined
+    }
     const caller = later as unknown as Resume
     const answer = partition.askLane({ organization, laneIndex, key, command, caller })
     if (answer === undefined) return undefined
@@ -144,20 +133,22 @@ const laneAsks = (places: Places) => {
   return { askLane, askLaneNow }
 }
 
-/** Makes the service of an engine. */
-export const makeService = (parts: EngineParts) => {
+/** Makes the service of an engine. `context` is for what it starts by itself. */
+export const makeService = (parts: EngineParts, context: Context.Context<never>) => {
   const places = new Places(parts)
   const { local } = parts
   return {
     partitions: parts.config.partitions,
     partitionOf: (organization: string) => places.idOf(organization),
     ...actorAsks(places),
-    ...laneAsks(places),
+    ...laneAsks(places, context),
     ready: awaitAllServing(local),
     status: Effect.sync(() =>
       [...local.values()].map((partition) => ({ partition: partition.id, status: partition.status }))
     ),
-    inspectPartition: (id: number) => Effect.flatMap(places.inspected(id), inspectPartition),
+    // What crosses processes is the same as JSON.
+    inspectPartition: (id: number) =>
+      Effect.map(atOwner(parts, id, "inspect partition"), (found) => found as PartitionInspection),
     summarizePartitions: Effect.suspend(() =>
       Effect.forEach(
         [...local.values()].sort((one, other) => one.id - other.id),
@@ -166,10 +157,11 @@ export const makeService = (parts: EngineParts) => {
       )
     ),
     inspectFrame: (id: number, sequence: number) =>
-      Effect.flatMap(places.inspected(id), (partition) => inspectFrame(partition, sequence)),
+      Effect.map(atOwner(parts, id, "inspect frame", sequence), (found) => found as InspectedFrame),
     inspectActor: (actor: AnyActor, { key = "", organization }: Target) =>
-      Effect.flatMap(places.inspected(places.idOf(organization)), (partition) =>
-        inspectActor(partition, { organization, kind: actor.kind, key })
+      Effect.map(
+        atOwner(parts, places.idOf(organization), "inspect actor", { organization, kind: actor.kind, key }),
+        (found) => found as ActorInspection
       )
   }
 }

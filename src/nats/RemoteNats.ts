@@ -4,7 +4,7 @@
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"
-import { maximumConcurrency, Remote, RemoteUnavailable } from "../engine/Remote.ts"
+import { Remote, RemoteUnavailable } from "../engine/Remote.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Requests from "./requests.ts"
 
@@ -50,18 +50,10 @@ export const make = (
         Effect.gen(function* () {
           const fibers = yield* FiberSet.make<void>()
           const run = yield* FiberSet.runtime(fibers)<never>()
-          let running = 0
           const answer = (message: Msg) =>
-            handle(message.data).pipe(
-              Effect.flatMap((reply) =>
-                Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
-                  Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
-                )
-              ),
-              Effect.ensuring(
-                Effect.sync(() => {
-                  running--
-                })
+            Effect.flatMap(handle(message.data), (reply) =>
+              Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
+                Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
               )
             )
           yield* Effect.acquireRelease(
@@ -69,9 +61,7 @@ export const make = (
               try: () =>
                 client.subscribe(subjectOf(partition), {
                   callback: (error, message) => {
-                    if (error !== null || running >= maximumConcurrency) return
-                    running++
-                    run(answer(message))
+                    if (error === null) run(answer(message))
                   }
                 }),
               // The connection is closed or about to be.

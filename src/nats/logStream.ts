@@ -192,7 +192,7 @@ export const weaknessOf = (found: StreamConfig, wanted: StreamConfig): string | 
     return `refuses frames of more than ${found.max_msg_size} bytes; ${edit(name, "--max-msg-size=-1")}`
   }
   if (found.num_replicas < wanted.num_replicas) {
-    return `has ${found.num_replicas} copies instead of ${wanted.num_replicas}, so the loss of one server could lose acknowledged frames; ${edit(name, `--replicas=${wanted.num_replicas}`)}`
+    return `has ${found.num_replicas} copies instead of ${wanted.num_replicas}, so the loss of one server could lose acknowledged frames; raise it with \`sluice cluster replicate\`, or ${edit(name, `--replicas=${wanted.num_replicas}`)}`
   }
   return undefined
 }

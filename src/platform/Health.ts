@@ -24,6 +24,13 @@ export interface NamedCheck {
   readonly check: Effect.Effect<HealthCheck>
 }
 
+/** Tells load balancers that the process is stopping. */
+export const stopping: NamedCheck = {
+  name: "stopping",
+  required: true,
+  check: Effect.succeed({ ok: false, detail: "The server is stopping" })
+}
+
 export class Health extends Context.Service<
   Health,
   {

@@ -4,23 +4,25 @@
  * because plan and limits are read from the organization's facts at each decision. The rate fails open: after
  * 250 ms without an answer of the owner a request passes, and a metric counts it. Needs `Engine`.
  */
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import * as Lane from "../engine/Lane.ts"
 import * as Limiter from "../limits/actor.ts"
 import { requestsPerMinute } from "../limits/plans.ts"
 import { type LaneTaken, makeLaneTake } from "./laneTake.ts"
-import type { PlatformPlan, Principal } from "./model.ts"
+import { type Principal, platformPlans } from "./model.ts"
 import { OrganizationActor } from "./OrganizationActor.ts"
 
-/** What the lane is asked. */
-export interface TakeRequest {
-  readonly cost: number
-  /** The plan in the organization's row. It counts while the log knows no plan yet. */
-  readonly plan: PlatformPlan
-  /** The least limit, for what people do in the console. */
-  readonly least?: number
-}
+/**
+ * What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet; the least limit is for what people
+ * do in the console.
+ */
+const TakeRequest = Schema.Struct({
+  cost: Limiter.Cost,
+  plan: Schema.Literals(platformPlans),
+  least: Schema.optionalKey(Schema.Int)
+})
+export type TakeRequest = typeof TakeRequest.Type
 
 /** The key of the limiter of an organization's console: who looks at it takes nothing from its programs. */
 const consoleKey = "console"
@@ -31,6 +33,8 @@ export const consoleRequestsPerMinute = 600
 /** One limiter an organization, and one for its console. */
 export const requestLimiter = Lane.make<TakeRequest, Limiter.LimiterState, Limiter.LimiterReply>({
   kind: "request-rate",
+  command: TakeRequest,
+  reply: Limiter.LimiterReply,
   initial: Limiter.initial,
   touches: () => [OrganizationActor.at()],
   decide: (state, { cost, least = 0, plan }, { now, read }) => {

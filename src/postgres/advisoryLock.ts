@@ -57,6 +57,8 @@ export interface HeldLock {
 export interface HoldOptions {
   /** Signs of life of the connection, default {@link defaultWatch}. */
   readonly watch?: Watch
+  /** Whether others that share it may hold it too; who does not share it then finds it held. */
+  readonly isShared?: boolean
 }
 
 /**
@@ -93,7 +95,8 @@ const take = Effect.fnUntraced(function* (
   const session = yield* client.session(`lock ${name}`)
   yield* Effect.forkScoped(watch(session, options.watch ?? defaultWatch))
   for (const probe of serverProbes) yield* session.query(probe)
-  const [row] = yield* session.query("SELECT pg_try_advisory_lock($1) AS taken", [key])
+  const attempt = options.isShared === true ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock"
+  const [row] = yield* session.query(`SELECT ${attempt}($1) AS taken`, [key])
   if (row?.taken !== true) return yield* new LockHeld({ lock: name, holder: yield* holderOf(session, key) })
   const lost = yield* Deferred.make<LockLost>()
   yield* Effect.forkScoped(

@@ -3,6 +3,7 @@ import { consoleBenchmarks } from "./rows/console.ts"
 import { directoryIndexBenchmarks } from "./rows/directoryIndex.ts"
 import { engineBenchmarks } from "./rows/engine.ts"
 import { engineBesideBenchmarks } from "./rows/engineBeside.ts"
+import { crossingBenchmarks } from "./rows/engineCrossing.ts"
 import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
@@ -22,6 +23,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...engineBenchmarks,
   ...engineBesideBenchmarks,
   ...engineRecoveryBenchmarks,
+  ...crossingBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,

@@ -9,9 +9,7 @@ import * as Actor from "../../src/engine/Actor.ts"
 import { Engine, layerMemory } from "../../src/engine/Engine.ts"
 import { isRetryable } from "../../src/engine/errors.ts"
 import { encodeClaim } from "../../src/engine/frame.ts"
-import { lastSequenceOf, publishTo } from "../../src/engine/memory/JournalMemory.ts"
-import { Placement } from "../../src/engine/Placement.ts"
-import { Remote, RemoteUnavailable } from "../../src/engine/Remote.ts"
+import { publishTo } from "../../src/engine/memory/JournalMemory.ts"
 import { Account, Counter, Limiter, Reminder } from "./support/actors.ts"
 import { makeDeployment, partitionIn, serving, start } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
@@ -296,71 +294,6 @@ describe("rule 10, room in memory", () => {
       expect((yield* ask(11))._tag).toBe("Success")
       expect((yield* engine.inspectPartition(0)).actorsInMemory).toBeLessThanOrEqual(10)
       expect(yield* engine.state(Counter, { organization: "org_3" })).toMatchObject({ total: 2 })
-    })
-  )
-})
-
-describe("asks from another process", () => {
-  /** Two processes: one serves the partition, the other has none; what is asked goes over `handlers`. */
-  const processes = Effect.gen(function* () {
-    const handlers: Array<(payload: Uint8Array) => Effect.Effect<Uint8Array>> = []
-    let replies: Array<Uint8Array> = []
-    const remote = Layer.succeed(
-      Remote,
-      Remote.of({
-        serve: (_partition, handle) => Effect.sync(() => void handlers.push(handle)),
-        request: (_partition, payload, { accept }) =>
-          Effect.gen(function* () {
-            if (handlers.length === 0) return yield* new RemoteUnavailable({ message: "nobody answers", sent: false })
-            // Every owner that is subscribed answers.
-            for (const handle of handlers) replies.push(yield* handle(payload))
-            const accepted = replies.find(accept)
-            replies = []
-            return accepted ?? (yield* new RemoteUnavailable({ message: "no reply", sent: true }))
-          })
-      })
-    )
-    const none = Layer.succeed(Placement, Placement.of({ place: () => Effect.void, owns: () => Effect.succeed(false) }))
-    const deployment = makeDeployment()
-    const far = yield* start(deployment, { placementLayer: none, remoteLayer: remote })
-    return { deployment, far: far.engine, handlers, owner: serving(deployment, { remoteLayer: remote }) }
-  })
-
-  it.effect("are answered by the owner, with its replies, rejections and errors", () =>
-    Effect.gen(function* () {
-      const { far, owner } = yield* processes
-      expect(yield* Effect.flip(far.ask(Counter, target, get))).toMatchObject({
-        _tag: "PartitionUnavailable",
-        retryable: true
-      })
-      const { engine } = yield* owner
-      expect(yield* far.ask(Counter, target, add(3))).toBe(3)
-      expect(yield* far.ask(Counter, target, add(4))).toBe(7)
-      expect(yield* engine.state(Counter, target)).toMatchObject({ total: 7 })
-      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "AddUpTo", amount: 9, maximum: 5 }))).toEqual({
-        over: 7
-      })
-      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "Throw" }))).toMatchObject({ _tag: "CommandFailed" })
-      expect(yield* Effect.flip(far.ask(Counter, target, { _tag: "Nonsense" } as never))).toMatchObject({
-        _tag: "CommandInvalid"
-      })
-    })
-  )
-
-  it.effect("ignore replies of a lower epoch than was seen", () =>
-    Effect.gen(function* () {
-      const { deployment, far, handlers, owner } = yield* processes
-      const old = yield* owner
-      yield* far.ask(Counter, target, add(1))
-      const fresh = yield* owner
-      handlers.reverse()
-      expect(yield* far.ask(Counter, target, get)).toBe(1)
-      // The old owner is subscribed still and answers from what it knew, with its epoch.
-      yield* fresh.engine.ask(Counter, target, add(1))
-      handlers.reverse()
-      expect(yield* far.ask(Counter, target, get)).toBe(2)
-      expect(partitionIn(old.engine).core.head.epoch).toBeLessThan(partitionIn(fresh.engine).core.head.epoch)
-      expect(lastSequenceOf(deployment.journal.log(0))).toBe(4)
     })
   )
 })

@@ -8,9 +8,9 @@ import { layerMemory } from "../../src/engine/Engine.ts"
 import { decodeFrame } from "../../src/engine/frame.ts"
 import { maximumReplyBytes } from "../../src/engine/limits.ts"
 import { lastSequenceOf } from "../../src/engine/memory/JournalMemory.ts"
+import * as RemoteMemory from "../../src/engine/memory/RemoteMemory.ts"
 import { Once } from "../../src/engine/once.ts"
 import { Placement } from "../../src/engine/Placement.ts"
-import { Remote } from "../../src/engine/Remote.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
 import { payTwice, Wallet } from "./example/payments.ts"
 import { Account, Counter, Reminder } from "./support/actors.ts"
@@ -286,14 +286,7 @@ describe("what was answered under a key", () => {
 describe("an ask under a key from another process", () => {
   it.effect("is decided once by the owner, and both processes are told the same", () =>
     Effect.gen(function* () {
-      const handlers: Array<(payload: Uint8Array) => Effect.Effect<Uint8Array>> = []
-      const remoteLayer = Layer.succeed(
-        Remote,
-        Remote.of({
-          serve: (_partition, handle) => Effect.sync(() => void handlers.push(handle)),
-          request: (_partition, payload) => Effect.suspend(() => handlers[0]!(payload))
-        })
-      )
+      const remoteLayer = RemoteMemory.layerOf(RemoteMemory.makeStore())
       const placementLayer = Layer.succeed(
         Placement,
         Placement.of({ place: () => Effect.void, owns: () => Effect.succeed(false) })

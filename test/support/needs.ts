@@ -38,9 +38,26 @@ const mayMount = (): boolean => {
   }
 }
 
+/** Root of a container may lack it, and the system `ip` or `nft`. */
+const mayMakeNamespaces = (): boolean => {
+  const name = `sluice-${process.pid}`
+  try {
+    return (
+      spawnSync("ip", ["netns", "add", name]).status === 0 &&
+      spawnSync("ip", ["netns", "exec", name, "nft", "list", "ruleset"]).status === 0
+    )
+  } finally {
+    spawnSync("ip", ["netns", "delete", name])
+  }
+}
+
 /** Rights, and programs that may be on the path and not work: whether they are there, and what the run calls them. */
 const special = {
   root: { isThere: () => process.getuid?.() === 0, name: "root" },
+  namespaces: {
+    isThere: () => process.getuid?.() === 0 && mayMakeNamespaces(),
+    name: "the right to make network namespaces"
+  },
   mount: { isThere: () => process.getuid?.() === 0 && mayMount(), name: "the right to mount" },
   // Version managers leave programs on the path that stand for none.
   python3: { isThere: () => spawnSync("python3", ["--version"]).status === 0, name: "python3" },

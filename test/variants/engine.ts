@@ -4,6 +4,7 @@ import { engineMemory } from "./engineMemory.ts"
 import { engineOnce } from "./engineOnce.ts"
 import { engineOutbox } from "./engineOutbox.ts"
 import { engineReactors } from "./engineReactors.ts"
+import { engineRemote } from "./engineRemote.ts"
 import { engineWakes } from "./engineWakes.ts"
 import type { Variant } from "./runner/variant.ts"
 
@@ -13,5 +14,6 @@ export const engine: ReadonlyArray<Variant> = [
   ...engineOnce,
   ...engineOutbox,
   ...engineReactors,
+  ...engineRemote,
   ...engineWakes
 ]

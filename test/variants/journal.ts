@@ -46,14 +46,6 @@ export const journal: ReadonlyArray<Variant> = [
     finders: [servers("signals")]
   },
   {
-    name: "remote: answered questions stay counted",
-    file: "src/nats/RemoteNats.ts",
-    find: "                  running--\n",
-    replace: "",
-    sentence: "after some thousands of questions a partition answers other processes no more",
-    finders: [servers("remote")]
-  },
-  {
     name: "remote: a lost connection counts as not sent",
     file: "src/nats/RemoteNats.ts",
     find: 'cause.reason === "timeout" || cause.reason === "disconnected"',

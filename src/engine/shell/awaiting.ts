@@ -1,8 +1,9 @@
 /**
  * Waits for what partitions become: that all of them serve, that all of them are closed. Their statuses are watched, not polled.
  */
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Fiber } from "effect"
 import { PartitionStopped } from "../errors.ts"
+import { handoverMillis } from "../limits.ts"
 import type { Status } from "../parts.ts"
 import type { Partition } from "./Partition.ts"
 
@@ -41,6 +42,20 @@ const awaitStatus = <E>(
     if (isOver) stop()
     return Effect.sync(() => stop?.())
   })
+
+/**
+ * Runs a partition. When it is interrupted, because it is another process's from now on, it takes no more commands, finishes what it accepted
+ * and writes its checkpoint, but does not keep the next owner waiting for long.
+ */
+export const untilHandedOver = (partition: Partition, serving: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.flatMap(Effect.forkDetach(serving, { startImmediately: true }), (fiber) =>
+    Effect.onInterrupt(Fiber.join(fiber), () =>
+      Effect.sync(() => partition.close()).pipe(
+        Effect.andThen(Effect.timeoutOption(Fiber.await(fiber), Duration.millis(handoverMillis))),
+        Effect.andThen(Fiber.interrupt(fiber))
+      )
+    )
+  )
 
 /** Takes no more commands, finishes what was accepted, writes the last checkpoints. */
 export const closeAll = (local: ReadonlyMap<number, Partition>, shutdownMillis: number): Effect.Effect<void> =>

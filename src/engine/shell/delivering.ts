@@ -12,13 +12,19 @@ import { retryAfterMillis } from "../limits.ts"
 import { inboxGuard, type MessageRecord, Origin, type Reception } from "../outbox.ts"
 import type { EngineParts } from "../parts.ts"
 import type { Partition } from "./Partition.ts"
-import { accepts, movedRetryMillis, parse, remoteTimeoutMillis } from "./remoteAnswers.ts"
+import { askOwner, movedRetryMillis } from "./remoteAnswers.ts"
 
 /** What is handed over of a message. */
 export type Letter = Pick<MessageRecord, "origin" | "message">
 
 /** What became of a message. */
 export type Delivered = Reception | AskError
+
+/** The partition, where this process serves it; one that another process has taken over is asked there. */
+export const localPartition = ({ local, remote }: EngineParts, id: number): Partition | undefined => {
+  const partition = local.get(id)
+  return remote !== undefined && partition?.status._tag === "NotOwned" ? undefined : partition
+}
 
 /** Hands over messages for one organization, all of them at once. Answers for each what became of it. */
 export const deliver = (
@@ -29,12 +35,10 @@ export const deliver = (
 ): Effect.Effect<ReadonlyArray<Delivered>> =>
   Effect.suspend(() => {
     const id = partitionOf(receiver, parts.config.partitions)
-    const partition = parts.local.get(id)
-    if (partition !== undefined) return receive(partition, from, receiver, letters)
-    if (parts.remote !== undefined) return deliverRemote(parts, id, from, receiver, letters)
-    const reason = "it is not placed here"
-    const error = new PartitionUnavailable({ partition: id, reason, retryAfterMillis })
-    return Effect.succeed(letters.map(() => error))
+    const partition = localPartition(parts, id)
+    return partition === undefined
+      ? deliverRemote(parts, id, from, receiver, letters)
+      : receive(partition, from, receiver, letters)
   })
 
 /** Has a partition of this process decide messages, in their order. */
@@ -116,7 +120,7 @@ const encodeError = Schema.encodeUnknownSync(Schema.toCodecJson(AskError))
 const decodeError = Schema.decodeUnknownSync(Schema.toCodecJson(AskError))
 
 const deliverRemote = Effect.fnUntraced(function* (
-  { epochs, remote }: EngineParts,
+  parts: EngineParts,
   partition: number,
   from: number,
   receiver: string,
@@ -133,29 +137,22 @@ const deliverRemote = Effect.fnUntraced(function* (
       command
     }))
   }
-  const answer = yield* Effect.exit(
-    remote!.request(partition, Buffer.from(JSON.stringify(post)), {
-      timeoutMillis: remoteTimeoutMillis,
-      accept: (reply) => accepts(epochs, partition, reply)
-    })
-  )
-  if (Exit.isSuccess(answer)) return readAnswer(partition, letters.length, answer.value)
-  const failure = Exit.findErrorOption(answer)
-  const error =
-    failure._tag === "Some" && !failure.value.sent
-      ? new PartitionUnavailable({ partition, reason: failure.value.message, retryAfterMillis: movedRetryMillis })
-      : new OutcomeUnknown({ partition })
-  return letters.map(() => error)
+  return yield* Effect.match(askOwner(parts, partition, post), {
+    onSuccess: (said) => readAnswer(partition, letters.length, said),
+    onFailure: (error) => letters.map(() => error)
+  })
 })
 
-const readAnswer = (partition: number, count: number, bytes: Uint8Array): ReadonlyArray<Delivered> => {
+const readAnswer = (partition: number, count: number, said: object): ReadonlyArray<Delivered> => {
   try {
-    const { delivered } = parse(bytes) as { delivered?: ReadonlyArray<unknown> }
+    const { delivered, error } = said as { delivered?: ReadonlyArray<unknown>; error?: unknown }
     if (delivered?.length === count)
       return delivered.map((value) => (isReception(value) ? value : (decodeError(value) as AskError)))
+    const why = error === undefined ? undefined : (decodeError(error) as AskError)
+    if (why?.retryable === true) return Array.from({ length: count }, () => why)
     const reason = "its owner is a program that takes no messages"
-    const error = new PartitionUnavailable({ partition, reason, retryAfterMillis: movedRetryMillis })
-    return Array.from({ length: count }, () => error)
+    const none = new PartitionUnavailable({ partition, reason, retryAfterMillis: movedRetryMillis })
+    return Array.from({ length: count }, () => none)
   } catch {
     return Array.from({ length: count }, () => new OutcomeUnknown({ partition }))
   }
@@ -164,16 +161,13 @@ const readAnswer = (partition: number, count: number, bytes: Uint8Array): Readon
 /** The messages in a request of another process; undefined when it is none of messages. */
 export const postOf = (payload: unknown): typeof Post.Type | undefined => (isPost(payload) ? payload : undefined)
 
-/** Decides messages of another process; answers as JSON. */
+/** Decides messages of another process; the answer is for JSON. */
 export const handlePost = (
   partition: Partition,
   { from, letters, receiver }: typeof Post.Type
-): Effect.Effect<string> => {
+): Effect.Effect<object> => {
   const own = letters.map(({ origin, ...message }) => ({ origin, message: { ...message, organization: receiver } }))
-  return Effect.map(receive(partition, from, receiver, own), (delivered) =>
-    JSON.stringify({
-      epoch: partition.core.head.epoch,
-      delivered: delivered.map((value) => (isReception(value) ? value : encodeError(value)))
-    })
-  )
+  return Effect.map(receive(partition, from, receiver, own), (delivered) => ({
+    delivered: delivered.map((value) => (isReception(value) ? value : encodeError(value)))
+  }))
 }

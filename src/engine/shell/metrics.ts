@@ -6,6 +6,9 @@ import { type AppendBranch, appendBranches } from "./append.ts"
 const milliseconds = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
 const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536]
 
+const ownedGauge = (attributes: { readonly partition: string }) =>
+  Metric.gauge("sluice_partition_owned", { description: "1 while the partition is placed in this process", attributes })
+
 /** The metrics of one partition. All names begin with `sluice_`. */
 export class PartitionMetrics {
   private readonly context: Context.Context<never>
@@ -16,6 +19,7 @@ export class PartitionMetrics {
   private readonly replayedFrames: Metric.Gauge<number>
   private readonly checkpointSeconds: Metric.Gauge<number>
   private readonly notServing: Metric.Gauge<number>
+  private readonly owned: Metric.Gauge<number>
   private readonly poisoned: Metric.Counter<number>
   private readonly braked: Metric.Counter<number>
   private readonly quarantinedCount: Metric.Gauge<number>
@@ -68,6 +72,8 @@ export class PartitionMetrics {
       description: "1 while the partition is owned here and does not serve",
       attributes
     })
+    this.owned = ownedGauge(attributes)
+    this.owned.updateUnsafe(1, context)
     this.poisoned = Metric.counter("sluice_poison_total", {
       description: "Commands, signals and timers whose rule threw",
       incremental: true,
@@ -140,6 +146,12 @@ export class PartitionMetrics {
 
   serving(serves: boolean): void {
     this.notServing.updateUnsafe(serves ? 0 : 1, this.context)
+  }
+
+  /** The partition is not placed in this process any more. */
+  left(): void {
+    this.notServing.updateUnsafe(0, this.context)
+    this.owned.updateUnsafe(0, this.context)
   }
 
   poison(): void {

@@ -98,6 +98,8 @@ const afterEnd = Effect.fnUntraced(function* (
     // Commands wait for the next life; lane asks want an answer now.
     partition.core.failDrain(partition.notServing())
     partition.core.intake.failLanes(partition.notServing())
+    // What other processes have asked was asked of this life: they may turn to another owner before the next one.
+    if (partition.parts.remote !== undefined) partition.core.intake.failWaiting(partition.notServing())
     yield* Effect.logWarning(`partition ${partition.id} restarts: ${end.reason}`)
     return false
   }

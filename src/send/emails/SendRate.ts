@@ -2,23 +2,20 @@
  * How many requests to send each key may make a minute (docs/platform.md, 9.10): a limiter for each key in a lane of the engine, beside the platform's rate, of which
  * these requests are no part. Plan and custom limit are read from the log's facts at each decision, and it fails open like that rate. Needs `Engine`.
  */
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { Engine } from "../../engine/Engine.ts"
 import * as Lane from "../../engine/Lane.ts"
 import * as Limiter from "../../limits/actor.ts"
 import type { Decision } from "../../limits/rules.ts"
 import { type LaneTaken, makeLaneTake } from "../../platform/laneTake.ts"
-import type { Principal } from "../../platform/model.ts"
+import { type Principal, sendPlans } from "../../platform/model.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { sendRequestsPerMinute } from "../accountRules.ts"
 import { type Mode, SendAccount } from "../actors/index.ts"
-import type { SendPlan } from "../limits.ts"
 
-/** What the lane is asked. */
-export interface TakeSendRequest {
-  /** The plan in the organization's row. It counts while the log knows no plan yet. */
-  readonly plan: SendPlan
-}
+/** What the lane is asked. The plan is that of the organization's row, and counts while the log knows none yet. */
+const TakeSendRequest = Schema.Struct({ plan: Schema.Literals(sendPlans) })
+export type TakeSendRequest = typeof TakeSendRequest.Type
 
 /** Of a key's limiter, the mode: the key is `<mode>/<id of the API key>`. */
 const modeOf = (key: string): Mode => (key.startsWith("test/") ? "test" : "live")
@@ -26,6 +23,8 @@ const modeOf = (key: string): Mode => (key.startsWith("test/") ? "test" : "live"
 /** One limiter a key. */
 export const sendRequestLimiter = Lane.make<TakeSendRequest, Limiter.LimiterState, Limiter.LimiterReply>({
   kind: "send-rate",
+  command: TakeSendRequest,
+  reply: Limiter.LimiterReply,
   initial: Limiter.initial,
   touches: ({ key }) => [OrganizationActor.at(), SendAccount.at(modeOf(key))],
   decide: (state, { plan }, { now, read, self }) => {

@@ -156,6 +156,8 @@ export const Reminder = Actor.make<
 /** Admits as many a minute as the organization's counter says, a thousand where it says nothing. */
 export const Limiter = Lane.make<null, { minute: number; used: number }, boolean>({
   kind: "limiter",
+  command: Schema.Null,
+  reply: Schema.Boolean,
   initial: () => ({ minute: -1, used: 0 }),
   touches: () => [Counter.at("limit")],
   decide: (state, _command, context) => {

@@ -1,0 +1,118 @@
+/**
+ * Shows operators the nodes of a deployment and its partitions, and has a node hand its partitions over (`sluice cluster`). On one machine there
+ * is one node, which shows what it runs. Needs `Engine`; in a cluster also `Membership`.
+ */
+import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { version } from "../common/version.ts"
+import { Engine } from "../engine/Engine.ts"
+import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
+import { internals } from "../engine/shell/internals.ts"
+import { Membership } from "../postgres/cluster/Membership.ts"
+
+/** No node has this name, or there is no cluster. */
+export class NoSuchNode extends Data.TaggedError("NoSuchNode")<{ readonly message: string }> {}
+
+/** The nodes cannot be read now. */
+export class NodesUnavailable extends Data.TaggedError("NodesUnavailable")<{ readonly message: string }> {}
+
+export const ShownNode = Schema.Struct({
+  name: Schema.String,
+  version: Schema.String,
+  role: Schema.String,
+  startedAt: Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" }),
+  silentMillis: Schema.Int.annotate({ description: "Milliseconds since its last sign of life" }),
+  isDraining: Schema.Boolean,
+  partitions: Schema.Array(Schema.Int)
+}).annotate({ identifier: "ShownNode" })
+
+export const ShownPartition = Schema.Struct({
+  partition: Schema.Int,
+  node: Schema.NullOr(Schema.String).annotate({ description: "Who took it last" }),
+  status: Schema.String.annotate({ description: "Serving, or why it cannot be asked" }),
+  epoch: Schema.NullOr(Schema.Int),
+  sequence: Schema.NullOr(Schema.Int),
+  lag: Schema.NullOr(Schema.Int).annotate({ description: "Frames that its reactor has not worked on yet" })
+}).annotate({ identifier: "ShownPartition" })
+
+/** What `sluice cluster status` shows. */
+export const ShownCluster = Schema.Struct({
+  placement: Schema.Literals(["machine", "cluster"]),
+  nodes: Schema.Array(ShownNode),
+  partitions: Schema.Array(ShownPartition)
+}).annotate({ identifier: "ShownCluster" })
+export type ShownCluster = typeof ShownCluster.Type
+
+/** How many partitions are asked at once. */
+const askedAtOnce = 16
+
+export class ClusterView extends Context.Service<
+  ClusterView,
+  {
+    readonly show: Effect.Effect<ShownCluster, NodesUnavailable>
+    /** Asks a node to hand its partitions over; it does within a second, and goes on to answer requests. */
+    readonly drain: (name: string) => Effect.Effect<void, NoSuchNode | NodesUnavailable>
+  }
+>()("sluice/admin/ClusterView") {
+  static readonly layer: Layer.Layer<ClusterView, never, Engine> = Layer.effect(
+    ClusterView,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const membership = Option.getOrUndefined(yield* Effect.serviceOption(Membership))
+      const { parts } = internals(engine)
+      const reportOf = (partition: number) =>
+        Effect.match(atOwner(parts, partition, "report"), {
+          onSuccess: (found) => {
+            const { epoch, lag, sequence, status } = found as OwnerReport
+            return { status, epoch, sequence, lag: lag ?? null }
+          },
+          onFailure: ({ message }) => ({ status: message, epoch: null, sequence: null, lag: null })
+        })
+      const show = Effect.gen(function* () {
+        const [nodes, owners] = yield* membership === undefined
+          ? Effect.succeed([[], []] as const)
+          : Effect.all([membership.nodes.list, membership.nodes.owners])
+        const nodeOf = new Map(owners.map(({ node, partition }) => [partition, node]))
+        const all = Array.from({ length: engine.partitions }, (_, partition) => partition)
+        const partitions = yield* Effect.forEach(
+          all,
+          (partition) =>
+            Effect.map(reportOf(partition), (found) => ({ partition, node: nodeOf.get(partition) ?? null, ...found })),
+          { concurrency: askedAtOnce }
+        )
+        if (membership === undefined) {
+          const alone = { name: "this machine", version, role: "all", startedAt: null, silentMillis: 0 }
+          return {
+            placement: "machine" as const,
+            nodes: [{ ...alone, isDraining: false, partitions: all }],
+            partitions
+          }
+        }
+        return {
+          placement: "cluster" as const,
+          nodes: nodes.map((node) => ({
+            ...node,
+            startedAt: Math.round(node.startedAt),
+            silentMillis: Math.max(0, Math.round(node.silentMillis)),
+            partitions: all.filter((partition) => nodeOf.get(partition) === node.name)
+          })),
+          partitions
+        }
+      })
+      return ClusterView.of({
+        show: Effect.mapError(show, ({ message }) => new NodesUnavailable({ message })),
+        drain: Effect.fn("ClusterView.drain")(function* (name) {
+          const isThere =
+            membership === undefined
+              ? false
+              : yield* Effect.mapError(membership.nodes.drain(name), ({ message }) => new NodesUnavailable({ message }))
+          if (!isThere) return yield* new NoSuchNode({ message: `no node of a cluster is named ${name}` })
+        })
+      })
+    })
+  )
+
+  static readonly layerNone: Layer.Layer<ClusterView> = Layer.sync(ClusterView, () => {
+    const none = Effect.fail(new NodesUnavailable({ message: "no platform is running; start it, then look at it" }))
+    return ClusterView.of({ show: none, drain: () => none })
+  })
+}

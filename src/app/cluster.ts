@@ -1,0 +1,62 @@
+/**
+ * A node of several machines (docs/cluster.md): its placement, and how the nodes ask each other. This file is loaded only where nodes share the
+ * partitions. Needs the stores and `NatsConnection`.
+ */
+import { Effect, Layer, Schedule } from "effect"
+import { Engine } from "../engine/Engine.ts"
+import type { NatsConnection } from "../nats/connection.ts"
+import * as RemoteNats from "../nats/RemoteNats.ts"
+import { clusterReplicas, isClustered } from "../nats/replicas.ts"
+import { Health } from "../platform/Health.ts"
+import * as AdvisoryLock from "../postgres/advisoryLock.ts"
+import { Membership } from "../postgres/cluster/Membership.ts"
+import * as PlacementCluster from "../postgres/cluster/PlacementCluster.ts"
+
+export { Membership }
+
+export interface NodeSettings extends PlacementCluster.ClusterOptions {
+  readonly namespace: string | undefined
+}
+
+/** The placement of a node, its part in the cluster, and its asks of other nodes. */
+export const layerNode = (settings: NodeSettings) =>
+  Layer.merge(PlacementCluster.layer(settings), RemoteNats.layer({ namespace: settings.namespace }))
+
+/** How many copies of each log these NATS servers are to keep. */
+export const replicasOf = ({ client }: NatsConnection["Service"]): 1 | 3 => (isClustered(client) ? clusterReplicas : 1)
+
+/** The lock under which the nodes of a first start load the bundled data one after the other. */
+const firstStartLock = "sluice first start"
+
+/** Runs an effect while no other node does. */
+export const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.scoped(
+    Effect.andThen(
+      AdvisoryLock.hold(firstStartLock).pipe(
+        Effect.retry({ while: (error) => error._tag === "LockHeld", schedule: Schedule.spaced("200 millis") })
+      ),
+      effect
+    )
+  )
+
+/** Shows in `/readyz` which partitions the node has. One that it has and does not serve makes it not ready. */
+export const layerNodeHealth = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    const { hasLeft, node } = yield* Membership
+    const health = yield* Health
+    yield* health.register({
+      name: "cluster",
+      required: false,
+      check: Effect.map(engine.status, (partitions) => {
+        const serving = partitions.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
+        const served =
+          serving.length === 0 ? "serves no partition" : `serves ${listed(serving)} of ${engine.partitions}`
+        return { ok: true, detail: `${node.name} ${served}${hasLeft() ? " and takes none any more" : ""}` }
+      })
+    })
+  })
+)
+
+const listed = (partitions: ReadonlyArray<number>): string =>
+  `${partitions.length === 1 ? "partition" : "partitions"} ${[...partitions].sort((a, b) => a - b).join(", ")}`

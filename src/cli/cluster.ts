@@ -1,0 +1,97 @@
+/** `sluice cluster status | drain | replicate`: the nodes of a deployment and their partitions (docs/cluster.md). */
+import { Console, Data, Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { AdminClient } from "../admin/AdminClient.ts"
+import { connectNats } from "../nats/connection.ts"
+import { clusterReplicas, raiseReplicas } from "../nats/replicas.ts"
+import { withAdmin } from "./admin.ts"
+import { configuration, json, settingFlags } from "./flags.ts"
+import { explained, printJson, printTable } from "./output.ts"
+
+const common = { json, dataDir: settingFlags.dataDir }
+
+const shown = (value: number | null): string => (value === null ? "-" : String(value))
+
+const status = Command.make("status", common, (flags) =>
+  withAdmin(
+    flags,
+    Effect.gen(function* () {
+      const client = yield* AdminClient
+      const found = yield* client.cluster.show()
+      if (flags.json) return yield* printJson(found)
+      yield* printTable(
+        ["NODE", "VERSION", "ROLE", "SEEN", "PARTITIONS"],
+        found.nodes.map((node) => [
+          node.name,
+          node.version,
+          node.isDraining ? `${node.role}, draining` : node.role,
+          `${(node.silentMillis / 1000).toFixed(1)} s ago`,
+          node.partitions.length === 0 ? "-" : node.partitions.join(" ")
+        ]),
+        "There is no node."
+      )
+      yield* Console.log("")
+      yield* printTable(
+        ["PARTITION", "NODE", "STATUS", "EPOCH", "FRAME", "LAG"],
+        found.partitions.map((one) => [
+          `${one.partition}`,
+          one.node ?? "-",
+          one.status,
+          shown(one.epoch),
+          shown(one.sequence),
+          shown(one.lag)
+        ]),
+        "There is no partition."
+      )
+    })
+  )
+).pipe(Command.withDescription("Nodes, versions, partitions, epochs and lag"))
+
+const drain = Command.make(
+  "drain",
+  { name: Argument.String("node").pipe(Argument.withDescription("Its name, as status shows it")), ...common },
+  (flags) =>
+    withAdmin(
+      flags,
+      Effect.gen(function* () {
+        const client = yield* AdminClient
+        const done = yield* client.cluster.drain({ params: { name: flags.name } })
+        if (flags.json) return yield* printJson(done)
+        yield* Console.log(`${done.name} hands its partitions over, and takes none until it is started again.`)
+      })
+    )
+).pipe(Command.withDescription("Have a node hand its partitions over, before its machine is worked on"))
+
+/** The command names no NATS servers. */
+export class NoServersNamed extends Data.TaggedError("NoServersNamed") {
+  override get message(): string {
+    return "The streams are raised at the NATS servers: name them with NATS_URL, and the deployment's SLUICE_PARTITIONS and SLUICE_LOG_NAMESPACE"
+  }
+}
+
+const replicate = Command.make("replicate", { ...settingFlags, json }, ({ json, ...flags }) =>
+  Effect.flatMap(configuration(flags), (config) =>
+    explained(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { logNamespace: namespace, logReplicas, natsUrl, natsWeakSync: weakSync, partitions } = config
+          if (natsUrl === undefined) return yield* new NoServersNamed()
+          const { client } = yield* connectNats({ url: natsUrl, weakSync })
+          const replicas = Number(logReplicas ?? clusterReplicas)
+          const raised = yield* raiseReplicas(client, { namespace, partitions, replicas })
+          if (json) return yield* printJson(raised)
+          yield* printTable(
+            ["STREAM", "COPIES BEFORE", "NOW"],
+            raised.map(({ from, stream, to }) => [stream, `${from}`, `${to}`]),
+            `Every stream has ${replicas} copies or more already.`
+          )
+        })
+      )
+    )
+  )
+).pipe(Command.withDescription("Give streams that were made for one NATS server a copy on each of three"))
+
+export const cluster = Command.make("cluster").pipe(
+  Command.withDescription("The nodes of a deployment of several machines"),
+  Command.withSubcommands([status, drain, replicate])
+)

@@ -1,0 +1,54 @@
+/**
+ * What `sluice serve` does otherwise where nodes share the partitions (docs/cluster.md): another placement under the engine, and a handover before
+ * everything else when it stops. The cluster's own code comes in as a module, which one machine does not load.
+ */
+import { hostname } from "node:os"
+import { Effect, Option, type Redacted, Scope } from "effect"
+import { type EngineSettings, layerEngineOn } from "../app/engine.ts"
+import { layerDecisions, layerDecisionsOn } from "../app/layers.ts"
+import { version } from "../common/version.ts"
+import type { Config } from "../config/settings.ts"
+import { Health, stopping } from "../platform/Health.ts"
+
+export interface NodeStart {
+  readonly config: Config
+  /** Undefined on one machine. */
+  readonly cluster: typeof import("../app/cluster.ts") | undefined
+  readonly databaseUrl: Redacted.Redacted<string>
+  readonly engine: EngineSettings
+}
+
+/** The name that a node has among the others. */
+const nodeName = ({ node }: Config): string => node ?? `${hostname()}-${process.pid}`
+
+/** The engine and what rests on it: of one machine, or of a node of a cluster. */
+export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: NodeStart) => {
+  if (cluster === undefined) return layerDecisions(engine)
+  const placement = cluster.layerNode({
+    databaseUrl,
+    node: { name: nodeName(config), version, role: config.role },
+    takesPartitions: config.role !== "api",
+    namespace: config.logNamespace
+  })
+  // It gives more than on one machine, and whoever looks for that asks for it by name.
+  return layerDecisionsOn(layerEngineOn(engine, placement)) as ReturnType<typeof layerDecisions>
+}
+
+/**
+ * What a node of a cluster does first when it stops: it hands its partitions over, and goes on to answer through their new owners. Load balancers
+ * are told before that.
+ */
+export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>
+  Effect.gen(function* () {
+    if (cluster === undefined) return
+    // It is there in a cluster, although the platform's type does not say so.
+    const leave = Option.match(yield* Effect.serviceOption(cluster.Membership), {
+      onNone: () => Effect.void,
+      onSome: (membership) => membership.leave
+    })
+    const health = yield* Health
+    yield* Effect.addFinalizer(() =>
+      // The check stays until the process ends, so its scope is never closed.
+      Effect.andThen(Scope.provide(health.register(stopping), Scope.makeUnsafe()), leave)
+    )
+  })

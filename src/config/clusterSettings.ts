@@ -1,0 +1,21 @@
+/** The settings of several machines (docs/cluster.md), for the table in `settings.ts`. */
+import { oneOf, text } from "./kinds.ts"
+
+export const clusterSettings = {
+  placement: oneOf(["machine", "cluster"])({
+    env: "SLUICE_PLACEMENT",
+    fallback: "machine",
+    description:
+      "Whether this process runs all partitions, or shares them with others on the same DATABASE_URL and NATS_URL"
+  }),
+  role: oneOf(["all", "api", "engine"])({
+    env: "SLUICE_ROLE",
+    fallback: "all",
+    description:
+      "What a node of a cluster does: everything, requests without partitions, or partitions without requests"
+  }),
+  node: text({
+    env: "SLUICE_NODE",
+    description: "Name of a node of a cluster, which no other one has; default: the machine's name and the process id"
+  })
+} as const

@@ -1,0 +1,66 @@
+/**
+ * Operators' acts on a partition, which its owner carries out, wherever they are asked for. What is asked and what is answered cross processes as
+ * JSON.
+ */
+import { Effect } from "effect"
+import { EngineRefused } from "../errors.ts"
+import type { EngineParts } from "../parts.ts"
+import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
+import { localPartition } from "../shell/delivering.ts"
+import type { Partition } from "../shell/Partition.ts"
+import { askOwner } from "../shell/remoteAnswers.ts"
+import { inspectActor, inspectFrame, inspectPartition } from "./inspect.ts"
+
+/** What `cluster status` shows of a partition. */
+export interface OwnerReport {
+  readonly status: string
+  readonly epoch: number
+  /** The last frame of its log. */
+  readonly sequence: number
+  /** Frames that the reactor furthest behind has not worked on; undefined where the database does not say. */
+  readonly lag: number | undefined
+}
+
+const report = (partition: Partition): Effect.Effect<OwnerReport> =>
+  Effect.map(Effect.option(partition.parts.cursors.list(partition.id)), (cursors) => {
+    const { epoch, sequence } = partition.core.head
+    const names = new Set(partition.parts.reactors.map(({ name }) => name))
+    const behind =
+      cursors._tag === "Some"
+        ? cursors.value.filter(({ reactor }) => names.has(reactor)).map((cursor) => sequence - cursor.sequence)
+        : undefined
+    return {
+      status: partition.status._tag,
+      epoch,
+      sequence,
+      lag: behind === undefined || behind.length < names.size ? undefined : Math.max(0, ...behind)
+    }
+  })
+
+/** The acts that every engine knows. */
+export const builtInActs = (): Map<string, OperatorAct> =>
+  new Map<string, OperatorAct>([
+    ["report", report],
+    ["inspect partition", inspectPartition],
+    ["inspect frame", (partition, sequence) => inspectFrame(partition, sequence as number)],
+    ["inspect actor", (partition, address) => inspectActor(partition, address as Parameters<typeof inspectActor>[1])]
+  ])
+
+/** Has an act carried out by the owner of a partition. */
+export const atOwner = Effect.fnUntraced(function* (
+  parts: EngineParts,
+  id: number,
+  act: string,
+  asked?: unknown
+): Effect.fn.Return<unknown, EngineRefused> {
+  const refuse = (message: string) => new EngineRefused({ message })
+  if (!Number.isInteger(id) || id < 0 || id >= parts.config.partitions)
+    return yield* refuse(`there is no partition ${id}: they are numbered from 0 to ${parts.config.partitions - 1}`)
+  const partition = localPartition(parts, id)
+  const { done, refused } =
+    partition === undefined
+      ? ((yield* Effect.mapError(askOwner(parts, id, { act, asked }), ({ message }) => refuse(message))) as Done)
+      : yield* actHere(partition, act, asked)
+  if (refused !== undefined) return yield* refuse(refused)
+  return done
+})

@@ -1,0 +1,67 @@
+/**
+ * Raises the copies of a deployment's streams that were made when there was one NATS server (docs/cluster.md). Needs a connection to the servers,
+ * which go on meanwhile: the leader copies a stream to the others while it takes frames.
+ */
+import type { NatsConnection as Client } from "@nats-io/transport-node"
+import { Duration, Effect, Schedule } from "effect"
+import * as Api from "./jetStreamApi.ts"
+import { streamNameOf } from "./logStream.ts"
+import * as Requests from "./requests.ts"
+
+/** The fewest servers that keep a stream through the loss of one. */
+export const clusterReplicas = 3
+
+/** What became of a stream. */
+export interface RaisedStream {
+  readonly stream: string
+  readonly from: number
+  readonly to: number
+}
+
+/** How often a server that elects a leader is asked again, and the pause between. */
+const attempts = 20
+const pauseMillis = 500
+
+/** The streams of a deployment: its logs, external signals and contents of emails. */
+const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyArray<string> => [
+  ...Array.from({ length: partitions }, (_, partition) => streamNameOf(partition, namespace)),
+  ...["signals", "contents"].map((name) => (namespace === undefined ? name : `${namespace}-${name}`))
+]
+
+/** Gives every stream that has fewer copies this many; those that are not there are passed over. Answers what was changed. */
+export const raiseReplicas = (
+  client: Client,
+  {
+    namespace,
+    partitions,
+    replicas
+  }: { readonly namespace: string | undefined; readonly partitions: number; readonly replicas: number }
+): Effect.Effect<ReadonlyArray<RaisedStream>, Requests.RequestFailed | Api.ApiRefused> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const api = Api.make(yield* Requests.make(client))
+      const raised: Array<RaisedStream> = []
+      const patiently = <A>(effect: Effect.Effect<A, Requests.RequestFailed | Api.ApiRefused>) =>
+        Effect.retry(effect, {
+          while: (error) => error._tag === "RequestFailed" || !Api.isTerminal(error),
+          schedule: Schedule.spaced(Duration.millis(pauseMillis)),
+          times: attempts
+        })
+      for (const stream of streamsOf(partitions, namespace)) {
+        const found = yield* patiently(api.streamInfo(stream)).pipe(
+          Effect.catchIf(
+            (error) => error._tag === "ApiRefused" && error.errorCode === Api.errorCodes.streamNotFound,
+            () => Effect.undefined
+          )
+        )
+        if (found === undefined || found.config.num_replicas >= replicas) continue
+        yield* patiently(api.updateStream({ ...found.config, num_replicas: replicas }))
+        raised.push({ stream, from: found.config.num_replicas, to: replicas })
+      }
+      return raised
+    })
+  )
+
+/** Whether the server belongs to a cluster that can keep three copies. */
+export const isClustered = ({ info }: Client): boolean =>
+  info?.cluster !== undefined && (info.connect_urls?.length ?? 0) >= clusterReplicas

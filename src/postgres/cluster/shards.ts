@@ -1,0 +1,19 @@
+/**
+ * The shards of effect/cluster that stand for partitions. A name decides the shard of what is placed, so names are looked for until every
+ * partition has a shard to itself; each node finds the same ones. All shards are of one group: groups are spread each for itself, and a group of
+ * one shard always goes to the same node.
+ */
+
+/** The name for each partition, such that `shardOf(name)` is its number. `shardOf` answers 0 to `partitions - 1`. */
+export const shardNames = (partitions: number, shardOf: (name: string) => number): ReadonlyArray<string> => {
+  const names = new Array<string>(partitions)
+  for (let salt = 0, left = partitions; left > 0; salt++) {
+    const name = `partition ${salt}`
+    const shard = shardOf(name)
+    if (shard < 0 || shard >= partitions) throw new Error(`${name} is placed on shard ${shard} of ${partitions}`)
+    if (names[shard] !== undefined) continue
+    names[shard] = name
+    left--
+  }
+  return names
+}

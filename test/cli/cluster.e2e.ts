@@ -1,0 +1,202 @@
+/**
+ * Two nodes on one database and one NATS: they share the partitions, every node answers every organization, and what a node had is served by the
+ * other one when it is killed or stopped. Times are printed, and judged by `npm run test:cluster`.
+ */
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
+
+const database = useDatabases()
+const folder = useFolders()
+const adminKey = `adm_${"Cl1".repeat(10)}`
+const partitions = 8
+
+let databaseUrl = ""
+let first: Platform
+let second: Platform
+/** Keys of organizations of all partitions. */
+const keys: Array<string> = []
+
+const environment = (name: string) => ({
+  DATABASE_URL: databaseUrl,
+  NATS_URL: inject("natsUrl"),
+  SLUICE_ADMIN_KEY: adminKey,
+  SLUICE_PLACEMENT: "cluster",
+  SLUICE_NODE: name,
+  SLUICE_PARTITIONS: String(partitions)
+})
+
+const start = async (name: string): Promise<Platform> => startPlatform(environment(name), await folder())
+
+/** The partitions that a node serves, as it says itself. */
+const served = async (node: Platform): Promise<ReadonlyArray<number>> => {
+  const answer = await (await fetch(`${node.url}/readyz`)).json()
+  const detail: string = (answer as { checks: { cluster: { detail: string } } }).checks.cluster.detail
+  const listed = /serves partitions? ([\d, ]+) of/.exec(detail)?.[1] ?? ""
+  return listed === "" ? [] : listed.split(", ").map(Number)
+}
+
+const all = Array.from({ length: partitions }, (_, partition) => partition)
+
+/** Whether both serve something, and together every partition. */
+const isSpread = async () => {
+  const [here, there] = [await served(first), await served(second)]
+  return here.length > 0 && there.length > 0 && new Set([...here, ...there]).size === partitions
+}
+
+/** A decision that is stored: its event is in the log before it is answered. */
+const decide = async (node: Platform, key: string) => {
+  const answer = await fetch(`${node.url}/v1/telco/lookup/2125550100`, { headers: { authorization: `Bearer ${key}` } })
+  await answer.arrayBuffer()
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get("retry-after"),
+    left: answer.headers.get("x-ratelimit-remaining")
+  }
+}
+
+/** Asks for every organization again and again until each was served; answers how long that took. Nobody is told anything but to come again. */
+const untilServed = async (node: Platform): Promise<number> => {
+  const begunAt = Date.now()
+  for (const key of keys) {
+    await until(async () => {
+      const { retryAfter, status } = await decide(node, key)
+      if (status !== 200)
+        expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) })
+      return status === 200
+    })
+  }
+  return Date.now() - begunAt
+}
+
+beforeAll(async () => {
+  databaseUrl = await database("seeded")
+  ;[first, second] = await Promise.all([start("one"), start("two")])
+  const at = { SLUICE_DATA_DIR: first.dataDir }
+  for (let organization = 0; organization < 2 * partitions; organization++) {
+    const { id } = await okJson(["orgs", "create", `Org ${organization}`, "--plan", "team"], at)
+    const { key } = await okJson(["keys", "create", "--org", id, "--services", "telco"], at)
+    keys.push(key)
+  }
+})
+
+afterAll(async () => {
+  await Promise.all([first?.stop(), second?.stop()])
+})
+
+describe("two nodes of a cluster", () => {
+  it("share the partitions, and each answers every organization", async () => {
+    await until(isSpread)
+    for (const key of keys) {
+      for (const node of [first, second]) expect(await decide(node, key)).toMatchObject({ status: 200 })
+    }
+    const [row] = await query<{ readonly n: number }>(
+      databaseUrl,
+      "select count(distinct partition)::int as n from engine_cursors"
+    )
+    expect(row!.n).toBeGreaterThan(1)
+  })
+
+  it("count an organization's requests together", async () => {
+    // Begin within a minute, whose end would begin the count anew.
+    const left = async () => {
+      const lefts: Array<number> = []
+      for (let request = 0; request < 6; request++)
+        lefts.push(Number((await decide(request % 2 === 0 ? first : second, keys[0]!)).left))
+      return lefts
+    }
+    let lefts = await left()
+    if (lefts.some((value, index) => index > 0 && value > lefts[index - 1]!)) lefts = await left()
+    expect(lefts).toEqual(lefts.map((_, index) => lefts[0]! - index))
+  })
+
+  it("let no process run the partitions by itself beside them", async () => {
+    const { SLUICE_PLACEMENT: _, SLUICE_NODE: __, ...alone } = environment("three")
+    const refused = await sluice(["serve"], { ...alone, SLUICE_PORT: "0", SLUICE_DATA_DIR: await folder() })
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toMatch(/^sluice: Another process runs the partitions of this database: /m)
+  })
+
+  it("take over what a killed node had", async () => {
+    second.process.kill("SIGKILL")
+    await second.finished
+    const millis = await untilServed(first)
+    expect(await served(first)).toEqual(all)
+    process.stdout.write(`  a killed node's partitions were served again after ${millis} ms\n`)
+  })
+
+  it("give a stopped node's partitions to the other one before it ends", async () => {
+    second = await start("two")
+    await until(isSpread)
+    const begunAt = Date.now()
+    second.process.kill("SIGTERM")
+    await until(async () => (await served(first)).length === partitions)
+    const millis = Date.now() - begunAt
+    await untilServed(first)
+    expect(await second.finished).toMatchObject({ code: 0 })
+    process.stdout.write(`  a stopped node's partitions were served again after ${millis} ms\n`)
+    second = await start("two")
+  })
+
+  it("show each other, and every partition, from any of them", async () => {
+    await until(isSpread)
+    for (const node of [first, second]) {
+      const found = await okJson(["cluster", "status"], { SLUICE_DATA_DIR: node.dataDir })
+      expect(found.placement).toBe("cluster")
+      expect(found.nodes.map(({ name }: { readonly name: string }) => name)).toEqual(["one", "two"])
+      const partitions: ReadonlyArray<{ readonly node: string; readonly status: string; readonly epoch: number }> =
+        found.partitions
+      expect(partitions.map(({ status }) => status)).toEqual(all.map(() => "Serving"))
+      expect(new Set(partitions.map((one) => one.node))).toEqual(new Set(["one", "two"]))
+      for (const partition of all) {
+        const inspected = await okJson(["inspect", "partition", String(partition)], { SLUICE_DATA_DIR: node.dataDir })
+        expect(inspected).toMatchObject({
+          partition,
+          status: { _tag: "Serving" },
+          head: { epoch: partitions[partition]!.epoch }
+        })
+      }
+    }
+  })
+
+  it("serve on when the sessions of their locks are ended, without beginning anew", async () => {
+    const epochs = async () => {
+      const { partitions: shown } = await okJson(["cluster", "status"], { SLUICE_DATA_DIR: first.dataDir })
+      return shown.map(({ epoch }: { readonly epoch: number }) => epoch)
+    }
+    const sessions = async () =>
+      (
+        await query<{ readonly pid: number }>(
+          databaseUrl,
+          `select distinct pid from pg_locks join pg_stat_activity using (pid)
+           where locktype = 'advisory' and objsubid = 2 and application_name like 'sluice locks of %'
+             and datname = current_database()`
+        )
+      ).map(({ pid }) => pid)
+    const before = { epochs: await epochs(), sessions: await sessions() }
+    expect(before.sessions).toHaveLength(2)
+    for (const pid of before.sessions) await query(databaseUrl, "select pg_terminate_backend($1)", [pid])
+    // Both hold locks again, in new sessions.
+    await until(async () => {
+      const now = await sessions()
+      return now.length === 2 && now.every((pid) => !before.sessions.includes(pid))
+    })
+    await until(isSpread)
+    await untilServed(first)
+    expect(await epochs()).toEqual(before.epochs)
+  })
+
+  it("hand their partitions over when they are asked to, and go on to answer", async () => {
+    expect(await okJson(["cluster", "drain", "two"], { SLUICE_DATA_DIR: first.dataDir })).toEqual({ name: "two" })
+    await until(async () => (await served(first)).length === partitions)
+    await untilServed(second)
+    expect(await served(second)).toEqual([])
+    const none = await sluice(["cluster", "drain", "nobody"], { SLUICE_DATA_DIR: first.dataDir })
+    expect(refusal(none)).toContain("no node of a cluster is named nobody")
+  })
+
+  it("refuse settings that do not fit", async () => {
+    const refused = await sluice(["serve", "--cluster"], { SLUICE_DATA_DIR: await folder() })
+    expect(refusal(refused)).toContain("SLUICE_PLACEMENT=cluster needs DATABASE_URL and NATS_URL")
+  })
+})

@@ -1,0 +1,25 @@
+/**
+ * Three rounds of the cluster test (`npm run test:cluster` runs twenty, and judges the times): a process, a machine and PostgreSQL fail once each.
+ */
+import { expect, it } from "vitest"
+import { needing } from "../support/needs.ts"
+import { describeReport, faults, runCluster } from "./run.ts"
+
+/** For a machine that does much else. */
+const runMillis = 600_000
+
+const chosen = ["a node is killed", "a machine's cable is pulled", "PostgreSQL is restarted"]
+
+it("kept every answered decision, once, and served every partition again, through faults of nodes, machines and PostgreSQL", {
+  ...needing("namespaces"),
+  timeout: runMillis
+}, async () => {
+  const report = await runCluster({
+    faults: faults.filter(({ name }) => chosen.includes(name)),
+    tell: (line) => process.stdout.write(`${line}\n`)
+  })
+  process.stdout.write(`${describeReport(report)}\n`)
+  expect(report.violations).toEqual([])
+  expect(report.rounds.map(({ fault }) => fault)).toEqual(chosen)
+  expect(report.answered).toBeGreaterThan(1_000)
+})

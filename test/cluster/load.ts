@@ -1,0 +1,117 @@
+/**
+ * Callers who look numbers up at whichever node answers. A successful look-up is a decision: its event is in the log before it is answered. Every
+ * number is looked up once and never again, so each answered one must be there exactly once, and no number twice.
+ */
+import { setTimeout as pause } from "node:timers/promises"
+import { adminKey, type Node } from "./deployment.ts"
+
+/** Between two look-ups of a caller. */
+const restMillis = 20
+
+/** How long a look-up may take before its caller goes to another node. */
+const patienceMillis = 15_000
+
+export interface Organization {
+  readonly id: string
+  readonly key: string
+}
+
+const admin = async (node: Node, path: string, body: unknown): Promise<Record<string, string>> => {
+  const answer = await fetch(`${node.adminUrl}/admin/v1${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Record<string, string>
+}
+
+export const makeOrganizations = async (node: Node, count: number): Promise<ReadonlyArray<Organization>> => {
+  const made: Array<Organization> = []
+  for (let number = 0; number < count; number++) {
+    const { id } = await admin(node, "/organizations", { name: `Organization ${number}`, plan: "team" })
+    const { key } = await admin(node, `/organizations/${id}/keys`, { services: ["telco"], scopes: [] })
+    made.push({ id: id!, key: key! })
+  }
+  return made
+}
+
+/** What the callers of one organization have seen. */
+export interface Calls {
+  readonly organization: Organization
+  readonly asked: Set<string>
+  readonly answered: Set<string>
+  /** How often each status came; 0 for no answer. */
+  readonly statuses: Map<number, number>
+  /** 503 without Retry-After. */
+  unhelpful: number
+  answeredAt: number
+  /** The longest time without an answer, since it was last looked at. */
+  gapMillis: number
+}
+
+export interface Load {
+  readonly calls: ReadonlyArray<Calls>
+  /** The longest time that any organization had no answer since the last look, in milliseconds, and begins anew. */
+  readonly takeGaps: () => ReadonlyArray<number>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a caller for each organization. Numbers are of one exchange: 212-555 and the last four digits, then 212-556. */
+export const startLoad = (nodes: ReadonlyArray<Node>, organizations: ReadonlyArray<Organization>): Load => {
+  let isGoing = true
+  const calls = organizations.map(
+    (organization): Calls => ({
+      organization,
+      asked: new Set(),
+      answered: new Set(),
+      statuses: new Map(),
+      unhelpful: 0,
+      answeredAt: Date.now(),
+      gapMillis: 0
+    })
+  )
+  const call = async (own: Calls, first: number) => {
+    for (let number = 0, at = first; isGoing; number++) {
+      const tn = `212${555 + Math.floor(number / 10_000)}${String(number % 10_000).padStart(4, "0")}`
+      own.asked.add(tn)
+      let status = 0
+      try {
+        const answer = await fetch(`${nodes[at % nodes.length]!.url}/v1/telco/lookup/${tn}`, {
+          headers: { authorization: `Bearer ${own.organization.key}` },
+          signal: AbortSignal.timeout(patienceMillis)
+        })
+        await answer.arrayBuffer()
+        ;({ status } = answer)
+        if (status === 503 && answer.headers.get("retry-after") === null) own.unhelpful++
+      } catch {
+        // The node is away.
+      }
+      own.statuses.set(status, (own.statuses.get(status) ?? 0) + 1)
+      if (status === 200) {
+        const now = Date.now()
+        own.gapMillis = Math.max(own.gapMillis, now - own.answeredAt)
+        own.answeredAt = now
+        own.answered.add(tn)
+      }
+      // Every answer comes from another node than the one before.
+      at++
+      await pause(restMillis)
+    }
+  }
+  // Several callers would hide a node that answers nothing behind another one.
+  const callers = calls.map((own, index) => call(own, index))
+  return {
+    calls,
+    takeGaps: () =>
+      calls.map((own) => {
+        const gap = Math.max(own.gapMillis, Date.now() - own.answeredAt)
+        own.gapMillis = 0
+        return gap
+      }),
+    stop: async () => {
+      isGoing = false
+      await Promise.all(callers)
+    }
+  }
+}
