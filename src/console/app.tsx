@@ -41,7 +41,7 @@ const NotFound = () => (
   </>
 )
 
-const liveWords = { live: "Live", connecting: "Connecting", waiting: "Connecting again" } as const
+const liveWords = { live: "Connected", connecting: "Connecting", waiting: "Connecting again" } as const
 
 const Who = () => {
   const { value } = session

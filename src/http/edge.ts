@@ -47,22 +47,14 @@ const makeAllowedMethods = (
   extra: ReadonlyArray<readonly [method: string, path: string]>
 ): AllowedMethods => {
   const routes: Array<readonly [method: string, pattern: RegExp]> = []
-  const add = (method: string, path: string) =>
-    routes.push([
-      method,
-      new RegExp(
-        `^${path
-          .split("/")
-          .map((segment) =>
-            segment === "*"
-              ? ".*"
-              : segment.startsWith(":")
-                ? "[^/]+"
-                : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
-          )
-          .join("/")}$`
-      )
-    ])
+  const add = (method: string, path: string) => {
+    const segments = path.split("/").map((segment) => {
+      if (segment === "*") return ".*"
+      return segment.startsWith(":") ? "[^/]+" : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
+    })
+    // What ends with a star has its beginning itself too.
+    routes.push([method, new RegExp(`^${segments.join("/").replace(/\/\.\*$/, "(?:/.*)?")}$`)])
+  }
   for (const group of Object.values((api as HttpApi.Top).groups)) {
     for (const endpoint of Object.values(group.endpoints)) add(endpoint.method, endpoint.path)
   }

@@ -47,9 +47,15 @@ export const typeInto = async (page: Page, label: string, text: string): Promise
 /** What a page asked of other hosts, what it complained of, and whether a dialog came up. */
 export const watch = (context: BrowserContext, origins: ReadonlyArray<string>) => {
   const seen: Array<string> = []
-  context.on("request", (request) => {
-    const url = request.url()
-    if (!/^(data|blob|about):/.test(url) && !origins.some((origin) => url.startsWith(origin))) seen.push(url)
+  const isElsewhere = (url: string): boolean =>
+    !/^(data|blob|about):/.test(url) && !origins.some((origin) => url.startsWith(origin))
+  // The browser tells of requests too that the page's policy has stopped before they were sent.
+  context.on("requestfailed", (request) => {
+    const words = request.failure()?.errorText ?? ""
+    if (isElsewhere(request.url()) && words !== "csp") seen.push(`${request.url()} ${words}`)
+  })
+  context.on("response", (response) => {
+    if (isElsewhere(response.url())) seen.push(response.url())
   })
   context.on("page", (page) => {
     page.on("dialog", (dialog) => {

@@ -50,7 +50,8 @@ export const useConsolePlatform = (isNeeded: boolean): (() => ConsolePlatform) =
       databaseUrl,
       filled: await fill(options),
       paused: await fillPaused(options),
-      browser: (given = {}) => browser.newContext(given)
+      // Colours that are still changing are nobody's.
+      browser: (given = {}) => browser.newContext({ reducedMotion: "reduce", ...given })
     }
   }, startMillis)
   afterAll(async () => {

@@ -218,21 +218,24 @@ export const Meter = ({
       <div class="line">
         <span>{label}</span>
         <span class="figures">
-          {used.toLocaleString()} <span class="of">of {limit === null ? "no limit" : limit.toLocaleString()}</span>
+          {used.toLocaleString()}{" "}
+          <span class="of">{limit === null ? "without a limit" : `of ${limit.toLocaleString()}`}</span>
         </span>
       </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: Browsers draw their own in colours that cannot be chosen. */}
-      <div
-        class={`bar ${tone}`}
-        role="meter"
-        aria-label={label}
-        aria-valuemin={0}
-        aria-valuemax={limit ?? used}
-        aria-valuenow={used}
-        aria-valuetext={`${used} of ${limit ?? "no limit"}`}
-      >
-        <span style={{ width: `${share * 100}%` }} />
-      </div>
+      {limit !== null && (
+        // biome-ignore lint/a11y/useSemanticElements: Browsers draw their own in colours that cannot be chosen.
+        <div
+          class={`bar ${tone}`}
+          role="meter"
+          aria-label={label}
+          aria-valuemin={0}
+          aria-valuemax={Math.max(limit, used)}
+          aria-valuenow={used}
+          aria-valuetext={`${used} of ${limit}`}
+        >
+          <span style={{ width: `${share * 100}%` }} />
+        </div>
+      )}
       {note !== undefined && <div class="note">{note}</div>}
     </div>
   )

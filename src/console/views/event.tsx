@@ -1,9 +1,26 @@
 /** One event: what it says, which decision it comes from, and where it was delivered. */
 import { get } from "../api.ts"
 import { useLoad, usePages } from "../loading.ts"
-import { hasScope } from "../session.ts"
+import { hasScope, hasService } from "../session.ts"
 import { Chip, Command, Copy, Empty, Facts, Fault, Head, Json, Link, Loading, Part, Tabs, Time } from "../ui/basics.tsx"
 import { PagedTable } from "../ui/lists.tsx"
+
+/** Facts of the account that sends which outlive the log. */
+const KeptFacts = ({ sequence }: { readonly sequence: number }) => {
+  const { data } = useLoad(() => get("/v1/send/tenants/facts"), [sequence])
+  const own = (data?.data ?? []).filter((one) => one.sequence === sequence)
+  if (own.length === 0) return null
+  return (
+    <ol class="story">
+      {own.map((one) => (
+        <li key={one.index}>
+          {one.sentence}
+          <div class="sub">record {one.index}</div>
+        </li>
+      ))}
+    </ol>
+  )
+}
 
 const Origin = ({ id }: { readonly id: string }) => {
   const { data, error, reload } = useLoad(() => get("/v1/events/:id/origin", { params: { id } }), [id])
@@ -20,7 +37,13 @@ const Origin = ({ id }: { readonly id: string }) => {
         ]}
       />
       {data.frame === null ? (
-        <p class="note">The log holds this frame no more, so only the event is left of the decision.</p>
+        <>
+          <p class="note">
+            The log holds this frame no more. What is kept of the decision for longer is the event, and the facts of an
+            account that sends.
+          </p>
+          {hasService("send") && <KeptFacts sequence={data.sequence} />}
+        </>
       ) : (
         <ol class="story" style={{ marginTop: "14px" }}>
           {data.frame.records.map((one) => (

@@ -203,7 +203,19 @@ export const Keys = () => {
             },
             { head: "State", cell: (one) => <Chip state={stateOf(one)} /> },
             { head: "Services", cell: ({ services }) => services.join(", ") || <span class="none">none</span> },
-            { head: "Scopes", cell: ({ scopes }) => <span class="mono">{scopes.join(" ") || "none"}</span> },
+            {
+              head: "Scopes",
+              cell: ({ scopes }) =>
+                scopes.length === 0 ? (
+                  <span class="none">none</span>
+                ) : (
+                  scopes.map((scope) => (
+                    <div key={scope} class="mono type">
+                      {scope}
+                    </div>
+                  ))
+                )
+            },
             { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
             { head: "Ends", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
             {

@@ -31,13 +31,13 @@ export const operatorSection = (platform: () => ConsolePlatform): void => {
         ["organizations", "/organizations", "Organizations"],
         ["organization", `/organizations/${paused.organization}`, "Paused Inc"]
       ] as const
-      for (const colours of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme: colours })
-        for (const [name, path, title] of views) {
-          await page.goto(`${adminUrl}/console${path}`)
-          await heading(page, title)
-          await settled(page)
-          expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
+      for (const [name, path, title] of views) {
+        await page.goto(`${adminUrl}/console${path}`)
+        await heading(page, title)
+        await settled(page)
+        expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
+        for (const colours of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme: colours })
           expect(await accessibilityFaults(page), `${name} (${colours})`).toEqual([])
           await picture(page, `operator-${name}-${colours}`)
         }

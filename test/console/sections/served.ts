@@ -18,6 +18,13 @@ export const servedSection = (platform: () => ConsolePlatform): void => {
       expect(asset.headers.get("cache-control")).toContain("immutable")
       expect(asset.headers.get("content-encoding")).toBe("br")
       expect((await fetch(`${url}/console/assets/none.js`)).status).toBe(404)
+      for (const path of ["/console", "/console/events", script]) {
+        const refused = await fetch(`${url}${path}`, { method: "POST" })
+        expect({ status: refused.status, allow: refused.headers.get("allow") }, path).toEqual({
+          status: 405,
+          allow: "GET, HEAD"
+        })
+      }
     })
   })
 }

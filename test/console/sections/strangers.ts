@@ -42,6 +42,11 @@ export const strangersSection = (platform: () => ConsolePlatform): void => {
         await settled(page)
       }
       await page.goto(`${url}/console/emails/${mail.id}`)
+      const mailFrame = page.locator("iframe.mail")
+      expect(await mailFrame.getAttribute("sandbox")).toBe("")
+      expect(await mailFrame.getAttribute("srcdoc")).toMatch(
+        /^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none';/
+      )
       const frame = page.frameLocator("iframe.mail")
       await frame.getByText("Click me").click()
       await frame.getByRole("button", { name: "go" }).click()

@@ -57,15 +57,17 @@ export const viewsSection = (platform: () => ConsolePlatform): void => {
       await signIn(page, url, filled.key)
     })
 
-    it.each(["light", "dark"] as const)("shows what is there, without a fault of axe (%s)", async (colours) => {
-      await page.emulateMedia({ colorScheme: colours })
+    it("shows what is there, without a fault of axe in either theme", async () => {
       for (const [name, path, title] of views) {
         await page.goto(`${platform().url}/console${path}`)
         await heading(page, title)
         await settled(page)
         expect(await page.getByRole("alert").allTextContents(), name).toEqual([])
-        expect(await accessibilityFaults(page), `${name} (${colours})`).toEqual([])
-        await picture(page, `${name}-${colours}`)
+        for (const colours of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme: colours })
+          expect(await accessibilityFaults(page), `${name} (${colours})`).toEqual([])
+          await picture(page, `${name}-${colours}`)
+        }
       }
       expect(faults).toEqual([])
     })
