@@ -38,5 +38,3 @@ export const engineRemote: ReadonlyArray<Variant> = [
     finders: [owners]
   }
 ]
-}
-]
