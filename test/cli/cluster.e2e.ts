@@ -72,6 +72,8 @@ const untilServed = async (node: Platform): Promise<number> => {
 beforeAll(async () => {
   databaseUrl = await database("seeded")
   ;[first, second] = await Promise.all([start("one"), start("two")])
+  // While partitions go to a node that has just come, their requests are answered 503.
+  await until(isSpread)
   const at = { SLUICE_DATA_DIR: first.dataDir }
   for (let organization = 0; organization < 2 * partitions; organization++) {
     const { id } = await okJson(["orgs", "create", `Org ${organization}`, "--plan", "team"], at)
