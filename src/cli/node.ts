@@ -3,7 +3,7 @@
  * everything else when it stops. The cluster's own code comes in as a module, which one machine does not load.
  */
 import { hostname } from "node:os"
-import { Effect, Option, type Redacted, Scope } from "effect"
+import { Duration, Effect, Option, type Redacted, Schedule, Scope } from "effect"
 import { type EngineSettings, layerEngineOn } from "../app/engine.ts"
 import { layerDecisions, layerDecisionsOn } from "../app/layers.ts"
 import { version } from "../common/version.ts"
@@ -52,3 +52,13 @@ export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>
       Effect.andThen(Scope.provide(health.register(stopping), Scope.makeUnsafe()), leave)
     )
   })
+
+/** How often what a start decides is tried again, and the pause between. */
+const moveAttempts = 20
+const movePauseMillis = 500
+
+/** Tries again what a start decides while partitions go to nodes that start at the same time. */
+export const whileMoving = <A, E, R>({ cluster }: Pick<NodeStart, "cluster">, effect: Effect.Effect<A, E, R>) =>
+  cluster === undefined
+    ? effect
+    : Effect.retry(effect, { times: moveAttempts, schedule: Schedule.spaced(Duration.millis(movePauseMillis)) })

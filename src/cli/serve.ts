@@ -39,7 +39,7 @@ import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
-import { handOver, layerOwnDecisions } from "./node.ts"
+import { handOver, layerOwnDecisions, whileMoving } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
 
@@ -361,7 +361,7 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
-    if (demoWanted(config)) yield* ensureDemo(config.demoKey, showKey, addDemoDomain)
+    if (demoWanted(config)) yield* whileMoving(start, ensureDemo(config.demoKey, showKey, addDemoDomain))
     yield* announce(start)
     ready()
     return yield* Effect.never

@@ -65,10 +65,12 @@ export const openNetwork = async (): Promise<Network> => {
       cut: async (direction) => {
         await nft("delete", "table", "inet", "cut")
         if (direction === "none") return
-        const hook = direction === "in" ? "input" : "output"
-        const interfaceOf = direction === "in" ? "iifname" : "oifname"
-        const rules = `table inet cut { chain c { type filter hook ${hook} priority 0; ${interfaceOf} "eth0" drop; } }`
-        if (!(await nft(rules))) throw new Error("nft does not take the rule")
+        const [hook, match] = direction === "in" ? ["input", "iifname"] : ["output", "oifname"]
+        const isCut =
+          (await nft("add", "table", "inet", "cut")) &&
+          (await nft(`add chain inet cut c { type filter hook ${hook} priority 0; }`)) &&
+          (await nft("add", "rule", "inet", "cut", "c", match!, "eth0", "drop"))
+        if (!isCut) throw new Error("nft does not take the rule")
       },
       lose: async (percent) => {
         await quietly("tc", "-n", namespace, "qdisc", "del", "dev", "eth0", "root")

@@ -294,6 +294,7 @@ describe("an ask under a key from another process", () => {
       const deployment = makeDeployment()
       const { engine: far } = yield* start(deployment, { placementLayer, remoteLayer })
       const { engine } = yield* serving(deployment, { remoteLayer })
+      yield* elapse(0.1, 100)
       expect(yield* far.askOnce(Reminder, target, { _tag: "Rang" }, first)).toEqual({ reply: [], isReplay: false })
       expect(yield* far.askOnce(Reminder, target, { _tag: "Rang" }, first)).toEqual({ reply: [], isReplay: true })
       expect(yield* engine.askOnce(Reminder, target, { _tag: "Rang" }, first)).toEqual({ reply: [], isReplay: true })

@@ -13,7 +13,7 @@ import { Remote } from "../../src/engine/Remote.ts"
 import { Counter } from "./support/actors.ts"
 import { makeDeployment, start } from "./support/deployment.ts"
 
-const seeds = Number(process.env.SLUICE_OWNERS_SEEDS ?? 60)
+const seeds = Number(process.env.SLUICE_OWNERS_SEEDS ?? 20)
 const stepMillis = 50
 const steps = 300
 

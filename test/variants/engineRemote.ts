@@ -2,8 +2,6 @@
 import type { Finder, Variant } from "./runner/variant.ts"
 
 const owners: Finder = { kind: "unit", files: ["test/engine/remote.unit.ts", "test/engine/owners.sim.ts"] }
-const nodes: Finder = { kind: "servers", files: ["test/cli/cluster.e2e.ts"] }
-
 const file = "src/engine/shell/remoteServing.ts"
 
 export const engineRemote: ReadonlyArray<Variant> = [
@@ -38,13 +36,5 @@ export const engineRemote: ReadonlyArray<Variant> = [
     replace: "if (partition.isClosing)",
     sentence: "a request that was given up, and asked of the next owner, is decided twice",
     finders: [owners]
-  },
-  {
-    name: "cluster: a partition is started again when its lock is seen again",
-    file: "src/postgres/cluster/PlacementCluster.ts",
-    find: "onlyIfMissing: true",
-    replace: "onlyIfMissing: false",
-    sentence: "a session of PostgreSQL that ends restarts every partition",
-    finders: [nodes]
   }
 ]
