@@ -12,6 +12,7 @@ const rules = "billing/rules.unit.ts"
 const usage = "billing/usage.it.ts"
 const talk = "talk/talkHttp.it.ts"
 const commands = "cli/billing.e2e.ts"
+const cluster = "cli/cluster.e2e.ts"
 const once = "webhooks/http/idempotencyHttp.it.ts"
 
 describeDocument("Decisions", {
@@ -305,6 +306,13 @@ describeDocument("Decisions", {
       ["http/fastLane.it.ts", "is passed where the log is silent"],
       ["http/sections/outages.ts", "health is degraded, reads go on, and it recovers"]
     ],
+    [
+      "The partitions of a killed process, and of one that stops, are served by the others",
+      [cluster, "take over what a killed node had"],
+      [cluster, "give a stopped node's partitions to the other one before it ends"],
+      ["cluster/cluster.e2e.ts", "kept every answered decision, once"]
+    ],
+    ["Request rates count over all nodes", [cluster, "count an organization's requests together"]],
     [
       "Logs with three copies outlive the loss of a server",
       ["nats/engineKills.it.ts", "three servers with three copies, one after the other killed"]

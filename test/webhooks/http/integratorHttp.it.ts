@@ -197,17 +197,17 @@ describe("an endpoint", () => {
 })
 
 describe("/", () => {
-  it("says where to go on: a page to a browser, JSON to others", async () => {
+  it("says where to go on: the console to a browser, JSON to others", async () => {
     const json = await request(`${platform().url}/`)
     expect(json.body).toEqual({
       name: "Sluice",
       version: expect.any(String),
       docs: "/docs",
+      console: "/console",
       openapi: "/openapi.json",
       health: "/v1/health"
     })
     const page = await request(`${platform().url}/`, { headers: { accept: "text/html,application/xhtml+xml" } })
-    expect(page.headers.get("content-type")).toMatch(/^text\/html/)
-    for (const place of ["/docs", "/openapi.json", "/v1/health"]) expect(page.body).toContain(`href="${place}"`)
+    expect([page.status, page.headers.get("location"), page.headers.get("vary")]).toEqual([302, "/console", "Accept"])
   })
 })
