@@ -3,6 +3,8 @@
  * being equal: both run the engine. The demo organization has a limit that no load reaches, so that limited requests pass.
  */
 import "effect/schema/SchemaJITCompiler/enable"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { Context, Effect, identity, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
@@ -43,7 +45,8 @@ serveWorkload(({ counted, dataFolder, limited }: LimitedHttpLoad) =>
     const options = {
       databaseUrl: Redacted.make(servers.databaseUrl),
       maxConnections,
-      secretsKeys: Redacted.make(parseSecretsKeys("00".repeat(32))!),
+      // The folder's own, under which its first start has stored keys of domains.
+      secretsKeys: Redacted.make(parseSecretsKeys(readFileSync(join(dataFolder, "secrets", "secrets.key"), "utf8"))!),
       webhookTargets: "public" as const
     }
     const decisions = Layer.mergeAll(
