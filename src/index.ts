@@ -3,16 +3,29 @@
  * and answers asks. `Engine.layerMemory` needs no server; `sluice/durable` puts the same engine on JetStream and
  * PostgreSQL.
  */
+import "./common/checkedPeers.ts"
+
 export * as Actor from "./engine/Actor.ts"
 export { Checkpoints } from "./engine/Checkpoints.ts"
 export { Cursors, ReactorTransaction } from "./engine/Cursors.ts"
 export { defaultConfig, type EngineConfig } from "./engine/config.ts"
 export * as Engine from "./engine/Engine.ts"
 export * as AskErrors from "./engine/errors.ts"
+export {
+  beginning,
+  type FactPosition,
+  type FactsOptions,
+  FactsPurged,
+  FactUnreadable,
+  type FollowError,
+  type KeysOptions,
+  type KeysPage
+} from "./engine/following.ts"
 export { Journal } from "./engine/Journal.ts"
 export * as Lane from "./engine/Lane.ts"
 export type { OnceOptions, OnceReply } from "./engine/once.ts"
 export * as Parked from "./engine/Parked.ts"
 export { Placement } from "./engine/Placement.ts"
 export * as Reactor from "./engine/Reactor.ts"
+export * as Reactors from "./engine/Reactors.ts"
 export type { EventRecord, FactRecord, LogRecord } from "./engine/records.ts"

@@ -4,60 +4,49 @@ import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer } from "effect"
-import { Command } from "effect/cli"
-import { cluster } from "./cli/cluster.ts"
-import { config } from "./cli/config.ts"
-import { consoleLink } from "./cli/console.ts"
-import { domains } from "./cli/domains.ts"
-import { feedback } from "./cli/feedback.ts"
-import { ingest } from "./cli/ingest.ts"
-import { inspect } from "./cli/inspect.ts"
-import { invoices } from "./cli/invoices.ts"
-import { keys } from "./cli/keys.ts"
-import { listen } from "./cli/listen.ts"
-import { numbers } from "./cli/numbers.ts"
-import { orgs } from "./cli/orgs.ts"
-import { parked } from "./cli/parked.ts"
-import { recover } from "./cli/recover.ts"
-import { send } from "./cli/send.ts"
-import { serve } from "./cli/serve.ts"
-import { simulate } from "./cli/simulate.ts"
-import { sites } from "./cli/sites.ts"
+import { type CliError, Command } from "effect/cli"
 import { layerTerminal, reportDefect } from "./cli/terminal.ts"
-import { trigger } from "./cli/trigger.ts"
 import { version } from "./common/version.ts"
+
+/** The commands, each with what it needs: a command that asks a running platform need not load the platform. */
+const commands = {
+  serve: async () => (await import("./cli/serve.ts")).serve,
+  ingest: async () => (await import("./cli/ingest.ts")).ingest,
+  orgs: async () => (await import("./cli/orgs.ts")).orgs,
+  keys: async () => (await import("./cli/keys.ts")).keys,
+  console: async () => (await import("./cli/console.ts")).consoleLink,
+  sites: async () => (await import("./cli/sites.ts")).sites,
+  invoices: async () => (await import("./cli/invoices.ts")).invoices,
+  numbers: async () => (await import("./cli/numbers.ts")).numbers,
+  send: async () => (await import("./cli/send.ts")).send,
+  domains: async () => (await import("./cli/domains.ts")).domains,
+  feedback: async () => (await import("./cli/feedback.ts")).feedback,
+  listen: async () => (await import("./cli/listen.ts")).listen,
+  trigger: async () => (await import("./cli/trigger.ts")).trigger,
+  config: async () => (await import("./cli/config.ts")).config,
+  inspect: async () => (await import("./cli/inspect.ts")).inspect,
+  cluster: async () => (await import("./cli/cluster.ts")).cluster,
+  parked: async () => (await import("./cli/parked.ts")).parked,
+  recover: async () => (await import("./cli/recover.ts")).recover,
+  simulate: async () => (await import("./cli/simulate.ts")).simulate
+}
+
+/** The one that is named, or all of them where none is: for help, completions, and to say what a wrong name may have meant. */
+const named = process.argv[2] ?? ""
+const needed = Object.hasOwn(commands, named) ? [commands[named as keyof typeof commands]] : Object.values(commands)
+const loaded = await Promise.all(needed.map((load) => load()))
 
 const sluice = Command.make("sluice").pipe(
   Command.withDescription(
     "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
   ),
-  Command.withSubcommands([
-    serve,
-    ingest,
-    orgs,
-    keys,
-    consoleLink,
-    sites,
-    invoices,
-    numbers,
-    send,
-    domains,
-    feedback,
-    listen,
-    trigger,
-    config,
-    inspect,
-    cluster,
-    parked,
-    recover,
-    simulate
-  ])
+  Command.withSubcommands(loaded)
 )
 
-const program = Command.run(sluice, { version }).pipe(
-  Effect.tapCause(reportDefect),
-  Effect.provide(Layer.merge(NodeServices.layer, layerTerminal))
-)
+// Each command provides to itself what it needs, which the type of a list of different ones does not say.
+const run = Command.run(sluice, { version }) as Effect.Effect<void, CliError.CliError, Command.Environment>
+
+const program = run.pipe(Effect.tapCause(reportDefect), Effect.provide(Layer.merge(NodeServices.layer, layerTerminal)))
 
 NodeRuntime.runMain(program, {
   disableErrorReporting: true,

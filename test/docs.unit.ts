@@ -1,6 +1,6 @@
 /**
  * The documents and what cites them stay together: comments cite documents and sections that exist and files that are there, links lead
- * somewhere, and the README's table of packages agrees with package.json. Each check is also shown a planted fault.
+ * somewhere, and the table of packages agrees with package.json. Each check is also shown a planted fault.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -109,15 +109,15 @@ interface Manifest {
   readonly [group: `${string}ependencies`]: Readonly<Record<string, string>>
 }
 
-/** What the README's table of packages says that the manifest does not: packages it lacks, versions that no package of the row has. */
-const wrongPackages = (readme: string, manifest: Manifest): ReadonlyArray<string> => {
+/** What the table of packages in docs/architecture.md says that the manifest does not: packages it lacks, versions that no package of the row has. */
+const wrongPackages = (document: string, manifest: Manifest): ReadonlyArray<string> => {
   const versions: Readonly<Record<string, string>> = {
     ...manifest.peerDependencies,
     ...manifest.devDependencies,
     ...manifest.optionalDependencies,
     ...manifest.dependencies
   }
-  const table = /^## What the packages are today$([\s\S]*?)(?=^## )/m.exec(readme)?.[1] ?? ""
+  const table = /^## What the packages are today$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(document)?.[1] ?? ""
   const rows = [...table.matchAll(/^\| [^|]+ \| ([^|]+) \| (.+) \|$/gm)].slice(1)
   if (rows.length === 0) return ["there is no table of packages"]
   return rows.flatMap(([row, today, used]) => {
@@ -184,11 +184,11 @@ describe("documents", () => {
   })
 })
 
-describe("the README's table of packages", () => {
+describe("the table of packages", () => {
   const manifest: Manifest = JSON.parse(read("package.json"))
 
   it("names packages and versions of package.json", () => {
-    expect(wrongPackages(read("README.md"), manifest)).toEqual([])
+    expect(wrongPackages(read("docs/architecture.md"), manifest)).toEqual([])
   })
 
   it.each([

@@ -30,7 +30,7 @@ const products: ReadonlySet<string> = new Set(floors[5])
 const seenBySimulation: ReadonlySet<string> = new Set(["common", "engine", "limits", "simulation", ...products])
 
 /** Files that lie in no room: what the package exports or runs. */
-const entryPoints: ReadonlySet<string> = new Set(["src/index.ts", "src/main.ts", "src/durable.ts"])
+const entryPoints: ReadonlySet<string> = new Set(["src/index.ts", "src/main.ts", "src/durable.ts", "src/embedded.ts"])
 
 const floorOf = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
 

@@ -23,8 +23,8 @@ export default defineConfig({
         name: kind,
         root: new URL("..", import.meta.url).pathname,
         include: [`test/**/*.${kind}.ts`],
-        // Without servers, files of a worker share what they import, which takes longer than most of them.
-        isolate: needsServers(kind),
+        // Files of a worker share what they import, which takes longer than most of them. None changes a module for another.
+        isolate: false,
         setupFiles: ["./test/support/histories.ts"],
         // A set of seeds is one test.
         testTimeout: kind === "sim" ? 600_000 : 120_000,

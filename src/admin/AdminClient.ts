@@ -1,20 +1,18 @@
 /**
  * The typed client of the admin API. The command line uses it over HTTP with a running platform, and with the same
- * handlers in this process when none is running, so that a command does the same thing either way.
+ * handlers in its own process when none is running (AdminLocal.ts), so that a command does the same thing either way.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
-import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder, HttpApiClient } from "effect/http-api"
-import { layerEdge } from "../http/edge.ts"
-import { AdminAccess, AdminApi } from "./api.ts"
-import { layerAdminHandlers } from "./http.ts"
-import { OperatorSessions } from "./OperatorSessions.ts"
+import { Context, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { AdminApi } from "./api.ts"
 
 export class AdminClient extends Context.Service<AdminClient, HttpApiClient.ForApi<typeof AdminApi>>()(
   "sluice/admin/AdminClient"
 ) {}
 
-const make = (baseUrl: string, key: Redacted.Redacted<string> | null) =>
+/** The client of the API at an address; without a key it sends no credential. */
+export const makeAdminClient = (baseUrl: string, key: Redacted.Redacted<string> | null) =>
   HttpApiClient.make(AdminApi, {
     transformClient: HttpClient.mapRequest((request) => {
       const addressed = HttpClientRequest.prependUrl(request, baseUrl)
@@ -27,40 +25,4 @@ export const layerRemote = (options: {
   readonly url: string
   readonly key: Redacted.Redacted<string>
 }): Layer.Layer<AdminClient> =>
-  Layer.effect(AdminClient, make(options.url, options.key)).pipe(Layer.provide(FetchHttpClient.layer))
-
-/** In process no credential is asked for. */
-const handlers = layerAdminHandlers.pipe(
-  Layer.provide(OperatorSessions.layer([])),
-  Layer.provide(Layer.succeed(AdminAccess)(AdminAccess.of((httpEffect) => httpEffect)))
-)
-
-/** Speaks to the handlers in this process; nothing listens. */
-export const layerLocal = Layer.unwrap(
-  Effect.gen(function* () {
-    const services = yield* Effect.context<Layer.Services<typeof handlers>>()
-    const { handler } = yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        HttpRouter.toWebHandler(
-          Layer.mergeAll(
-            HttpApiBuilder.layer(AdminApi),
-            layerEdge(AdminApi, { accessLog: false, failureLog: false })
-          ).pipe(
-            Layer.provide(handlers),
-            Layer.provide(Layer.succeedContext(services)),
-            Layer.provideMerge(HttpServer.layerServices)
-          ),
-          { disableLogger: true }
-        )
-      ),
-      ({ dispose }) => Effect.promise(dispose)
-    )
-    return Layer.effect(AdminClient, make("http://sluice.internal", null)).pipe(
-      Layer.provide(FetchHttpClient.layer),
-      Layer.provide(
-        Layer.succeed(FetchHttpClient.Fetch, ((input: string | URL | Request, init?: RequestInit) =>
-          handler(new Request(input, init))) as typeof globalThis.fetch)
-      )
-    )
-  })
-)
+  Layer.effect(AdminClient, makeAdminClient(options.url, options.key)).pipe(Layer.provide(FetchHttpClient.layer))

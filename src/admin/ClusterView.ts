@@ -3,6 +3,7 @@
  * is one node, which shows what it runs. Needs `Engine`; in a cluster also `Membership`.
  */
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+import { knownFormats } from "../common/formats.ts"
 import { version } from "../common/version.ts"
 import { Engine } from "../engine/Engine.ts"
 import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
@@ -19,6 +20,7 @@ export const ShownNode = Schema.Struct({
   name: Schema.String,
   version: Schema.String,
   role: Schema.String,
+  level: Schema.Int.annotate({ description: "The newest level of formats that its version knows" }),
   startedAt: Schema.NullOr(Schema.Int).annotate({ description: "Milliseconds since the Unix epoch" }),
   silentMillis: Schema.Int.annotate({ description: "Milliseconds since its last sign of life" }),
   isDraining: Schema.Boolean,
@@ -37,6 +39,9 @@ export const ShownPartition = Schema.Struct({
 /** What `sluice cluster status` shows. */
 export const ShownCluster = Schema.Struct({
   placement: Schema.Literals(["machine", "cluster"]),
+  level: Schema.Int.annotate({
+    description: "The level of formats in force: it rises when every node knows a higher one, and never falls"
+  }),
   nodes: Schema.Array(ShownNode),
   partitions: Schema.Array(ShownPartition)
 }).annotate({ identifier: "ShownCluster" })
@@ -80,15 +85,17 @@ export class ClusterView extends Context.Service<
           { concurrency: askedAtOnce }
         )
         if (membership === undefined) {
-          const alone = { name: "this machine", version, role: "all", startedAt: null, silentMillis: 0 }
+          const alone = { name: "this machine", version, role: "all", level: knownFormats.newest }
           return {
             placement: "machine" as const,
-            nodes: [{ ...alone, isDraining: false, partitions: all }],
+            level: parts.placement.level?.() ?? knownFormats.newest,
+            nodes: [{ ...alone, startedAt: null, silentMillis: 0, isDraining: false, partitions: all }],
             partitions
           }
         }
         return {
           placement: "cluster" as const,
+          level: membership.level(),
           nodes: nodes.map((node) => ({
             ...node,
             startedAt: Math.round(node.startedAt),

@@ -6,6 +6,7 @@ import { Context, Data, Effect, Layer } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { Engine } from "../engine/Engine.ts"
 import type { PartitionSummary } from "../engine/operator/inspect.ts"
+import type { RecoverAsked, Recovered } from "../engine/operator/recoverHere.ts"
 
 /** There is nothing to inspect: no running engine, no such partition, no such kind of actor. */
 export class NothingToInspect extends Data.TaggedError("NothingToInspect")<{ readonly message: string }> {}
@@ -21,6 +22,8 @@ export class Inspection extends Context.Service<
     readonly frame: (partition: number, sequence: number) => Effect.Effect<unknown, NothingToInspect>
     /** Status, head, checkpoint, cursors, mailbox and the last facts of a partition, as JSON. */
     readonly partition: (partition: number) => Effect.Effect<unknown, NothingToInspect>
+    /** Says what keeps a partition from serving, and lets it go on where that is allowed. Its owner does it. */
+    readonly recover: (partition: number, asked: RecoverAsked) => Effect.Effect<Recovered, NothingToInspect>
     /** State, sequence, checkpoint, timer and the last facts of an actor, as JSON. */
     readonly actor: (kind: string, organization: string, key: string) => Effect.Effect<unknown, NothingToInspect>
   }
@@ -42,6 +45,9 @@ export class Inspection extends Context.Service<
           partition: Effect.fn("Inspection.partition")((partition) =>
             Effect.mapBoth(engine.inspectPartition(partition), { onSuccess: asJson, onFailure: nothing })
           ),
+          recover: Effect.fn("Inspection.recover")((partition, asked) =>
+            Effect.mapError(engine.recoverPartition(partition, asked), nothing)
+          ),
           actor: Effect.fn("Inspection.actor")((kind, organization, key) => {
             const actor = actors.find((known) => known.kind === kind)
             return actor === undefined
@@ -61,7 +67,14 @@ export class Inspection extends Context.Service<
 
   static readonly layerNone: Layer.Layer<Inspection> = Layer.sync(Inspection, () => {
     const none = Effect.fail(new NothingToInspect({ message: "no platform is running; start it, then inspect it" }))
-    return Inspection.of({ kinds: [], partitions: none, frame: () => none, partition: () => none, actor: () => none })
+    return Inspection.of({
+      kinds: [],
+      partitions: none,
+      frame: () => none,
+      partition: () => none,
+      recover: () => none,
+      actor: () => none
+    })
   })
 }
 

@@ -258,8 +258,16 @@ const layerEngine = HttpApiBuilder.group(
   "engine",
   Effect.fn(function* (handlers) {
     const inspection = yield* Inspection
+    const acts = yield* AdminActs
     return handlers.handleAll({
       inspectPartition: ({ params }) => Effect.mapError(inspection.partition(params.partition), notFound),
+      recoverPartition: ({ params, payload }) =>
+        Effect.gen(function* () {
+          const found = yield* Effect.mapError(inspection.recover(params.partition, payload), notFound)
+          const hasActed = (payload.acceptLoss && !found.fits) || payload.acceptClock
+          if (hasActed) yield* acts.record("partition.recovered", `${params.partition}`, payload)
+          return found
+        }).pipe(Effect.catchTag("SqlError", unavailable)),
       inspectActor: ({ params, query }) =>
         Effect.mapError(inspection.actor(params.kind, query.organization, query.key ?? ""), notFound)
     })

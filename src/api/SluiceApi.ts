@@ -50,6 +50,17 @@ curl -H "Authorization: Bearer $KEY" 'http://127.0.0.1:8080/v1/npa/212?limit=3'
 
 Every answer carries \`X-Request-Id\`.`
 
+/**
+ * The public API of the platform: every group with its paths, parameters, answers and errors.
+ *
+ * @example
+ * ```ts
+ * import { OpenApi } from "effect/http-api"
+ * import { SluiceApi } from "sluice/client"
+ *
+ * console.log(OpenApi.fromApi(SluiceApi).paths["/v1/stats"] !== undefined) // true
+ * ```
+ */
 export class SluiceApi extends baseApi
   .add(DirectoryApi)
   .add(EventsApi)

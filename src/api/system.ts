@@ -21,7 +21,8 @@ const isOneOf = (given: string | undefined, keys: ReadonlyArray<Redacted.Redacte
   return keys.some((key) => timingSafeEqual(digest, Buffer.from(keyDigest(Redacted.value(key)))))
 }
 
-export const layerSystem = (readers: MetricsReaders) =>
+/** `metrics` makes their text; default: this process's own. */
+export const layerSystem = (readers: MetricsReaders, metrics: Effect.Effect<string> = PrometheusMetrics.format()) =>
   HttpApiBuilder.group(
     baseApi.add(SystemApi),
     "system",
@@ -39,7 +40,7 @@ export const layerSystem = (readers: MetricsReaders) =>
           Effect.withFiber((fiber) => {
             const { headers } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
             return readers === "anybody" || isOneOf(headers.authorization, readers)
-              ? PrometheusMetrics.format()
+              ? metrics
               : Effect.fail(EnvelopeUnauthorized.of("The metrics need the admin API's credential as a bearer here"))
           })
       })

@@ -4,6 +4,8 @@
  */
 import { Effect, Layer, Schedule } from "effect"
 import { Engine } from "../engine/Engine.ts"
+import { atOwner } from "../engine/operator/atOwner.ts"
+import { internals } from "../engine/shell/internals.ts"
 import type { NatsConnection } from "../nats/connection.ts"
 import * as RemoteNats from "../nats/RemoteNats.ts"
 import { clusterReplicas, isClustered } from "../nats/replicas.ts"
@@ -43,7 +45,7 @@ export const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 export const layerNodeHealth = Layer.effectDiscard(
   Effect.gen(function* () {
     const engine = yield* Engine
-    const { hasLeft, node } = yield* Membership
+    const { hasLeft, level, node } = yield* Membership
     const health = yield* Health
     yield* health.register({
       name: "cluster",
@@ -52,9 +54,39 @@ export const layerNodeHealth = Layer.effectDiscard(
         const serving = partitions.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
         const served =
           serving.length === 0 ? "serves no partition" : `serves ${listed(serving)} of ${engine.partitions}`
-        return { ok: true, detail: `${node.name} ${served}${hasLeft() ? " and takes none any more" : ""}` }
+        const formats = `formats of level ${level()} are in force${level() < node.level ? `, and it knows ${node.level}` : ""}`
+        return { ok: true, detail: `${node.name} ${served}${hasLeft() ? " and takes none any more" : ""}; ${formats}` }
       })
     })
+  })
+)
+
+/** How old an answer about all partitions may be, how long one has for it, and how many are asked at once. */
+const freshMillis = 1_000
+const statusMillis = 1_000
+const askedAtOnce = 16
+
+/** Makes a worker not ready while a partition is served by none of the machine's. */
+export const layerEveryPartition = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const engine = yield* Engine
+    const health = yield* Health
+    const { parts } = internals(engine)
+    const all = Array.from({ length: engine.partitions }, (_, partition) => partition)
+    const isServed = (partition: number) =>
+      atOwner(parts, partition, "status").pipe(
+        Effect.map((status) => status === "Serving"),
+        Effect.timeout(statusMillis),
+        Effect.orElseSucceed(() => false)
+      )
+    const check = yield* Effect.forEach(all, isServed, { concurrency: askedAtOnce }).pipe(
+      Effect.map((served) => {
+        const away = all.filter((partition) => !served[partition])
+        return away.length === 0 ? { ok: true } : { ok: false, detail: `no worker serves ${listed(away)}` }
+      }),
+      Effect.cachedWithTTL(freshMillis)
+    )
+    yield* health.register({ name: "workers", required: true, check })
   })
 )
 

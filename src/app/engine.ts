@@ -14,7 +14,7 @@ import {
 } from "../billing/index.ts"
 import type { EngineConfig } from "../engine/config.ts"
 import * as Engine from "../engine/Engine.ts"
-import type { Placement } from "../engine/Placement.ts"
+import { type Placement, PlacementRefused, PlacementUnavailable } from "../engine/Placement.ts"
 import { immediate } from "../engine/pace.ts"
 import type { Status } from "../engine/parts.ts"
 import * as Reactor from "../engine/Reactor.ts"
@@ -33,6 +33,7 @@ import { siteRequestLimiter } from "../platform/SiteRate.ts"
 import * as CheckpointsPostgres from "../postgres/CheckpointsPostgres.ts"
 import * as CursorsPostgres from "../postgres/CursorsPostgres.ts"
 import type { DayPartitions } from "../postgres/dayPartitions.ts"
+import * as Formats from "../postgres/formats.ts"
 import type { Notifications } from "../postgres/Notifications.ts"
 import * as PlacementPostgres from "../postgres/PlacementPostgres.ts"
 import { emailsProjection } from "../send/emails/projection.ts"
@@ -147,8 +148,21 @@ const layerSignals = (settings: EngineSettings) =>
     )
   )
 
-/** One machine, which runs all partitions. */
-const layerMachine = PlacementPostgres.layer()
+/** One machine, which runs all partitions. It keeps every other process out, so that the newest formats are in force at once. */
+const layerMachine = Layer.unwrap(
+  Effect.map(Formats.make(), (formats) =>
+    PlacementPostgres.layer({
+      level: formats.level,
+      whenHeld: Effect.mapError(formats.raiseAlone, (error) =>
+        error._tag === "FormatsRefused"
+          ? new PlacementRefused({ message: error.message })
+          : new PlacementUnavailable({
+              message: `PostgreSQL does not say which formats are in force: ${error.message}`
+            })
+      )
+    })
+  )
+)
 
 /** The engine; its partitions start at once. `placement` says which; it comes out too, with what a node of a cluster has beside it. */
 export const layerEngineOn = <P, E, R>(settings: EngineSettings, placement: Layer.Layer<P | Placement, E, R>) =>

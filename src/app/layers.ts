@@ -46,6 +46,7 @@ import { RequestRate } from "../platform/RequestRate.ts"
 import { SiteCredentials } from "../platform/SiteCredentials.ts"
 import { layerSiteRate } from "../platform/SiteRate.ts"
 import { DayPartitions, type KeptTable, layerKeeper } from "../postgres/dayPartitions.ts"
+import { requireFormats } from "../postgres/formats.ts"
 import { migrate } from "../postgres/migrate.ts"
 import * as Notifications from "../postgres/Notifications.ts"
 import * as PgClient from "../postgres/PgClient.ts"
@@ -88,11 +89,13 @@ const keptTables: ReadonlyArray<KeptTable> = [
 /** One in this many connections to PostgreSQL is shared by the short statements of requests. */
 const connectionsPerShared = 5
 
+/** Where PostgreSQL is, and how it is used. See {@link layerStores}. */
 export interface StoreOptions {
   readonly databaseUrl: Redacted.Redacted<string>
   readonly maxConnections: number
 }
 
+/** How webhooks are sent, and under which keys their secrets are kept. See {@link layerDelivery}. */
 export interface WebhookOptions extends DispatchOptions {
   /** The keys under which signing secrets are stored; the first one encrypts new secrets. */
   readonly secretsKeys: Redacted.Redacted<SecretsKeys>
@@ -130,11 +133,21 @@ export interface ServiceOptions extends StoreOptions, SenderOptions, Pick<Webhoo
   readonly talk?: TalkOptions | undefined
 }
 
-/** PostgreSQL, brought to this version's schema before anything uses it. */
+/**
+ * PostgreSQL, brought to this version's schema before anything uses it.
+ *
+ * @example
+ * ```ts
+ * import { Redacted } from "effect"
+ * import { layerStores } from "sluice/server"
+ *
+ * export const stores = layerStores({ databaseUrl: Redacted.make("postgres://app@127.0.0.1/app"), maxConnections: 10 })
+ * ```
+ */
 export const layerStores = (options: StoreOptions) =>
   Layer.mergeAll(DayPartitions.layer, EventWakeups.layer).pipe(
     Layer.provideMerge(Notifications.layer()),
-    Layer.provideMerge(Layer.effectDiscard(migrate(migrations))),
+    Layer.provideMerge(Layer.effectDiscard(Effect.andThen(migrate(migrations), requireFormats))),
     Layer.provideMerge(
       PgClient.layer({
         url: options.databaseUrl,
@@ -144,7 +157,18 @@ export const layerStores = (options: StoreOptions) =>
     )
   )
 
-/** The engine of one machine and the services that rest on its decisions. Needs the stores and `NatsConnection`. */
+/**
+ * The engine of one machine and the services that rest on its decisions. Needs the stores and `NatsConnection`.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { layerDecisions, layerStores, type StoreOptions } from "sluice/server"
+ *
+ * export const node = (settings: Parameters<typeof layerDecisions>[0], stores: StoreOptions) =>
+ *   Layer.provideMerge(layerDecisions(settings), layerStores(stores))
+ * ```
+ */
 export const layerDecisions = (settings: EngineSettings) => layerDecisionsOn(layerEngine(settings))
 
 /** The same on a given engine. */
@@ -247,7 +271,18 @@ const layerSenderServices = (options: SenderOptions) =>
     DomainChecks.layerRounds
   ).pipe(Layer.provideMerge(DomainChecks.layer(options).pipe(Layer.provide(EngineWhenNeeded.layer))))
 
-/** Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives. */
+/**
+ * Sends webhooks, and keeps their secrets under the first key. Needs the stores and what `layerDecisions` gives.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { layerDelivery, layerStores, type StoreOptions, type WebhookOptions } from "sluice/server"
+ *
+ * export const delivering = (webhooks: WebhookOptions, stores: StoreOptions) =>
+ *   Layer.provideMerge(layerDelivery(webhooks), layerStores(stores))
+ * ```
+ */
 export const layerDelivery = (options: WebhookOptions) =>
   Layer.mergeAll(
     layerDispatcher(options),
@@ -261,6 +296,15 @@ export const layerDelivery = (options: WebhookOptions) =>
 /**
  * All services behind a node's listeners. Needs the stores, what `layerDecisions` gives, `layerDelivery` or the secrets
  * alone, and `layerMail` with `VerificationMail.layer`, or `MessageContents` and `VerificationMail` alone.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { layerServices, layerStores } from "sluice/server"
+ *
+ * export const services = (options: Parameters<typeof layerServices>[0]) =>
+ *   Layer.provideMerge(layerServices(options), layerStores(options))
+ * ```
  */
 export const layerServices = (options: ServiceOptions) =>
   Layer.mergeAll(

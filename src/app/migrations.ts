@@ -14,7 +14,7 @@ import {
   createPlatformTables,
   createSiteCredentials
 } from "../platform/migrations.ts"
-import { createClusterTables } from "../postgres/cluster/tables.ts"
+import { createClusterTables, createFormatLevels } from "../postgres/cluster/tables.ts"
 import type { Migration } from "../postgres/migrate.ts"
 import {
   addDeploymentId,
@@ -60,5 +60,6 @@ export const migrations: ReadonlyArray<Migration> = [
   { number: 25, name: "checkouts and invoices", run: createBillingTables },
   { number: 26, name: "usage by the hour", run: createUsageTable },
   { number: 27, name: "sessions and links of the console", run: createConsoleTables },
-  { number: 28, name: "nodes of a cluster", run: createClusterTables }
+  { number: 28, name: "nodes of a cluster", run: createClusterTables },
+  { number: 29, name: "levels of formats", run: createFormatLevels }
 ]

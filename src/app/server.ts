@@ -2,6 +2,7 @@
  * The platform's two listeners as layers (`sluice/server`): the public API and, apart from it, the admin API. An
  * embedder provides the stores and services of `layers.ts`, or replaces them.
  */
+import "../common/checkedNodePeers.ts"
 
 import { Effect, Layer, type Redacted, Scope } from "effect"
 import { HttpServer } from "effect/http"
@@ -67,9 +68,12 @@ export {
   type WebhookOptions
 } from "./layers.ts"
 
+/** Where the public API listens, and what it shows beside it. See {@link layerPublic}. */
 export interface ServerOptions extends ListenerOptions {
   /** Who may read `/metrics`: anybody by default. */
   readonly metricsReaders?: MetricsReaders | undefined
+  /** The text of `/metrics`; default: what this process counts. */
+  readonly metrics?: Effect.Effect<string> | undefined
   /** Whether `/` says where to go on; it does by default. */
   readonly landing?: boolean
   /** Pages beside those of the API, such as the local mailbox; default: none. */
@@ -91,7 +95,19 @@ const layerStopping = Layer.effectDiscard(
   })
 )
 
-/** The public API on its listener. Needs the services of `layerServices`. */
+/**
+ * The public API on its listener. Needs the services of `layerServices`.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { layerPublic, layerServices } from "sluice/server"
+ *
+ * const listener = { host: "127.0.0.1", port: 8080, maxBodyBytes: 65_536, accessLog: false }
+ * export const api = (options: Parameters<typeof layerServices>[0]) =>
+ *   Layer.provide(layerPublic(listener), layerServices(options))
+ * ```
+ */
 export const layerPublic = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(
@@ -126,7 +142,7 @@ export const layerPublic = (options: ServerOptions) =>
         layerSendSenders,
         layerSendSuppressions,
         layerSendTenants,
-        layerSystem(options.metricsReaders ?? "anybody")
+        layerSystem(options.metricsReaders ?? "anybody", options.metrics)
       )
     ),
     Layer.provide(
@@ -151,13 +167,38 @@ export const layerPublic = (options: ServerOptions) =>
 /**
  * Probes and metrics alone, for a node that serves no requests. It needs less than the public API; no endpoint of it has a middleware, and the
  * types of the library take nothing for something unknown.
+ *
+ * @example
+ * ```ts
+ * import { layerProbes } from "sluice/server"
+ *
+ * // a node without requests, whose health is asked all the same
+ * export const probes = layerProbes({ host: "127.0.0.1", port: 8080, maxBodyBytes: 1_024, accessLog: false })
+ * ```
  */
 export const layerProbes = (options: ServerOptions) =>
   layerStopping.pipe(
     Layer.provideMerge(layerServer(baseApi.add(SystemApi), options, [])),
-    Layer.provide(layerSystem(options.metricsReaders ?? "anybody")),
+    Layer.provide(layerSystem(options.metricsReaders ?? "anybody", options.metrics)),
     Layer.provide(EventStreams.layer)
   ) as unknown as ReturnType<typeof layerPublic>
+
+/**
+ * What an owner of partitions carries out for operators, who may ask any node. Needs `Engine` and `SqlClient`.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { layerDecisions, layerOperatorActs } from "sluice/server"
+ *
+ * // a node that owns partitions and serves no admin API
+ * export const owner = (settings: Parameters<typeof layerDecisions>[0]) =>
+ *   Layer.provide(layerOperatorActs, layerDecisions(settings))
+ * ```
+ */
+export const layerOperatorActs = ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer))
+
+/** Where the admin API listens, and who may use it. See {@link layerAdmin}. */
 export interface AdminOptions extends ListenerOptions {
   /** The credentials, of which a request must carry one. */
   readonly keys: ReadonlyArray<Redacted.Redacted<string>>
@@ -165,20 +206,25 @@ export interface AdminOptions extends ListenerOptions {
   readonly publicUrl?: () => string
 }
 
-/** The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`. */
+/**
+ * The admin API on its listener. Needs `Organizations`, `ApiKeys`, `Ingestions`, `Inventory`, `TestEvents` and `Engine`.
+ *
+ * @example
+ * ```ts
+ * import { Redacted } from "effect"
+ * import { layerAdmin } from "sluice/server"
+ *
+ * const keys = [Redacted.make(process.env.ADMIN_KEY ?? "")]
+ * export const admin = layerAdmin({ host: "127.0.0.1", port: 8081, maxBodyBytes: 65_536, accessLog: false, keys })
+ * ```
+ */
 export const layerAdmin = (options: AdminOptions) =>
   layerServer(AdminApi, options, [docsPage(AdminApi), ...consolePages("operator")]).pipe(
     Layer.provide(
       layerAdminHandlers.pipe(Layer.provide(Layer.succeed(PublicAddress)(options.publicUrl ?? (() => ""))))
     ),
     Layer.provide(EngineWhenNeeded.layer),
-    Layer.provide(
-      Layer.mergeAll(
-        Inspection.layer(actors),
-        ClusterView.layer,
-        ParkedRecords.layer.pipe(Layer.provide(AdminActs.layer))
-      )
-    ),
+    Layer.provide(Layer.mergeAll(Inspection.layer(actors), ClusterView.layer, layerOperatorActs)),
     Layer.provide(layerAdminAccess),
     Layer.provide(OperatorSessions.layer(options.keys))
   )

@@ -2,6 +2,7 @@
 import { Console, Data, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { AdminClient } from "../admin/AdminClient.ts"
+import type { ShownCluster } from "../admin/ClusterView.ts"
 import { connectNats } from "../nats/connection.ts"
 import { clusterReplicas, raiseReplicas } from "../nats/replicas.ts"
 import { withAdmin } from "./admin.ts"
@@ -12,6 +13,14 @@ const common = { json, dataDir: settingFlags.dataDir }
 
 const shown = (value: number | null): string => (value === null ? "-" : String(value))
 
+/** Which formats are in force, and whom a higher level waits for. */
+const levelSentence = ({ level, nodes }: ShownCluster): string => {
+  const newest = Math.max(level, ...nodes.map((node) => node.level))
+  const behind = nodes.filter((node) => node.level < newest).map(({ name }) => name)
+  const waits = behind.length === 0 ? "" : `; level ${newest} waits for ${behind.join(", ")}`
+  return `Formats of level ${level} are in force${waits}.`
+}
+
 const status = Command.make("status", common, (flags) =>
   withAdmin(
     flags,
@@ -20,10 +29,11 @@ const status = Command.make("status", common, (flags) =>
       const found = yield* client.cluster.show()
       if (flags.json) return yield* printJson(found)
       yield* printTable(
-        ["NODE", "VERSION", "ROLE", "SEEN", "PARTITIONS"],
+        ["NODE", "VERSION", "KNOWS LEVEL", "ROLE", "SEEN", "PARTITIONS"],
         found.nodes.map((node) => [
           node.name,
           node.version,
+          `${node.level}`,
           node.isDraining ? `${node.role}, draining` : node.role,
           `${(node.silentMillis / 1000).toFixed(1)} s ago`,
           node.partitions.length === 0 ? "-" : node.partitions.join(" ")
@@ -43,6 +53,7 @@ const status = Command.make("status", common, (flags) =>
         ]),
         "There is no partition."
       )
+      yield* Console.log(`\n${levelSentence(found)}`)
     })
   )
 ).pipe(Command.withDescription("Nodes, versions, partitions, epochs and lag"))
@@ -82,8 +93,12 @@ const replicate = Command.make("replicate", { ...settingFlags, json }, ({ json, 
           if (json) return yield* printJson(raised)
           yield* printTable(
             ["STREAM", "COPIES BEFORE", "NOW"],
-            raised.map(({ from, stream, to }) => [stream, `${from}`, `${to}`]),
-            `Every stream has ${replicas} copies or more already.`
+            raised.map(({ from, isComplete, stream, to }) => [
+              stream,
+              `${from}`,
+              isComplete ? `${to}` : `${to}, still being copied`
+            ]),
+            `Every stream has ${replicas} complete copies or more already.`
           )
         })
       )

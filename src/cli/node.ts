@@ -19,7 +19,7 @@ export interface NodeStart {
 }
 
 /** The name that a node has among the others. */
-const nodeName = ({ node }: Config): string => node ?? `${hostname()}-${process.pid}`
+export const nodeName = ({ node }: Config): string => node ?? `${hostname()}-${process.pid}`
 
 /** The engine and what rests on it: of one machine, or of a node of a cluster. */
 export const layerOwnDecisions = ({ cluster, config, databaseUrl, engine }: NodeStart) => {
@@ -52,6 +52,14 @@ export const handOver = ({ cluster }: Pick<NodeStart, "cluster">) =>
       Effect.andThen(Scope.provide(health.register(stopping), Scope.makeUnsafe()), leave)
     )
   })
+
+/** Never ends, unless a node of a cluster finds formats in force that its program does not know. */
+export const untilOutdated = ({ cluster }: Pick<NodeStart, "cluster">) =>
+  cluster === undefined
+    ? Effect.never
+    : Effect.flatMap(Effect.serviceOption(cluster.Membership), (found) =>
+        Option.match(found, { onNone: () => Effect.never, onSome: ({ outdated }) => outdated })
+      )
 
 /** How often what a start decides is tried again, and the pause between. */
 const moveAttempts = 20

@@ -1,29 +1,52 @@
 /**
  * `sluice recover`: what an operator does when a partition refuses to start. Without a flag it only says what it finds;
  * `--accept-loss` gives up what the log no longer holds, and prints it; `--accept-clock` goes on with the clock as it
- * is. The platform must not be running; the data folder's lock and the log's fence ensure that.
+ * is. Where the platform runs, its own node or the one that `SLUICE_ADMIN_URL` names is asked, and the partition's owner does it while the partition has
+ * stopped. Otherwise no node may be running; the data folder's lock, the deployment's and the log's fence ensure that.
  */
 import { Console, Data, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { SqlClient } from "effect/sql"
+import { AdminClient } from "../admin/AdminClient.ts"
 import { layerPorts, projections } from "../app/engine.ts"
 import { layerStores } from "../app/layers.ts"
 import type { Config } from "../config/settings.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
 import { acceptClock, acceptLoss } from "../engine/operator/recover.ts"
+import type { Recovered } from "../engine/operator/recoverHere.ts"
 import { NatsConnection } from "../nats/connection.ts"
-import { hold, lockKey } from "../postgres/advisoryLock.ts"
+import { hold, type LockHeld } from "../postgres/advisoryLock.ts"
 import { placementLock } from "../postgres/PlacementPostgres.ts"
-import { engineSettings } from "./admin.ts"
+import { engineSettings, isRunning, withAdmin } from "./admin.ts"
 import { configuration, settingFlags } from "./flags.ts"
 import { explained } from "./output.ts"
 
-/** A platform serves the partitions of this database. */
-export class StillRunning extends Data.TaggedError("StillRunning")<{ readonly detail: string }> {
+/** A platform serves the partitions of this database, or the nodes of a cluster do. */
+export class StillRunning extends Data.TaggedError("StillRunning")<{
+  readonly detail: string
+  /** Names of nodes; none on one machine. */
+  readonly nodes: ReadonlyArray<string>
+}> {
   override get message(): string {
-    return `Stop the platform first: ${this.detail}`
+    const { detail, nodes } = this
+    return nodes.length === 0
+      ? `Stop the platform first: ${detail}`
+      : `Stop every node first, and start them again when this is done: ${nodes.join(", ")}. Any of them may claim a partition at any moment, so none may run while what belongs to its log is given up. Nothing was changed. Or send the command to one of them, with its data folder or SLUICE_ADMIN_URL: the partition's owner does it then while they run`
   }
 }
+
+/** Who runs, as its sentence says it. */
+const stillRunning = ({ message: detail }: LockHeld) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const nodes = yield* sql<{ readonly name: string }>`
+      select name from cluster_nodes where seen_at > now() - make_interval(secs => ${shownSeconds}) order by name`
+    return yield* new StillRunning({ detail, nodes: nodes.map(({ name }) => name) })
+  })
+
+/** A node that has been silent for so long is not named. */
+const shownSeconds = 10
 
 /** The deployment has no such partition. */
 export class UnknownPartition extends Data.TaggedError("UnknownPartition")<{
@@ -55,7 +78,9 @@ export const recover = Command.make(
   },
   (flags) =>
     Effect.flatMap(configuration(flags), (config) =>
-      explained(Effect.scoped(recoverWith(config, flags)), config.dataDir)
+      Effect.flatMap(isRunning(config), (runs) =>
+        runs ? withAdmin(flags, askOwners(flags)) : explained(Effect.scoped(recoverWith(config, flags)), config.dataDir)
+      )
     )
 ).pipe(Command.withDescription("Say why a partition refuses to start, and let it go on"))
 
@@ -64,6 +89,22 @@ interface Flags {
   readonly acceptLoss: boolean
   readonly acceptClock: boolean
 }
+
+/** Has the owners do it. */
+const askOwners = Effect.fnUntraced(function* (flags: Flags) {
+  const { acceptClock, acceptLoss } = flags
+  const client = yield* AdminClient
+  const wanted = Option.isSome(flags.partition)
+    ? [flags.partition.value]
+    : (yield* client.cluster.show()).partitions.map(({ partition }) => partition)
+  const told: Told = { fitting: [], changeable: false }
+  for (const partition of wanted)
+    yield* tell(
+      told,
+      yield* client.engine.recoverPartition({ params: { partition }, payload: { acceptLoss, acceptClock } })
+    )
+  yield* conclude(told)
+})
 
 const recoverWith = Effect.fnUntraced(function* (config: Config, flags: Flags) {
   const { partitions } = config
@@ -86,29 +127,38 @@ const recoverWith = Effect.fnUntraced(function* (config: Config, flags: Flags) {
 })
 
 const work = Effect.fnUntraced(function* (partitions: number, flags: Flags) {
-  yield* hold(lockKey(placementLock)).pipe(
-    Effect.catchTag("LockHeld", (held) => Effect.fail(new StillRunning({ detail: held.message })))
-  )
+  yield* hold(placementLock).pipe(Effect.catchTag("LockHeld", stillRunning))
   const wanted = Option.match(flags.partition, {
     onNone: () => Array.from({ length: partitions }, (_, partition) => partition),
     onSome: (partition) => [partition]
   })
-  const fitting: Array<number> = []
-  let changeable = false
+  const told: Told = { fitting: [], changeable: false }
   for (const partition of wanted) {
     const report = yield* acceptLoss(partition, { dryRun: !flags.acceptLoss, reactors: [projections.name] })
-    if (report.fits) fitting.push(partition)
-    else {
-      yield* Console.log(`Partition ${partition}: ${report.lines.join("\n  ")}`)
-      changeable ||= !flags.acceptLoss
-    }
+    const lines = report.fits ? [] : [...report.lines]
     if (flags.acceptClock) {
       const { lastFrame, accepted } = yield* acceptClock(partition)
-      yield* Console.log(
-        `Partition ${partition}: the clock is accepted: the last frame is of ${new Date(lastFrame).toISOString()}, it is now ${new Date(accepted).toISOString()}.`
+      lines.push(
+        `the clock is accepted: the last frame is of ${new Date(lastFrame).toISOString()}, it is now ${new Date(accepted).toISOString()}.`
       )
     }
+    yield* tell(told, { ...report, changeable: !report.fits && !flags.acceptLoss, lines })
   }
+  yield* conclude(told)
+})
+
+interface Told {
+  readonly fitting: Array<number>
+  changeable: boolean
+}
+
+const tell = (told: Told, { changeable, fits, lines, partition }: Recovered): Effect.Effect<void> => {
+  if (fits) told.fitting.push(partition)
+  told.changeable ||= changeable
+  return lines.length === 0 ? Effect.void : Console.log(`Partition ${partition}: ${lines.join("\n  ")}`)
+}
+
+const conclude = Effect.fnUntraced(function* ({ changeable, fitting }: Told) {
   // One line for all of them.
   const all = `${fitting.length === 1 ? "Partition" : "Partitions"} ${fitting.join(", ")}`
   if (fitting.length > 0) yield* Console.log(`${all}: everything fits the log; nothing is to be given up.`)

@@ -3,16 +3,13 @@
  * supervised children on loopback), migrates, loads the bundled data into an empty directory, listens, and stops
  * everything in the opposite order on SIGINT and SIGTERM.
  */
-import { createServer } from "node:net"
-import { Clock, Console, Context, Data, Effect, Layer, Option, Redacted, Scope, Stream } from "effect"
+import { Clock, Console, Context, Effect, Layer, Option, Redacted, Scope } from "effect"
 import { Command, Flag } from "effect/cli"
 import { HttpServer, HttpServerError } from "effect/http"
 import { layerEngineHealth } from "../app/engine.ts"
 import { layerDelivery, layerNatsHealth, layerServices, layerStores } from "../app/layers.ts"
 import { layerMail, layerMailHealth } from "../app/mail.ts"
-import { layerAdmin, layerProbes, layerPublic } from "../app/server.ts"
-import { builtInCatalogue } from "../billing/index.ts"
-import type { SecretsKeys } from "../common/secretsKeys.ts"
+import { layerAdmin, layerOperatorActs, layerProbes, layerPublic } from "../app/server.ts"
 import { version } from "../common/version.ts"
 import { layerObservability } from "../config/observability.ts"
 import { type Config, demoWanted, mailboxWanted } from "../config/settings.ts"
@@ -21,7 +18,7 @@ import { healthReport } from "../directory/health.ts"
 import { Ingestions } from "../directory/Ingestions.ts"
 import { openDataFolder } from "../embedded/dataFolder.ts"
 import { startEmbedded } from "../embedded/EmbeddedServers.ts"
-import { Engine } from "../engine/Engine.ts"
+import type { Engine } from "../engine/Engine.ts"
 import { parseNatsAddress } from "../nats/address.ts"
 import { connectNats, NatsConnection } from "../nats/connection.ts"
 import { ConsoleLinks } from "../platform/ConsoleSessions.ts"
@@ -30,66 +27,21 @@ import { ensureDemo, findDemo } from "../platform/demo.ts"
 import type { Health } from "../platform/Health.ts"
 import { services } from "../platform/model.ts"
 import { checkServer } from "../postgres/server.ts"
-import { Domains } from "../send/domains/Domains.ts"
 import { unsubscribePage } from "../send/http/unsubscribePage.ts"
 import { listenForBounces } from "../send/inbound/BounceListener.ts"
-import { modes } from "../send/index.ts"
 import { mailboxPages } from "../send/mailbox/http.ts"
-import { parseRelayAddress, relayName } from "../send/mailer/relayAddress.ts"
 import { VerificationMail } from "../send/senders/VerificationMail.ts"
+import { type Address, addressesOf, requireAddress, unavailable } from "./addresses.ts"
 import { engineSettings, folderAdminKey } from "./admin.ts"
+import { addDemoDomain, awaitPartitions, loadBundled, progress, seconds } from "./firstStart.ts"
 import { configuration, settingFlags } from "./flags.ts"
-import { handOver, layerOwnDecisions, whileMoving } from "./node.ts"
+import { handOver, layerOwnDecisions, nodeName, untilOutdated, whileMoving } from "./node.ts"
 import { explained } from "./output.ts"
 import { requireSecretsKey, secretsKeys } from "./secretsKeys.ts"
-
-/** Where a listener listens, and the settings that say so. */
-interface Address {
-  readonly host: string
-  readonly port: number
-  readonly settings: { readonly host: string; readonly port: string }
-}
-
-/** What the system's error code means, and which setting to change. */
-const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
-  EADDRINUSE: ["another program is listening there", "port"],
-  EACCES: ["this user may not use that port", "port"],
-  EADDRNOTAVAIL: ["this machine has no such address", "host"],
-  ENOTFOUND: ["its name is not known", "host"]
-}
-
-/** A listener's address is taken, or does not belong to this machine. */
-export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
-  override get message(): string {
-    const [reason, setting] = faults[this.code] ?? [this.code, "port"]
-    return `Cannot listen on ${this.host}:${this.port}: ${reason}. Choose another ${setting} with ${this.settings[setting]}.`
-  }
-}
-
-const addressOf = (host: string, port: number, which: "" | "ADMIN_"): Address => ({
-  host,
-  port,
-  settings: { host: `SLUICE_${which}HOST`, port: `SLUICE_${which}PORT` }
-})
-
-const unavailable = (address: Address, cause: unknown) => {
-  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
-  return new AddressUnavailable({ ...address, code: code ?? String(cause) })
-}
-
-/** Checks the address before anything is started. The listener itself still decides. */
-const requireAddress = (address: Address): Effect.Effect<void, AddressUnavailable> =>
-  Effect.callback((resume) => {
-    const probe = createServer()
-    probe.once("error", (error) => resume(Effect.fail(unavailable(address, error))))
-    probe.listen({ host: address.host, port: address.port, exclusive: true }, () =>
-      probe.close(() => resume(Effect.void))
-    )
-  })
-
-const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
-
-const progress = (line: string) => Console.error(`  ${line}`)
+import { billingOf, mailSentence, relayOf, speechServiceOf } from "./serveOptions.ts"
+import type { Ready, Seat } from "./workers/messages.ts"
+import { superviseWorkers } from "./workers/supervising.ts"
+import { allMetrics, giveMetrics, isWorker, takeSeat, tellReady } from "./workers/worker.ts"
 
 /** Checks the configured servers before any embedded one is started, so that a mistake shows at once. */
 const requireNamed = Effect.fnUntraced(function* (config: Config) {
@@ -104,14 +56,8 @@ const requireNamed = Effect.fnUntraced(function* (config: Config) {
 })
 
 /** Checks what was configured, holds the data folder and starts the servers that are not given. */
-const begin = Effect.fnUntraced(function* (config: Config) {
-  const startedMillis = yield* Clock.currentTimeMillis
-  const api = addressOf(config.host, config.port, "")
-  const isAdministered =
-    config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
-  // Undefined where there is no admin listener.
-  const admin = isAdministered ? addressOf(config.adminHost, config.adminPort, "ADMIN_") : undefined
-
+const prepare = Effect.fnUntraced(function* (config: Config) {
+  const { admin, api } = addressesOf(config)
   yield* requireSecretsKey(config)
   yield* requireAddress(api)
   if (admin !== undefined) yield* requireAddress(admin)
@@ -126,72 +72,47 @@ const begin = Effect.fnUntraced(function* (config: Config) {
   })
   const databaseUrl = config.databaseUrl ?? embedded.postgresUrl!
   const natsUrl = config.natsUrl ?? embedded.natsUrl!
+  return { config, folder, api, admin, databaseUrl, natsUrl, named }
+})
+
+/** The same for a worker, for which all of this was done. */
+const prepareSeat = Effect.fnUntraced(function* (given: Config, { name, number, ...seat }: Seat) {
+  const config: Config = { ...given, placement: "cluster", node: name }
+  const { admin, api } = addressesOf(config)
+  const natsUrl = Redacted.make(seat.natsUrl)
+  return {
+    config,
+    folder: yield* openDataFolder(config.dataDir),
+    api,
+    // Operators' sessions are in the memory of one process.
+    admin: number === 1 ? admin : undefined,
+    databaseUrl: Redacted.make(seat.databaseUrl),
+    natsUrl,
+    named: yield* connectNats({ url: natsUrl, weakSync: config.natsWeakSync })
+  }
+})
+
+/** Opens what a start needs before there is a platform. */
+const begin = Effect.fnUntraced(function* (given: Config, seat: Seat | undefined) {
+  const startedMillis = yield* Clock.currentTimeMillis
+  const prepared = yield* seat === undefined ? prepare(given) : prepareSeat(given, seat)
+  const { config, named } = prepared
   // Where clients reach the API is known once it listens, and asked for later.
   const reached = { url: "" }
   // Who runs on one machine loads nothing of this.
   const cluster = config.placement === "cluster" ? yield* Effect.promise(() => import("../app/cluster.ts")) : undefined
-  const engine = engineSettings(config, cluster !== undefined && named !== undefined ? cluster.replicasOf(named) : 1)
-  return { config, folder, startedMillis, api, admin, databaseUrl, natsUrl, named, reached, cluster, engine }
+  // Workers of one machine are one machine.
+  const isOne = cluster === undefined || named === undefined || seat?.hasPeers === false
+  const engine = engineSettings(config, isOne ? 1 : cluster.replicasOf(named))
+  return { ...prepared, seat, startedMillis, reached, cluster, engine }
 })
 
 /** A start, and what it has opened so far. */
 type Start = Effect.Success<ReturnType<typeof begin>>
 
-/** The configured speech service; undefined without one. */
-const speechServiceOf = ({ talkKey, talkModel, talkUrl, talkVoices }: Config) =>
-  talkUrl === undefined ? undefined : { url: talkUrl, key: talkKey, model: talkModel, voices: talkVoices }
-
-const dayMillis = 24 * 60 * 60 * 1000
-
-/** What is sold, and how it is paid. */
-const billingOf = (config: Config) => ({
-  ...soldBy(config),
-  allowsLoopback: config.billingPayments === "automatic",
-  stripe:
-    config.stripeKey === undefined || config.stripeWebhookSecret === undefined
-      ? undefined
-      : { key: config.stripeKey, webhookSecret: config.stripeWebhookSecret, url: config.stripeUrl }
-})
-
-const soldBy = ({ billingDueDays, billingGraceDays, billingPayments, billingPrices }: Config) => ({
-  catalogue: billingPrices ?? builtInCatalogue,
-  terms: {
-    settlement: billingPayments === "automatic" ? ("at once" as const) : ("by operator" as const),
-    graceMillis: billingGraceDays * dayMillis,
-    dueMillis: billingDueDays * dayMillis
-  }
-})
-/** The configured relay; undefined without one. */
-const relayOf = (
-  config: Config,
-  keys: { readonly secretsKeys: Redacted.Redacted<SecretsKeys>; readonly publicUrl: () => string }
-) =>
-  config.smtpUrl === undefined
-    ? undefined
-    : {
-        url: config.smtpUrl,
-        tls: config.smtpTls,
-        connections: config.smtpConnections,
-        mailsPerSecond: config.smtpRate,
-        attachmentTargets: config.webhookTargets,
-        bounceDomain: config.bounceDomain,
-        ...keys
-      }
-
-/** Where live mail goes, in a sentence. */
-const mailSentence = (config: Config): string => {
-  if (config.smtpUrl !== undefined) {
-    const relay = relayName(parseRelayAddress(Redacted.value(config.smtpUrl))!)
-    return `Live mail goes to the relay ${relay}`
-  }
-  return mailboxWanted(config)
-    ? "Live mail goes to the local mailbox, /dev/mailbox, because there is no relay (SLUICE_SMTP_URL)"
-    : "Live mail waits, because there is no relay (SLUICE_SMTP_URL)"
-}
-
 /** Builds the platform's services, and loads the bundled data before there is a directory. */
 const buildPlatform = Effect.fnUntraced(function* (start: Start) {
-  const { cluster, config, databaseUrl, folder, named, natsUrl, reached } = start
+  const { cluster, config, databaseUrl, folder, named, natsUrl, reached, seat } = start
   const options = {
     databaseUrl,
     maxConnections: config.databasePool,
@@ -223,7 +144,13 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
     Effect.provide(Ingestions.layer({ databaseUrl })),
     Effect.provide(stores)
   )
-  const layerNodeHealth = (cluster?.layerNodeHealth ?? Layer.empty) as Layer.Layer<never, never, Engine | Health>
+  const layerNodeHealth = (
+    cluster === undefined
+      ? Layer.empty
+      : seat?.hasPeers === false
+        ? Layer.merge(cluster.layerNodeHealth, cluster.layerEveryPartition)
+        : cluster.layerNodeHealth
+  ) as Layer.Layer<never, never, Engine | Health>
   return yield* Layer.build(
     Layer.mergeAll(
       layerNatsHealth,
@@ -248,9 +175,9 @@ const buildPlatform = Effect.fnUntraced(function* (start: Start) {
   )
 })
 
-/** Opens the listeners, writes their addresses into the data folder and answers the API's. */
+/** Opens the listeners and answers their addresses. */
 const openListeners = Effect.fnUntraced(function* (start: Start) {
-  const { admin, api, config, databaseUrl, folder, natsUrl, reached } = start
+  const { admin, api, cluster, config, folder, reached, seat } = start
   // Both listeners stop in parallel, because each may wait some seconds for requests under way.
   const listeners = yield* Scope.fork(yield* Effect.scope, "parallel")
   const common = {
@@ -265,38 +192,44 @@ const openListeners = Effect.fnUntraced(function* (start: Start) {
       : yield* listen(
           listeners,
           admin,
-          layerAdmin({ ...admin, ...common, keys: adminKeys, publicUrl: () => reached.url })
+          layerAdmin({ ...admin, ...common, exclusive: true, keys: adminKeys, publicUrl: () => reached.url })
         )
-  const published = (apiUrl: string) =>
-    folder.publish({
-      version,
-      apiUrl,
-      ...(adminUrl === undefined ? {} : { adminUrl }),
-      postgresUrl: databaseUrl,
-      natsUrl
-    })
-  const metricsReaders = config.metrics === "open" ? ("anybody" as const) : adminKeys
-  if (config.role === "engine") {
-    const probesUrl = yield* listen(listeners, api, layerProbes({ ...api, ...common, metricsReaders }))
-    yield* published(probesUrl)
-    return probesUrl
+  // Commands that are sent to other nodes are carried out here too.
+  if (adminUrl === undefined && cluster !== undefined) yield* Layer.build(layerOperatorActs)
+  const measured = {
+    metricsReaders: config.metrics === "open" ? ("anybody" as const) : adminKeys,
+    metrics: seat === undefined ? undefined : allMetrics
   }
+  if (config.role === "engine")
+    return { apiUrl: yield* listen(listeners, api, layerProbes({ ...api, ...common, ...measured })), adminUrl }
   const apiUrl = yield* listen(
     listeners,
     api,
     layerPublic({
       ...api,
       ...common,
-      metricsReaders,
+      ...measured,
       pages: [
         yield* unsubscribePage(yield* secretsKeys(config, folder)),
         ...(mailboxWanted(config) ? yield* mailboxPages : [])
       ]
     })
   )
-  yield* published(apiUrl)
-  return apiUrl
+  return { apiUrl, adminUrl }
 })
+
+/** Writes into the data folder where commands find the platform. */
+const publish = (
+  { databaseUrl, folder, natsUrl }: Pick<Start, "databaseUrl" | "folder" | "natsUrl">,
+  { adminUrl, apiUrl }: Pick<Ready, "adminUrl" | "apiUrl">
+) =>
+  folder.publish({
+    version,
+    apiUrl,
+    ...(adminUrl === undefined ? {} : { adminUrl }),
+    postgresUrl: databaseUrl,
+    natsUrl
+  })
 
 /** How long the address is good that a start on one's own machine prints, in seconds. */
 const printedLinkSeconds = 3_600
@@ -313,8 +246,8 @@ const consoleAddress = Effect.fnUntraced(function* (config: Config, publicUrl: s
   return `${address}#link=${link}   (opens signed in as demo, once, within the hour)`
 })
 
-/** Says that the platform is ready, and what is not well. */
-const announce = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, startedMillis }: Start) {
+/** What says that the platform is ready, and what is not well. */
+const announcement = Effect.fnUntraced(function* ({ config, reached: { url: publicUrl }, startedMillis }: Start) {
   const { faults } = yield* healthReport
   const consoleUrl = yield* consoleAddress(config, publicUrl)
   const took = seconds((yield* Clock.currentTimeMillis) - startedMillis)
@@ -328,21 +261,29 @@ const announce = Effect.fnUntraced(function* ({ config, reached: { url: publicUr
     `  Console  ${consoleUrl}`,
     ""
   ]
-  yield* Console.log(lines.join("\n"))
+  return lines.join("\n")
 })
 
-const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
-  const start = yield* begin(config)
-  const platform = yield* buildPlatform(start)
+/** Tells what the configuration means that one might not expect. */
+const tellMeaning = Effect.fnUntraced(function* (config: Config) {
   if (config.webhookTargets === "any") {
     yield* progress("Webhooks may go to any address, http on this machine included (SLUICE_WEBHOOK_TARGETS=any)")
   }
   yield* progress(mailSentence(config))
+})
+
+const run = Effect.fnUntraced(function* (given: Config, ready: () => void, seat: Seat | undefined) {
+  const start = yield* begin(given, seat)
+  const { config } = start
+  const platform = yield* buildPlatform(start)
+  if (seat === undefined) yield* tellMeaning(config)
+  else yield* giveMetrics
   return yield* Effect.gen(function* () {
     const directory = yield* Directory
     yield* directory.refresh
     yield* awaitPartitions
-    const apiUrl = yield* openListeners(start)
+    const addresses = yield* openListeners(start)
+    if (seat === undefined) yield* publish(start, addresses)
     yield* handOver(start)
     if (config.bouncePort !== undefined) {
       const port = yield* listenForBounces({
@@ -356,57 +297,43 @@ const run = Effect.fnUntraced(function* (config: Config, ready: () => void) {
       })
       yield* progress(`Bounces for ${config.bounceDomain} are taken on ${config.bounceHost}:${port}`)
     }
-    start.reached.url = (config.publicUrl ?? apiUrl).replace(/\/+$/, "")
+    start.reached.url = (config.publicUrl ?? addresses.apiUrl).replace(/\/+$/, "")
     // The key is shown before it is stored, and stored before the start counts as ready: so it is never lost, and works
     // once the platform is ready.
     const showKey = (key: Redacted.Redacted<string>) =>
       Console.log(`  Key   ${Redacted.value(key)}   (organization demo; shown this once)`)
     if (demoWanted(config)) yield* whileMoving(start, ensureDemo(config.demoKey, showKey, addDemoDomain))
-    yield* announce(start)
+    const text = yield* announcement(start)
+    yield* seat === undefined ? Console.log(text) : tellReady({ ...addresses, announcement: text })
     ready()
-    return yield* Effect.never
+    return yield* untilOutdated(start)
   }).pipe(Effect.provide(platform))
 })
 
-/** The verified domain of the demo organization, in both modes (docs/platform.md, 2.7). */
-const demoDomain = "demo.test"
-
-const addDemoDomain = Effect.fnUntraced(function* (organizationId: string) {
-  const domains = yield* Domains
-  yield* Effect.forEach(modes, (mode) => domains.vouchFor({ organizationId, mode }, demoDomain), { discard: true })
-})
-
-/**
- * How long a start waits for its partitions. Those that do not serve then are named beside the address and in
- * `/readyz`.
- */
-const partitionsTimeoutMillis = 10_000
-
-const awaitPartitions = Effect.gen(function* () {
-  const engine = yield* Engine
-  yield* engine.ready.pipe(Effect.timeout(partitionsTimeoutMillis), Effect.ignore)
-})
-
-/** Loads the bundled files of every kind that was never ingested. */
-const loadBundled = Effect.gen(function* () {
-  const ingestions = yield* Ingestions
-  yield* ingestions.runBundled.pipe(
-    Stream.runForEach((event) => {
-      switch (event._tag) {
-        case "Progress":
-          return Effect.void
-        case "Ingested":
-          return progress(
-            `Loaded ${event.read.toLocaleString("en-US")} records of ${event.kind}${event.publicationDate === null ? "" : `, published ${event.publicationDate}`} (${seconds(event.durationMillis)})`
-          )
-        case "Skipped":
-        case "Failed":
-          return progress(
-            `The bundled ${event.source} was not loaded: ${event._tag === "Failed" ? event.message : event.reason}`
-          )
-      }
-    })
-  )
+/** Starts what the workers share, and supervises them. */
+const runWorkers = Effect.fnUntraced(function* (config: Config, ready: () => void) {
+  const prepared = yield* prepare(config)
+  const { databaseUrl, folder, natsUrl } = prepared
+  // Made here, so that the workers find the same ones.
+  yield* folderAdminKey(folder)
+  yield* secretsKeys(config, folder)
+  yield* tellMeaning(config)
+  const scope = yield* Effect.scope
+  return yield* superviseWorkers({
+    count: config.workers,
+    seatOf: (number) => ({
+      number,
+      name: `${nodeName(config)}.${number}`,
+      databaseUrl: Redacted.value(databaseUrl),
+      natsUrl: Redacted.value(natsUrl),
+      hasPeers: config.placement === "cluster"
+    }),
+    // The first one has the admin API, at another address after each of its starts.
+    serves: (number, addresses) =>
+      number === 1 ? Effect.ignore(Scope.provide(publish(prepared, addresses), scope)) : Effect.void,
+    allServe: (text) => Effect.andThen(Console.log(text), Effect.sync(ready)),
+    progress
+  })
 })
 
 /** Builds a listener that lives as long as the scope, and tells its address. */
@@ -430,14 +357,15 @@ export const serve = Command.make("serve", { ...settingFlags, cluster }, ({ clus
     const ready = () => {
       starting = false
     }
-    return explained(
-      Effect.scoped(
-        run(config, ready).pipe(
-          // Printed before the scope closes, because closing takes time.
-          Effect.onInterrupt(() => progress("Stopping …"))
-        )
-      ),
-      config.dataDir
-    ).pipe(Effect.provide(layerObservability(config, () => starting)))
+    const served = Effect.gen(function* () {
+      if (isWorker()) return yield* run(config, ready, yield* takeSeat)
+      return yield* config.workers > 1 ? runWorkers(config, ready) : run(config, ready, undefined)
+    }).pipe(
+      // Printed before the scope closes, because closing takes time.
+      Effect.onInterrupt(() => (isWorker() ? Effect.void : progress("Stopping …")))
+    )
+    return explained(Effect.scoped(served), config.dataDir).pipe(
+      Effect.provide(layerObservability(config, () => starting))
+    )
   })
 ).pipe(Command.withDescription("Start the platform: API, docs and the servers it needs"))

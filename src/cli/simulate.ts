@@ -1,5 +1,5 @@
 /**
- * `sluice simulate [--file rules.ts] [--of engine|send|webhooks] [--seeds 500] [--seed N] [--replay file.json] [--minutes 10]`: plays seeded scenarios against the
+ * `sluice simulate [--file rules.ts] [--of engine|send|webhooks|followers|owners] [--seeds 500] [--seed N] [--replay file.json] [--minutes 10]`: plays seeded scenarios against the
  * real engine, rules or dispatcher with simulated time, stores and faults. Needs no server. A failure is shrunk and shown with the command that
  * repeats it.
  */
@@ -97,7 +97,7 @@ export const simulate = Command.make(
     ),
     of: Flag.Literals("of", Object.keys(simulations) as ReadonlyArray<SimulationName>).pipe(
       Flag.withDescription(
-        "What is played: the engine (unless told otherwise), accounts that send, or webhook deliveries"
+        "What is played: the engine (unless told otherwise), accounts that send, webhook deliveries, followers of actors, or several owners"
       ),
       Flag.withDefault("engine" as SimulationName)
     ),

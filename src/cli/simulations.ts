@@ -1,17 +1,20 @@
-/** What `sluice simulate` can play: the engine's own workload, accounts that send, and webhook deliveries. */
+/** What `sluice simulate` can play: the engine's own workload, accounts that send, webhook deliveries, followers of actors, and several owners of the same partitions. */
 import {
   bank,
   campaign,
   describeFailure,
   explain,
+  followed,
   fromJson,
   Marks,
   play,
+  requiredFollowerMarks,
   requiredMarks,
   requiredSendMarks,
   sendAccounts,
   type Workload
 } from "../simulation/index.ts"
+import * as Owners from "../simulation/owners/index.ts"
 import * as Webhooks from "../simulation/webhooks/index.ts"
 
 export interface Played {
@@ -60,26 +63,38 @@ const onEngine = (workload: Workload, marks: ReadonlyArray<string>, steps?: numb
   }
 })
 
-const webhooks: Simulated = {
-  requiredMarks: Webhooks.requiredMarks,
+/** A kind of simulation with scenarios of its own. */
+interface Kind<Scenario extends { readonly seed: number }> {
+  readonly requiredMarks: ReadonlyArray<string>
+  readonly generate: (seed: number) => Scenario
+  readonly fromJson: (text: string) => Scenario
+  readonly describe: (scenario: Scenario) => string
+  readonly play: (
+    scenario: Scenario,
+    options?: { readonly isTraced?: boolean }
+  ) => { readonly violation: unknown; readonly marks: Marks; readonly trace: ReadonlyArray<string> }
+}
+
+const ofKind = <Scenario extends { readonly seed: number }>(kind: Kind<Scenario>): Simulated => ({
+  requiredMarks: kind.requiredMarks,
   play: (first, seeds) => {
     const marks = new Marks()
     for (let played = 0; played < seeds; played++) {
-      const scenario = Webhooks.generate(first + played)
-      const outcome = Webhooks.play(scenario)
+      const scenario = kind.generate(first + played)
+      const outcome = kind.play(scenario)
       marks.add(outcome.marks)
       if (outcome.violation !== undefined)
-        return { played: played + 1, marks, finding: { seed: scenario.seed, text: Webhooks.describe(scenario) } }
+        return { played: played + 1, marks, finding: { seed: scenario.seed, text: kind.describe(scenario) } }
     }
     return { played: seeds, marks, finding: undefined }
   },
   replay: (text) => {
-    const scenario = parsed(Webhooks.fromJson, text)
+    const scenario = parsed(kind.fromJson, text)
     if (scenario === undefined) return undefined
-    const { trace, violation } = Webhooks.play(scenario, { isTraced: true })
-    return { trace, finding: violation === undefined ? undefined : Webhooks.describe(scenario) }
+    const { trace, violation } = kind.play(scenario, { isTraced: true })
+    return { trace, finding: violation === undefined ? undefined : kind.describe(scenario) }
   }
-}
+})
 
 /** Steps of an account's scenario: days go by in one. */
 const sendSteps = 60
@@ -87,7 +102,9 @@ const sendSteps = 60
 export const simulations = {
   engine: onEngine(bank, requiredMarks),
   send: onEngine(sendAccounts, requiredSendMarks, sendSteps),
-  webhooks
+  webhooks: ofKind(Webhooks),
+  followers: onEngine(followed, requiredFollowerMarks),
+  owners: ofKind(Owners)
 } as const satisfies Readonly<Record<string, Simulated>>
 
 export type SimulationName = keyof typeof simulations

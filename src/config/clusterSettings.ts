@@ -1,5 +1,5 @@
 /** The settings of several machines (docs/cluster.md), for the table in `settings.ts`. */
-import { oneOf, text } from "./kinds.ts"
+import { integer, oneOf, text } from "./kinds.ts"
 
 export const clusterSettings = {
   placement: oneOf(["machine", "cluster"])({
@@ -13,6 +13,14 @@ export const clusterSettings = {
     fallback: "all",
     description:
       "What a node of a cluster does: everything, requests without partitions, or partitions without requests"
+  }),
+  workers: integer(
+    1,
+    64
+  )({
+    env: "SLUICE_WORKERS",
+    fallback: "1",
+    description: "Processes that serve on this machine behind one port, and share its partitions; each uses one core"
   }),
   node: text({
     env: "SLUICE_NODE",

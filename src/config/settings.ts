@@ -260,6 +260,7 @@ type Defaulted =
   | "partitions"
   | "placement"
   | "role"
+  | "workers"
   | "maximumActors"
   | "maximumLaneActors"
   | "mailboxCommands"
@@ -387,12 +388,25 @@ export const resolveConfig = (
     )
   if (config.placement === "machine" && config.role !== undefined && config.role !== "all")
     faults.push(`${settings.role.env} needs ${settings.placement.env}=cluster`)
+  // Each has its own connections, and the embedded server takes a fixed number of them.
+  if (config.databaseUrl === undefined && Number(config.workers) > 1) {
+    const each = Number(config.databasePool) + connectionsPerWorker
+    const most = Math.floor(embeddedConnections / each)
+    if (Number(config.workers) > most)
+      faults.push(
+        `${settings.workers.env} must be at most ${most} with the embedded PostgreSQL, of whose ${embeddedConnections} connections each worker takes ${each}: lower ${settings.databasePool.env}, or set ${settings.databaseUrl.env}`
+      )
+  }
   const known = new Set(settingEntries.map(([, entry]) => entry.env))
   const unknown = Object.keys(environment).filter((name) => name.startsWith("SLUICE_") && !known.has(name))
   if (faults.length > 0) return Result.fail(new InvalidConfig({ faults, unknown }))
   // Every key of the table was set above, with the type from its schema.
   return Result.succeed({ config: config as unknown as Config, lines, unknown })
 }
+
+/** Connections to the embedded PostgreSQL that are there for workers, and those that a worker takes beside its pool. */
+const embeddedConnections = 90
+const connectionsPerWorker = 6
 
 /** Whether only this machine can reach a listener on this host. */
 const isLoopback = (host: unknown): boolean =>

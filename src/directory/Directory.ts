@@ -22,7 +22,7 @@ import type { AreaCode, CarrierDetail, CarrierPage, Statistics } from "./schema.
  * database is away. `layer` needs `SqlClient` and `Notifications`; `layerMemory` and `layerFiles` need nothing.
  */
 
-/** One index with its answers and its state. A request that needs several answers takes them from one snapshot. */
+/** One index with its answers and its state. A request that needs several answers takes them from one snapshot. See {@link codesMatching}. */
 export interface DirectorySnapshot {
   readonly index: DirectoryIndex
   /** The answers as bytes of JSON, cached while they are asked for. */
@@ -30,18 +30,31 @@ export interface DirectorySnapshot {
   readonly state: DirectoryState
 }
 
-/** No index is loaded yet, because the database has not answered since the start. */
+/** No index is loaded yet, because the database has not answered since the start. See {@link Directory}. */
 export class DirectoryUnavailable extends Schema.TaggedError<DirectoryUnavailable>()("DirectoryUnavailable", {
   message: Schema.String
 }) {}
 
-/** Records of the directory, of whichever kinds there are. */
+/** Records of the directory, of whichever kinds there are. See {@link codesMatching}. */
 export interface DirectoryRecords {
   readonly codes?: Iterable<CodeRecord> | undefined
   readonly carrierTypes?: Iterable<CarrierTypeRecord> | undefined
   readonly areaCodes?: Iterable<AreaCodeRecord> | undefined
 }
 
+/**
+ * The number directory as a service (docs/directory.md).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Directory } from "sluice/directory"
+ *
+ * export const carrier = Effect.flatMap(Directory, (directory) => directory.carrier("9104")).pipe(
+ *   Effect.provide(Directory.layerFiles())
+ * )
+ * ```
+ */
 export class Directory extends Context.Service<
   Directory,
   {

@@ -4,7 +4,7 @@ import { carrierTypes, countries, exchangeStatuses } from "./model.ts"
  * The whole number directory in memory: immutable columns in typed arrays over one table of interned strings, with
  * everything that a request would otherwise count (a carrier's state and exchanges, an area code's state, the
  * statistics) computed beforehand. Plain data: it can be moved between threads, and is replaced as a whole.
- * `IndexBuilder` makes it, `rules.ts` answers from it. Needs no service.
+ * `IndexBuilder` makes it, `rules.ts` answers from it. Needs no service. See {@link codesMatching}.
  */
 export interface DirectoryIndex {
   /** Interned strings. Number 0 stands for null in every column that holds numbers of strings. */

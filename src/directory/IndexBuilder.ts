@@ -47,7 +47,7 @@ export interface IndexBuilder {
 /** Columns that `assign` fills. */
 export type ValueColumn = "state" | "ocn" | "company" | "rateCenter"
 
-/** A record that neither a file nor the database can hold: its NPA-NXX is not digits, or was not added before. */
+/** A record that neither a file nor the database can hold: its NPA-NXX is not digits, or was not added before. See {@link Directory}. */
 export class InvalidRecord extends Data.TaggedError("InvalidRecord")<{ readonly message: string }> {}
 
 /** Keys are NPA * 1000 + NXX, so a table of all of them finds and sorts the codes. */

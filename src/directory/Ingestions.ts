@@ -15,6 +15,15 @@ import type { DatasetKind } from "./model.ts"
  * Ingestion as a service (docs/directory.md, 6): brings published files into the database and remembers what was
  * ingested when. `layer` works in a thread of its own with a connection of its own, so that a server goes on answering;
  * `layerInThread` works where it is called, for a command that has nothing else to do. Both need `SqlClient`.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Stream } from "effect"
+ * import { Ingestions } from "sluice/directory"
+ *
+ * // Reads a file into the database, and tells how far it is.
+ * export const ingested = (path: string) => Stream.unwrap(Effect.map(Ingestions, ({ run }) => run([path])))
+ * ```
  */
 export class Ingestions extends Context.Service<
   Ingestions,
@@ -65,7 +74,7 @@ export const runsAtOnce = 4
 /** Ingestions in one page of history, and the default. */
 export const historyPageMaximum = 100
 
-/** What a worker thread is made with. */
+/** What a worker thread is made with. See {@link Ingestions}. */
 export interface WorkerOptions {
   /** The database to ingest into; the worker has a connection of its own. */
   readonly databaseUrl: Redacted.Redacted<string>

@@ -6,7 +6,7 @@ import { carrierTypeAt, type DirectoryIndex, searchColumn, stringAt } from "./Di
 import { type CarrierType, type Country, countries, type ExchangeStatus, exchangeStatuses } from "./model.ts"
 import { findCarrier } from "./rules.ts"
 
-/** The carrier that a code is assigned to. */
+/** The carrier that a code is assigned to. See {@link findCode}. */
 export interface CodeCarrier {
   readonly ocn: string
   readonly companyName: string | null
@@ -14,7 +14,7 @@ export interface CodeCarrier {
   readonly carrierType: CarrierType | null
 }
 
-/** One code. Values that the files do not give are null. */
+/** One code. Values that the files do not give are null. See {@link findCode}. */
 export interface NumberingCode {
   readonly npa: string
   readonly nxx: string
@@ -26,7 +26,7 @@ export interface NumberingCode {
   readonly carrier: CodeCarrier | null
 }
 
-/** Filters on codes. They combine, and ignore case; a value that occurs nowhere matches nothing. */
+/** Filters on codes. They combine, and ignore case; a value that occurs nowhere matches nothing. See {@link searchCodes}. */
 export interface CodeFilters {
   readonly state?: string | undefined
   readonly npa?: string | undefined
@@ -75,7 +75,20 @@ const codeAt = (index: DirectoryIndex, code: number): NumberingCode => {
   }
 }
 
-/** The record of a code; undefined where there is none. */
+/**
+ * The record of a code; undefined where there is none.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Directory, findCode } from "sluice/directory"
+ *
+ * export const rateCenter = Effect.map(
+ *   Effect.flatMap(Directory, ({ snapshot }) => snapshot),
+ *   ({ index }) => findCode(index, "212", "226")?.rateCenter
+ * ).pipe(Effect.provide(Directory.layerFiles()))
+ * ```
+ */
 export const findCode = (index: DirectoryIndex, npa: string, nxx: string): NumberingCode | undefined => {
   if (!digits.test(npa) || !digits.test(nxx)) return undefined
   const area = searchColumn(index.areaCodes.npa, Number(npa))
@@ -147,7 +160,20 @@ const rowsMatching = (index: DirectoryIndex, filters: CodeFilters): Uint32Array 
   return all
 }
 
-/** A page of the codes that pass the filters, by NPA, then NXX, and how many there are. */
+/**
+ * A page of the codes that pass the filters, by NPA, then NXX, and how many there are.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Directory, searchCodes } from "sluice/directory"
+ *
+ * export const page = Effect.map(
+ *   Effect.flatMap(Directory, ({ snapshot }) => snapshot),
+ *   ({ index }) => searchCodes(index, { state: "NY" }, { limit: 50, offset: 0 })
+ * )
+ * ```
+ */
 export const searchCodes = (
   index: DirectoryIndex,
   filters: CodeFilters,
@@ -160,7 +186,20 @@ export const searchCodes = (
   }
 }
 
-/** The codes that pass the filters, six digits each, ascending. */
+/**
+ * The codes that pass the filters, six digits each, ascending.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { codesMatching, Directory } from "sluice/directory"
+ *
+ * const code = { country: "US", npa: "212", state: "NY", ocn: null, company: null, rateCenter: null, status: "ASSIGNED" } as const
+ * const layer = Directory.layerMemory({ codes: [{ ...code, nxx: "226" }, { ...code, nxx: "227" }] })
+ * const found = Effect.flatMap(Directory, ({ snapshot }) => Effect.map(snapshot, ({ index }) => codesMatching(index, { npa: "212" })))
+ * console.log(await Effect.runPromise(Effect.provide(found, layer))) // [ '212226', '212227' ]
+ * ```
+ */
 export const codesMatching = (index: DirectoryIndex, filters: CodeFilters): ReadonlyArray<string> => {
   const { areaCodes, codes } = index
   let area = 0

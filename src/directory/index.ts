@@ -3,6 +3,8 @@
  * answer without any server, `Directory.layer` and `Ingestions` work on PostgreSQL, and the readers turn published
  * numbering files into records.
  */
+import "../common/checkedNodePeers.ts"
+
 export {
   type CodeCarrier,
   type CodeFilters,

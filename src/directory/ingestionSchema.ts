@@ -21,7 +21,7 @@ export const DatasetKind = Schema.Literals(datasetKinds).annotate({
 export const ingestionPhases = ["waiting", "opening", "reading", "comparing", "storing"] as const
 export type IngestionPhase = (typeof ingestionPhases)[number]
 
-/** A step of a running ingestion, a few times a second. */
+/** A step of a running ingestion, a few times a second. See {@link Ingestions}. */
 export const IngestionProgress = Schema.TaggedStruct("Progress", {
   source: Schema.String,
   phase: Schema.Literals(ingestionPhases),
@@ -33,7 +33,7 @@ export const IngestionProgress = Schema.TaggedStruct("Progress", {
 }).annotate({ identifier: "IngestionProgress" })
 export type IngestionProgress = typeof IngestionProgress.Type
 
-/** A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. */
+/** A file that was taken. Added, changed and removed count records; all 0 when the file holds what is stored. See {@link Ingestions}. */
 export const IngestionSummary = Schema.TaggedStruct("Ingested", {
   source: Schema.String,
   kind: DatasetKind,
@@ -64,7 +64,7 @@ export const IngestionSummary = Schema.TaggedStruct("Ingested", {
 }).annotate({ identifier: "IngestionSummary" })
 export type IngestionSummary = typeof IngestionSummary.Type
 
-/** A file of one country has codes that are stored as the other country's, so one of the two files is wrong. */
+/** A file of one country has codes that are stored as the other country's, so one of the two files is wrong. See {@link Ingestions}. */
 export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("ConflictingCodes", {
   source: Schema.String,
   kind: DatasetKind,
@@ -79,7 +79,7 @@ export class ConflictingCodes extends Schema.TaggedError<ConflictingCodes>()("Co
 export const stopReasons = ["DatabaseAway", "DatabaseBusy", "DatabaseFull", "DatabaseRefused", "WorkerEnded"] as const
 export type StopReason = (typeof stopReasons)[number]
 
-/** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. */
+/** The database or the worker gave up. The file is stored as a whole or not at all, and may be ingested again. See {@link Ingestions}. */
 export class IngestionStopped extends Schema.TaggedError<IngestionStopped>()("IngestionStopped", {
   source: Schema.String,
   reason: Schema.Literals(stopReasons),
@@ -101,7 +101,7 @@ export const IngestionError = Schema.Union([
 ])
 export type IngestionError = typeof IngestionError.Type
 
-/** A file that was not taken, and why. The files after it are tried all the same. */
+/** A file that was not taken, and why. The files after it are tried all the same. See {@link Ingestions}. */
 export const IngestionFailure = Schema.TaggedStruct("Failed", {
   source: Schema.String,
   code: Schema.String.annotate({ description: "What kind of fault it was", examples: ["TooManyMalformed"] }),
@@ -109,17 +109,18 @@ export const IngestionFailure = Schema.TaggedStruct("Failed", {
 }).annotate({ identifier: "IngestionFailure" })
 export type IngestionFailure = typeof IngestionFailure.Type
 
-/** A file of an archive that is none of the known kinds. */
+/** A file of an archive that is none of the known kinds. See {@link Ingestions}. */
 export const IngestionSkipped = Schema.TaggedStruct("Skipped", {
   source: Schema.String,
   reason: Schema.String
 }).annotate({ identifier: "IngestionSkipped" })
 export type IngestionSkipped = typeof IngestionSkipped.Type
 
+/** What a running ingestion tells: progress, files that were taken, skipped or failed. See {@link Ingestions}. */
 export const IngestionEvent = Schema.Union([IngestionProgress, IngestionSummary, IngestionSkipped, IngestionFailure])
 export type IngestionEvent = typeof IngestionEvent.Type
 
-/** One finished ingestion as history keeps it. */
+/** One finished ingestion as history keeps it. See {@link Ingestions}. */
 export const IngestionRecord = Schema.Struct({
   id: Count,
   kind: DatasetKind,

@@ -11,7 +11,7 @@ import type { AreaCodeRecord, CarrierTypeRecord, Country, DatasetKind, ExchangeS
  * for more than a few milliseconds. Needs `SqlClient`.
  */
 
-/** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. */
+/** What is known about the stored records without reading them. Times are ISO 8601 in UTC, null before the first. See {@link Directory}. */
 export interface DirectoryState {
   /** Raised by every change of the records. */
   readonly generation: number

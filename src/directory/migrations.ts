@@ -6,6 +6,14 @@ import { carrierTypes, countries, datasetKinds, exchangeStatuses } from "./model
  * Tables of the number directory: plain rows that an operator can query. The records as the files give them, one
  * table a kind; what was ingested when, which is never deleted; and the generation, which every change of the records
  * raises, so that a node knows whether its index is still the one of the database.
+ *
+ * @example
+ * ```ts
+ * import { createDirectoryTables } from "sluice/directory"
+ *
+ * // one of the `migrations` of `Durable.layer`
+ * export const migration = { number: 1, name: "directory", run: createDirectoryTables }
+ * ```
  */
 export const createDirectoryTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -3,22 +3,22 @@
  * Readers of files produce them, the store keeps them, the index answers from them.
  */
 
-/** Countries covered; US territories count as `US`. */
+/** Countries covered; US territories count as `US`. See {@link codesMatching}. */
 export const countries = ["US", "CA"] as const
 export type Country = (typeof countries)[number]
 
-/** Assignment status of an exchange code. */
+/** Assignment status of an exchange code. See {@link codesMatching}. */
 export const exchangeStatuses = ["ASSIGNED", "UNASSIGNED", "RESERVED"] as const
 export type ExchangeStatus = (typeof exchangeStatuses)[number]
 
-/** Carrier types (docs/directory.md, 2.1). The bundled list has ILEC, CLEC and WIRELESS only. */
+/** Carrier types (docs/directory.md, 2.1). The bundled list has ILEC, CLEC and WIRELESS only. See {@link Directory}. */
 export const carrierTypes = ["ILEC", "CLEC", "WIRELESS", "CAP", "IXC", "PCS"] as const
 export type CarrierType = (typeof carrierTypes)[number]
 
 /** The OCN of a US code that several carriers share. Exchanges show it, but it is no carrier. */
 export const multipleCarriersOcn = "MULT"
 
-/** One NPA-NXX code. Empty cells of the files are null. */
+/** One NPA-NXX code. Empty cells of the files are null. See {@link codesMatching}. */
 export interface CodeRecord {
   readonly country: Country
   /** Area code, 3 digits. */
@@ -34,7 +34,7 @@ export interface CodeRecord {
   readonly status: ExchangeStatus
 }
 
-/** One line of the carrier type list. */
+/** One line of the carrier type list. See {@link codesMatching}. */
 export interface CarrierTypeRecord {
   readonly ocn: string
   readonly companyName: string | null
@@ -43,7 +43,7 @@ export interface CarrierTypeRecord {
   readonly country: Country
 }
 
-/** One area code of the NPA report. */
+/** One area code of the NPA report. See {@link codesMatching}. */
 export interface AreaCodeRecord {
   readonly npa: string
   readonly inService: boolean
@@ -56,4 +56,5 @@ export interface AreaCodeRecord {
 
 /** The kinds of file that can be ingested, each replacing its own set as a whole. */
 export const datasetKinds = ["NANPA", "CNAC", "CARRIER_TYPES", "NPA_REPORT"] as const
+/** A kind of published file. See {@link openSource}. */
 export type DatasetKind = (typeof datasetKinds)[number]

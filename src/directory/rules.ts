@@ -17,7 +17,7 @@ import {
  * impossible page is a defect of the caller, an unknown carrier or code is a `EntryNotFound`. Needs no service.
  */
 
-/** Which part of a list is wanted. */
+/** Which part of a list is wanted. See {@link Directory}. */
 export interface PageQuery {
   /** 1 to 100, default 50. */
   readonly limit?: number | undefined
@@ -25,14 +25,14 @@ export interface PageQuery {
   readonly offset?: number | undefined
 }
 
-/** Filters of the carrier list. They combine, and ignore case; a value that occurs nowhere gives an empty list. */
+/** Filters of the carrier list. They combine, and ignore case; a value that occurs nowhere gives an empty list. See {@link Directory}. */
 export interface CarrierQuery extends PageQuery {
   readonly country?: string | undefined
   readonly state?: string | undefined
   readonly type?: string | undefined
 }
 
-/** Which exchanges of an area code are wanted. */
+/** Which exchanges of an area code are wanted. See {@link Directory}. */
 export interface AreaCodeQuery extends PageQuery {
   /** Exchange code, 3 digits; restricts the exchanges to that one. */
   readonly nxx?: string | undefined
@@ -44,7 +44,7 @@ export interface IngestionTimes {
   readonly CNAC: string | null
 }
 
-/** The directory has no such carrier, area code or exchange. Its message names what was asked for. */
+/** The directory has no such carrier, area code or exchange. Its message names what was asked for. See {@link Directory}. */
 export class EntryNotFound extends Data.TaggedError("EntryNotFound")<{
   readonly resource: "carrier" | "areaCode" | "exchange"
   readonly message: string

@@ -36,6 +36,7 @@ export const ExchangeStatus = Schema.Literals(exchangeStatuses).annotate({
   examples: ["ASSIGNED"]
 })
 
+/** Which part of a list a page is. See {@link Directory}. */
 export const Pagination = Schema.Struct({
   limit: Count.annotate({ description: "Page size requested", examples: [pageLimitDefault] }),
   offset: Count.annotate({ description: "Results skipped", examples: [0] }),
@@ -55,11 +56,11 @@ const carrierFields = {
   country: Country
 }
 
-/** One carrier of a list (docs/directory.md, 3.2). */
+/** One carrier of a list (docs/directory.md, 3.2). See {@link Directory}. */
 export const Carrier = Schema.Struct(carrierFields).annotate({ identifier: "Carrier" })
 export type Carrier = typeof Carrier.Type
 
-/** One carrier with its exchanges counted (docs/directory.md, 3.3). */
+/** One carrier with its exchanges counted (docs/directory.md, 3.3). See {@link Directory}. */
 export const CarrierDetail = Schema.Struct({
   ...carrierFields,
   exchanges: Schema.Struct({
@@ -72,14 +73,14 @@ export const CarrierDetail = Schema.Struct({
 }).annotate({ identifier: "CarrierDetail" })
 export type CarrierDetail = typeof CarrierDetail.Type
 
-/** Answer of `GET /v1/carriers`, ordered by OCN. */
+/** Answer of `GET /v1/carriers`, ordered by OCN. See {@link Directory}. */
 export const CarrierPage = Schema.Struct({
   carriers: Schema.Array(Carrier),
   pagination: Pagination
 }).annotate({ identifier: "CarrierPage" })
 export type CarrierPage = typeof CarrierPage.Type
 
-/** One exchange code of an area code (docs/directory.md, 3.4). */
+/** One exchange code of an area code (docs/directory.md, 3.4). See {@link Directory}. */
 export const Exchange = Schema.Struct({
   nxx: described("Exchange code, 3 digits", "226"),
   ocn: nullable("Operating Company Number; `MULT` where several carriers share the code", "9104"),
@@ -89,7 +90,7 @@ export const Exchange = Schema.Struct({
 }).annotate({ identifier: "Exchange" })
 export type Exchange = typeof Exchange.Type
 
-/** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (docs/directory.md, 3.4). */
+/** Answer of the `/v1/npa` endpoints, its exchanges ordered by NXX (docs/directory.md, 3.4). See {@link Directory}. */
 export const AreaCode = Schema.Struct({
   npa: described("Area code, 3 digits", "212"),
   state: nullable("State or province of most of its exchanges", "NY"),
@@ -105,7 +106,7 @@ const Timestamp = Schema.NullOr(Schema.String).annotate({
   examples: ["2026-07-06T12:00:00.000Z"]
 })
 
-/** Answer of `/v1/stats` and `/stats` (docs/directory.md, 3.5). */
+/** Answer of `/v1/stats` and `/stats` (docs/directory.md, 3.5). See {@link Directory}. */
 export const Statistics = Schema.Struct({
   total_records: Count.annotate({ description: "Total NPA-NXX records", examples: [236982] }),
   by_country: Schema.Struct({ US: Count, CA: Count }).annotate({ description: "Records by country" }),

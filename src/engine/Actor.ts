@@ -3,151 +3,54 @@
  * no clock and no randomness inside, so that a program that embeds them and the simulator run what the platform runs.
  * Needs no service.
  */
-import { Schema, SchemaAST } from "effect"
+import { Schema } from "effect"
+import { commandCodec, formBefore, problemOf, upcast } from "./actorForms.ts"
 import type { ActorAddress } from "./address.ts"
+import type { DecideContext, Decision, OtherFacts, Touched, WakeAgain } from "./decision.ts"
 import type { InternalTraits } from "./internalActor.ts"
 
-/** A public event as part of a decision (docs/platform.md, 5.1); its id and time come from the frame. */
-export interface PublicEvent {
-  /** Dotted type, such as `telco.lookup.completed`. */
-  readonly type: string
-  /** Originating service, such as `telco`. */
-  readonly service: string
-  /** False when a test key caused the event. */
-  readonly livemode: boolean
-  /** The payload, any JSON value. */
-  readonly data: unknown
-}
+export {
+  type DecideContext,
+  Decision,
+  decided,
+  type Message,
+  message,
+  type OtherFacts,
+  type PublicEvent,
+  rejected,
+  type Touched,
+  WakeAgain,
+  wakeAgain
+} from "./decision.ts"
 
-/** What a rule may know besides its state and the command. */
-export interface DecideContext {
-  /** Milliseconds since the Unix epoch; never goes back within a partition. */
-  readonly now: number
-  readonly self: ActorAddress
-  /**
-   * Derives a UUIDv8 from (partition, epoch, frame, command, index). Within one decision the same `index` (an integer
-   * from 0 to 65,535) gives the same id; no other decision gets that id.
-   */
-  readonly id: (index: number) => string
-  /** Reads the state of another actor of the organization. Throws unless the command `touches` that actor. */
-  readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
-}
-
-/** Facts for another actor of the same organization, part of the same atomic decision. Made by `Actor.facts`. */
-export interface OtherFacts {
-  readonly actor: AnyActor
-  readonly key: string
-  readonly facts: ReadonlyArray<unknown>
-}
-
-/** A command for an actor of any organization, sent when the decision is stored (docs/outbox.md). Made by `Actor.message`. */
-export interface Message {
-  readonly actor: AnyActor
-  readonly organization: string
-  readonly key: string
-  readonly command: unknown
-}
-
-/** A named actor of the same organization. Made by `Actor.at`. */
-export interface Touched {
-  readonly actor: AnyActor
-  readonly key: string
-  /** Claims that the actor has had no fact yet (docs/architecture.md, rule 20). */
-  readonly fresh?: boolean
-}
-
-/** What `decide` answers. Made by `decided` and `rejected`. */
-export class Decision<out Fact, out Reply, out Rejection> {
-  readonly accepted: boolean
-  readonly facts: ReadonlyArray<Fact>
-  readonly reply: Reply | undefined
-  readonly rejection: Rejection | undefined
-  readonly others: ReadonlyArray<OtherFacts>
-  readonly events: ReadonlyArray<PublicEvent>
-  readonly messages: ReadonlyArray<Message>
-
-  constructor(
-    accepted: boolean,
-    facts: ReadonlyArray<Fact>,
-    reply: Reply | undefined,
-    rejection: Rejection | undefined,
-    others: ReadonlyArray<OtherFacts>,
-    events: ReadonlyArray<PublicEvent>,
-    messages: ReadonlyArray<Message>
-  ) {
-    this.accepted = accepted
-    this.facts = facts
-    this.reply = reply
-    this.rejection = rejection
-    this.others = others
-    this.events = events
-    this.messages = messages
-  }
-}
-
-const none: ReadonlyArray<never> = []
-
-/**
- * Accepts a command: `facts` happen to this actor, `others` to further actors of the organization, `events` and `messages` go out; all of it
- * is stored in one frame or not at all, and `reply` is given when it is. Without facts, events and messages it is an answer from the state.
- */
-export const decided = <Fact = never, Reply = void>(decision: {
-  readonly facts?: ReadonlyArray<Fact>
-  readonly reply?: Reply
-  readonly others?: ReadonlyArray<OtherFacts>
-  readonly events?: ReadonlyArray<PublicEvent>
-  readonly messages?: ReadonlyArray<Message>
-}): Decision<Fact, Reply, never> =>
-  new Decision<Fact, Reply, never>(
-    true,
-    decision.facts ?? none,
-    decision.reply,
-    undefined,
-    decision.others ?? none,
-    decision.events ?? none,
-    decision.messages ?? none
-  )
-
-/** Rejects a command with the rule's own error. Nothing happens. */
-export const rejected = <Rejection>(rejection: Rejection): Decision<never, never, Rejection> =>
-  new Decision<never, never, Rejection>(false, none, undefined, rejection, none, none, none)
-
-/**
- * A command for an actor of any organization, as part of a decision (docs/outbox.md). Once the decision is stored, the command takes effect exactly
- * once there, and in order with all others between the two organizations. The receiver is an actor of the same engine that has a state;
- * nobody waits for its reply, and a rejection is final. A decision takes 1,024 of them, each of at most 64 KiB as JSON.
- */
-export const message = <Command, Fact, State, Reply, Rejection>(
-  actor: Actor<Command, Fact, State, Reply, Rejection>,
-  organization: string,
-  key: string,
-  command: NoInfer<Command>
-): Message => ({ actor, organization, key, command })
-
-/** What `wake` answers when there is nothing to do yet. Made by `wakeAgain`. */
-export class WakeAgain {
-  /** Milliseconds since the Unix epoch. */
-  readonly time: number
-
-  constructor(time: number) {
-    this.time = time
-  }
-}
-
-/**
- * Answers a wake for which there is nothing to do yet: the actor is woken again at `time`, which must come after `now` and be whole. It costs
- * no fact, and so no frame. Only memory knows that time, and a change of the state ends it: then `wakeAt` counts again. So a wake may come
- * again before `time`, with the state it had: after a restart the actor is woken at its `wakeAt`, at once where that has passed
- * (docs/architecture.md, "Wakes").
- */
-export const wakeAgain = (time: number): WakeAgain => new WakeAgain(time)
-
-/** Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. */
+/** Turns the JSON of an old version into the JSON of the next one. The key is the version it starts from. See {@link Actor.make}. */
 export type Upcasts = Readonly<Record<number, (encoded: unknown) => unknown>>
 
-/** A schema whose values can be written as JSON and read back without services. */
+/**
+ * How facts and states are written while older programs may still get them (docs/cluster.md, "Two versions together"): in the form of the version before, until the
+ * level of formats is in force that the definition's version came with. See {@link Actor.make}.
+ */
+export interface Since {
+  readonly level: number
+  /**
+   * Turn the JSON of this version into that of the version before. What they cannot say rules do not make yet (`DecideContext.level`): a decision with a fact that is
+   * another one when it is read back fails.
+   */
+  readonly fact: (encoded: unknown) => unknown
+  readonly state: (encoded: unknown) => unknown
+}
+
+/** The form in which facts and states are written. See {@link Actor.make}. */
+export interface WrittenForm<in Fact, in State> {
+  readonly version: number
+  readonly encodeFact: (fact: Fact) => unknown
+  readonly encodeState: (state: State) => unknown
+}
+
+/** A schema whose values can be written as JSON and read back without services. See {@link Actor.make}. */
 export type JsonCodec<A> = Schema.ConstraintCodec<A, unknown>
 
+/** The definition of an actor: its name in the log, the schemas of what is stored, and its pure rules. See {@link Actor.make}. */
 export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   /** Unique in the engine, stored in the log: never rename it. */
   readonly kind: string
@@ -162,7 +65,7 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly rejection?: JsonCodec<Rejection>
   readonly initial: (key: string) => State
   /** Pure. Must not change `state`. */
-  readonly decide: (state: State, command: Command, context: DecideContext) => Decision<Fact, Reply, Rejection>
+  readonly decide: (state: State, command: Command, context: DecideContext) => Decision<NoInfer<Fact>, Reply, Rejection>
   /** Pure, except that with `copy` it may change and return the `state` that it was given. Must not throw on any stored fact. */
   readonly evolve: (state: State, fact: Fact) => State
   /**
@@ -180,7 +83,7 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
    * no facts or throws, the engine does not wake the actor again until its state changes. It may be called again with the same state, and is
    * held up for a second where that happens too often (docs/architecture.md, "Wakes").
    */
-  readonly wake?: (state: State, context: DecideContext) => Decision<Fact, unknown, unknown> | WakeAgain
+  readonly wake?: (state: State, context: DecideContext) => Decision<NoInfer<Fact>, unknown, unknown> | WakeAgain
   /** The other actors that deciding this command reads or gives facts to. */
   readonly touches?: (command: Command, self: ActorAddress) => ReadonlyArray<Touched>
   /** The other actors that waking reads or gives facts to. */
@@ -194,14 +97,19 @@ export interface ActorOptions<Command, Fact, State, Reply, Rejection> {
   readonly isOver?: (state: State) => boolean
   readonly upcastFact?: Upcasts
   readonly upcastState?: Upcasts
+  /** Left out where no program of the version before runs beside this one. */
+  readonly since?: Since
 }
 
-/** `wakeAt` and `wake` belong together: a definition has both or neither. */
+/** `wakeAt` and `wake` belong together: a definition has both or neither. See {@link Actor.make}. */
 export type WakeOptions<Fact, State> =
   | Required<Pick<ActorOptions<never, Fact, State, never, never>, "wakeAt" | "wake">>
   | { readonly wakeAt?: never; readonly wake?: never; readonly wakeTouches?: never }
 
-/** The definition of an actor without a state: what it decides rests on the command and on the actors that it touches. */
+/**
+ * The definition of an actor without a state: what it decides rests on the command and on the actors that it touches.
+ * See {@link Actor.makeStateless}.
+ */
 export interface StatelessOptions<Command, Fact, Reply, Rejection>
   extends Pick<
     ActorOptions<Command, Fact, null, Reply, Rejection>,
@@ -213,7 +121,7 @@ export interface StatelessOptions<Command, Fact, Reply, Rejection>
   readonly decide: (command: Command, context: DecideContext) => Decision<NoInfer<Fact>, Reply, Rejection>
 }
 
-/** An actor's definition. `at`, `facts` name one of its actors inside a decision. */
+/** An actor's definition. `at`, `facts` name one of its actors inside a decision. See {@link Actor.make}. */
 export interface Actor<in out Command, in out Fact, in out State, out Reply, out Rejection>
   extends ActorOfState<State> {
   readonly _tag: "Actor"
@@ -231,93 +139,52 @@ export interface Actor<in out Command, in out Fact, in out State, out Reply, out
   /** To and from the JSON forms. They throw on what the schema refuses. */
   readonly encodeCommand: (command: Command) => unknown
   readonly decodeCommand: (encoded: unknown) => Command
+  /** Why a value is no command of this actor; undefined when it is one. */
+  readonly commandProblem: (command: unknown) => string | undefined
   readonly encodeFact: (fact: Fact) => unknown
   readonly decodeFact: (encoded: unknown, version: number) => Fact
   readonly encodeState: (state: State) => unknown
   readonly decodeState: (encoded: unknown, version: number) => State
+  /** How facts and states are written where a level of formats is in force. */
+  readonly written: (level: number) => WrittenForm<Fact, State>
   /** Why a state cannot be written and read again; undefined when it can. */
   readonly stateProblem: (state: unknown) => string | undefined
   /** Set for the engine's own actors; undefined for a user's. */
   readonly internal?: InternalTraits
 }
 
-/** What `DecideContext.read` needs to know of an actor. */
+/** What `DecideContext.read` needs to know of an actor. See {@link Actor.make}. */
 export interface ActorOfState<in out State> {
   readonly kind: string
   readonly "~State"?: (state: State) => State
 }
 
+/** An actor of any types. See {@link Actor.make}. */
 // biome-ignore lint/suspicious/noExplicitAny: the engine holds actors of all types side by side; each is only used with values of its own
 export type AnyActor = Actor<any, any, any, any, any>
-
-const upcast = (kind: string, what: string, upcasts: Upcasts | undefined, current: number) => {
-  return (encoded: unknown, version: number): unknown => {
-    let value = encoded
-    for (let from = version; from < current; from++) {
-      const step = upcasts?.[from]
-      if (step === undefined) throw new Error(`${kind} has no upcast of its ${what} from version ${from}`)
-      value = step(value)
-    }
-    if (version > current) {
-      throw new Error(`the ${what} of ${kind} is of version ${version}, this program knows ${current}`)
-    }
-    return value
-  }
-}
-
-/** Whether a schema's values are (nearly) their own JSON form. Checking such a value is enough to know that it can be written. */
-const isPlain = (ast: SchemaAST.AST): boolean => {
-  if (ast.encoding !== undefined) return false
-  if (SchemaAST.isObjects(ast))
-    return (
-      ast.propertySignatures.every(({ type }) => isPlain(type)) &&
-      ast.indexSignatures.every(({ parameter, type }) => isPlain(parameter) && isPlain(type))
-    )
-  if (SchemaAST.isArrays(ast)) return [...ast.elements, ...ast.rest].every(isPlain)
-  if (SchemaAST.isUnion(ast)) return ast.types.every(isPlain)
-  return (
-    SchemaAST.isString(ast) ||
-    SchemaAST.isNumber(ast) ||
-    SchemaAST.isBoolean(ast) ||
-    SchemaAST.isNull(ast) ||
-    SchemaAST.isLiteral(ast)
-  )
-}
-
-/** Why a value of a schema cannot be written; undefined when it can. Checking a plain value is ten times cheaper than encoding it. */
-const problemOf = <A>(schema: JsonCodec<A>, encode: (value: A) => unknown) => {
-  const isIt = isPlain(schema.ast) ? Schema.is(schema) : undefined
-  return (value: unknown): string | undefined => {
-    if (isIt?.(value) === true) return undefined
-    try {
-      encode(value as A)
-      return undefined
-    } catch (cause) {
-      return (cause instanceof Error ? cause.message : String(cause)).slice(0, 300)
-    }
-  }
-}
-
-/** The codec of commands, made when it is first needed: most actors are never sent any. */
-const commandCodec = <Command>(schema: JsonCodec<Command>) => {
-  let encode: ((command: Command) => unknown) | undefined
-  let decode: ((encoded: unknown) => Command) | undefined
-  return {
-    encodeCommand: (command: Command): unknown => {
-      encode ??= Schema.encodeUnknownSync(Schema.toCodecJson(schema))
-      return encode(command)
-    },
-    decodeCommand: (encoded: unknown): Command => {
-      decode ??= Schema.decodeUnknownSync(Schema.toCodecJson(schema))
-      return decode(encoded)
-    }
-  }
-}
 
 /**
  * Defines an actor.
  *
  * Throws when the definition cannot work (no kind, a version below 1, `wakeAt` without `wake`).
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect"
+ * import { Actor } from "sluice"
+ *
+ * const Door = Actor.make({
+ *   kind: "door",
+ *   command: Schema.Literals(["open", "close"]),
+ *   fact: Schema.Struct({ isOpen: Schema.Boolean }),
+ *   state: Schema.Boolean,
+ *   initial: () => false,
+ *   evolve: (_, { isOpen }) => isOpen,
+ *   decide: (isOpen, command) =>
+ *     isOpen === (command === "open") ? Actor.rejected("it is already") : Actor.decided({ facts: [{ isOpen: !isOpen }] })
+ * })
+ * console.log(Door.options.evolve(false, { isOpen: true })) // true
+ * ```
  */
 export const make = <Command, Fact, State, Reply = void, Rejection = never>(
   options: ActorOptions<Command, Fact, State, Reply, Rejection> & WakeOptions<Fact, State>
@@ -328,13 +195,23 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
   if (!Number.isInteger(version) || version < 1) throw new Error(`${options.kind}: version must be an integer from 1`)
   if ((options.wakeAt === undefined) !== (options.wake === undefined))
     throw new Error(`${options.kind}: wakeAt and wake belong together`)
+  if (options.since !== undefined && version === 1)
+    throw new Error(`${options.kind}: there is no version before 1 to write`)
   const factCodec = Schema.toCodecJson(options.fact)
   const stateCodec = Schema.toCodecJson(options.state)
   const decodeFact = Schema.decodeUnknownSync(factCodec)
   const decodeState = Schema.decodeUnknownSync(stateCodec)
+  const encodeFact = Schema.encodeUnknownSync(factCodec)
   const encodeState = Schema.encodeUnknownSync(stateCodec)
   const upcastFact = upcast(options.kind, "fact", options.upcastFact, version)
   const upcastState = upcast(options.kind, "state", options.upcastState, version)
+  const { since } = options
+  const own: WrittenForm<Fact, State> = { version, encodeFact, encodeState }
+  const before =
+    since === undefined
+      ? own
+      : formBefore(options.kind, own, since, (encoded, of) => encodeFact(decodeFact(upcastFact(encoded, of))))
+  const sinceLevel = since?.level ?? 0
   const self: Actor<Command, Fact, State, Reply, Rejection> = {
     _tag: "Actor",
     kind: options.kind,
@@ -344,9 +221,10 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
     at: (key = "", { fresh = false } = {}) => (fresh ? { actor: self, key, fresh } : { actor: self, key }),
     facts: (key, facts) => ({ actor: self, key, facts }),
     ...commandCodec(options.command),
-    encodeFact: Schema.encodeUnknownSync(factCodec),
+    encodeFact,
     decodeFact: (encoded, of) => decodeFact(of === version ? encoded : upcastFact(encoded, of)),
     encodeState,
+    written: (level) => (level < sinceLevel ? before : own),
     stateProblem: problemOf(options.state, encodeState),
     decodeState: (encoded, of) => decodeState(of === version ? encoded : upcastState(encoded, of))
   }
@@ -359,6 +237,20 @@ export const make = <Command, Fact, State, Reply = void, Rejection = never>(
  * is ignored, and goes with the checkpoints.
  *
  * Throws when the definition cannot work (no kind, a version below 1).
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect"
+ * import { Actor } from "sluice"
+ *
+ * const LookUps = Actor.makeStateless({
+ *   kind: "lookUps",
+ *   command: Schema.Struct({ number: Schema.String }),
+ *   decide: ({ number }) =>
+ *     Actor.decided({ events: [{ type: "lookups.made", service: "lookups", livemode: true, data: { number } }] })
+ * })
+ * console.log(LookUps.isStateless) // true
+ * ```
  */
 export const makeStateless = <Command, Fact = null, Reply = void, Rejection = never>(
   options: StatelessOptions<Command, Fact, Reply, Rejection>

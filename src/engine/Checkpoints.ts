@@ -55,6 +55,13 @@ export interface ExpiryRow extends ActorAddress {
   readonly expiresAt: number
 }
 
+/** Which keys `Checkpoints.keys` lists. */
+export interface KeysRequest extends Omit<ActorAddress, "key"> {
+  readonly through: Sequence
+  readonly after: string | undefined
+  readonly limit: number
+}
+
 /** The store cannot be reached, or gave up on a conflict of its own. Either nothing was done, or doing it again is safe. */
 export class CheckpointsUnavailable extends Data.TaggedError("CheckpointsUnavailable")<{
   readonly message: string
@@ -92,6 +99,18 @@ export interface Removed {
   readonly checkpoints: number
 }
 
+/**
+ * The port that keeps snapshots of actors, from which a start goes on. Implemented in memory and on PostgreSQL.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Checkpoints } from "sluice"
+ *
+ * // a port: `Engine.layer` takes any implementation, and programs seldom call one
+ * export const partitions = Effect.flatMap(Checkpoints, ({ fixPartitions }) => fixPartitions(8))
+ * ```
+ */
 export class Checkpoints extends Context.Service<
   Checkpoints,
   {
@@ -123,6 +142,15 @@ export class Checkpoints extends Context.Service<
       addresses: ReadonlyArray<ActorAddress>,
       through: Sequence
     ) => Effect.Effect<ReadonlyArray<ActorRow>, CheckpointsUnavailable>
+
+    /**
+     * The keys of a kind in an organization, those behind `after`, in the order of their UTF-8 bytes; at most `limit`, which is at most
+     * `maximumKeysPage`. An actor counts by its newest row with a sequence of at most `through`, and not at all when that has a null state.
+     */
+    readonly keys: (
+      partition: number,
+      page: KeysRequest
+    ) => Effect.Effect<ReadonlyArray<string>, CheckpointsUnavailable>
 
     /**
      * The earliest timers in the order (wakeAt, address), counting for each actor only its newest row with a sequence of at most `through`.

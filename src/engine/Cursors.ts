@@ -35,7 +35,7 @@ export class CursorMoved extends Data.TaggedError("CursorMoved")<{
   readonly found: LogPosition
 }> {}
 
-/** A record that a reactor could not process, or a later record of the same organization, which waits behind it. */
+/** A record that a reactor could not process, or a later record of the same organization, which waits behind it. See {@link Parked.show}. */
 export interface ParkedRecord {
   readonly partition: number
   readonly reactor: string
@@ -58,6 +58,15 @@ export interface ParkedOrganization {
 /**
  * The service inside a transaction. It registers what should happen in memory once the transaction is committed (wake a
  * dispatcher, count).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { ReactorTransaction } from "sluice"
+ *
+ * // inside a handler; `Reactor.onCommit` is the same in one call
+ * export const woken = (wake: () => void) => Effect.map(ReactorTransaction, ({ onCommit }) => onCommit(wake))
+ * ```
  */
 export class ReactorTransaction extends Context.Service<
   ReactorTransaction,
@@ -76,6 +85,18 @@ export class ReactorTransaction extends Context.Service<
   }
 >()("sluice/engine/ReactorTransaction") {}
 
+/**
+ * The port that keeps how far each reactor is, and runs its transactions. Implemented in memory and on PostgreSQL.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Cursors } from "sluice"
+ *
+ * // a port: how far the reactors of the first partition are
+ * export const places = Effect.flatMap(Cursors, ({ list }) => list(0))
+ * ```
+ */
 export class Cursors extends Context.Service<
   Cursors,
   {

@@ -30,12 +30,14 @@ import { register } from "./shell/internals.ts"
 import { PartitionMetrics } from "./shell/metrics.ts"
 import { Partition } from "./shell/Partition.ts"
 import { RemoteTraffic } from "./shell/remoteAnswers.ts"
+import { serveOperators } from "./shell/remoteOperators.ts"
 import { serveRemote } from "./shell/remoteServing.ts"
+import { Subscriptions } from "./shell/Subscriptions.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 import { checkConfig, checkDeployment } from "./shell/starting.ts"
 import { supervise } from "./shell/supervising.ts"
 
-/** What an engine is made of. */
+/** What an engine is made of. See {@link Engine.layerMemory}. */
 export interface EngineOptions<R = never> {
   readonly actors: ReadonlyArray<AnyActor>
   readonly lanes?: ReadonlyArray<AnyLane>
@@ -48,7 +50,19 @@ export interface EngineOptions<R = never> {
 export type { OnceOptions, OnceReply, Target }
 export { Engine, EngineRefused }
 
-/** Makes an engine and starts its partitions. When the scope ends, they finish what they accepted, then stop. */
+/**
+ * Makes an engine and starts its partitions. When the scope ends, they finish what they accepted, then stop.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { type Actor, Engine } from "sluice"
+ *
+ * // for programs that do not use layers; `Engine.layer` is the usual way
+ * export const started = (Counter: Actor.AnyActor) =>
+ *   Effect.tap(Engine.make({ actors: [Counter] }), (engine) => engine.ready)
+ * ```
+ */
 export const make = Effect.fnUntraced(function* <R = never>(
   options: EngineOptions<R>
 ): Effect.fn.Return<
@@ -82,7 +96,8 @@ export const make = Effect.fnUntraced(function* <R = never>(
     signals: Option.getOrUndefined(Context.getOption(services as Context.Context<never>, Signals)),
     remote,
     local,
-    traffic: new RemoteTraffic(),
+    traffic: new RemoteTraffic(random.toString(36), services as Context.Context<never>),
+    subscriptions: new Subscriptions(),
     acts: builtInActs(),
     clock: yield* Clock.Clock,
     bounds: new ProcessBounds(config),
@@ -97,7 +112,12 @@ export const make = Effect.fnUntraced(function* <R = never>(
       const serving =
         remote === undefined
           ? supervise(partition)
-          : Effect.scoped(Effect.andThen(Effect.forkScoped(serveRemote(remote, partition)), supervise(partition)))
+          : Effect.scoped(
+              Effect.forkScoped(serveOperators(remote, partition)).pipe(
+                Effect.andThen(Effect.forkScoped(serveRemote(remote, partition))),
+                Effect.andThen(supervise(partition))
+              )
+            )
       return Effect.ensuring(
         untilHandedOver(partition, serving),
         Effect.sync(() => {
@@ -107,7 +127,12 @@ export const make = Effect.fnUntraced(function* <R = never>(
       )
     })
   )
-  yield* Effect.addFinalizer(() => closeAll(local, config.shutdownMillis))
+  yield* Effect.addFinalizer(() =>
+    Effect.ensuring(
+      closeAll(local, config.shutdownMillis),
+      Effect.sync(() => parts.subscriptions.close())
+    )
+  )
   const engine = makeService(parts, services as Context.Context<never>)
   register(engine, { parts, partitions: local })
   return engine
@@ -122,7 +147,19 @@ const provided = <R>(
   handle: (records) => Effect.provideContext(reactor.handle(records), services) as never
 })
 
-/** The engine over the ports of its context. Partitions start at once; `ready` says when they serve. */
+/**
+ * The engine over the ports of its context. Partitions start at once; `ready` says when they serve.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { type Actor, type Checkpoints, type Cursors, Engine, type Journal, type Placement } from "sluice"
+ *
+ * // on stores of your own; `Durable.layer` brings those of NATS and PostgreSQL
+ * export const on = (Counter: Actor.AnyActor, stores: Layer.Layer<Checkpoints | Cursors | Journal | Placement>) =>
+ *   Layer.provide(Engine.layer({ actors: [Counter] }), stores)
+ * ```
+ */
 export const layer = <R = never>(
   options: EngineOptions<R>
 ): Layer.Layer<
@@ -132,7 +169,25 @@ export const layer = <R = never>(
 > => Layer.effect(Engine, make(options))
 
 /**
- * The engine in memory, without any server: its data goes with the process. It serves as soon as the layer is built.
+ * * The engine in memory, without any server: its data goes with the process. It serves as soon as the layer is built.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Actor, Engine } from "sluice"
+ *
+ * const Seen = Actor.make({
+ *   kind: "seen",
+ *   command: Schema.Struct({}),
+ *   fact: Schema.Struct({}),
+ *   state: Schema.Int,
+ *   initial: () => 0,
+ *   evolve: (count) => count + 1,
+ *   decide: (count) => Actor.decided({ facts: [{}], reply: count + 1 })
+ * })
+ * const ask = Effect.flatMap(Engine.Engine, (engine) => engine.ask(Seen, { organization: "acme", key: "page" }, {}))
+ * console.log(await Effect.runPromise(Effect.provide(ask, Engine.layerMemory({ actors: [Seen] })))) // 1
+ * ```
  */
 export const layerMemory = <R = never>(
   options: EngineOptions<R>

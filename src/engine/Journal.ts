@@ -169,7 +169,20 @@ export interface LogFound {
   readonly lastSequence: Sequence
 }
 
-/** Opens the logs. */
+/**
+ * Opens the logs.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Journal } from "sluice"
+ *
+ * // a port, which the engine opens a log of for each partition: where the first one is, for people
+ * export const home = Effect.scoped(
+ *   Effect.flatMap(Journal, ({ open }) => Effect.map(open(0), (log) => log.home))
+ * )
+ * ```
+ */
 export class Journal extends Context.Service<
   Journal,
   {

@@ -7,7 +7,7 @@
 import type { ActorOfState, JsonCodec, Touched } from "./Actor.ts"
 import type { ActorAddress } from "./address.ts"
 
-/** What a lane's rule may know besides its state and the command. */
+/** What a lane's rule may know besides its state and the command. See {@link Lane.make}. */
 export interface LaneContext {
   /** Milliseconds since the Unix epoch; never goes back within a partition. */
   readonly now: number
@@ -16,6 +16,7 @@ export interface LaneContext {
   readonly read: <State>(actor: ActorOfState<State>, key?: string) => State
 }
 
+/** The definition of a lane: its name and its rules. Its state is in memory alone. See {@link Lane.make}. */
 export interface LaneOptions<Command, State, Reply> {
   /** Unique among the engine's lanes. */
   readonly kind: string
@@ -31,16 +32,44 @@ export interface LaneOptions<Command, State, Reply> {
   readonly touches?: (self: ActorAddress) => ReadonlyArray<Touched>
 }
 
+/** A lane's definition, made by `make`. See {@link Lane.make}. */
 export interface Lane<in out Command, in out State, in out Reply> {
   readonly _tag: "Lane"
   readonly kind: string
   readonly options: LaneOptions<Command, State, Reply>
 }
 
+/** A lane of any types. See {@link Lane.make}. */
 // biome-ignore lint/suspicious/noExplicitAny: the engine holds lanes of all types side by side; each is only used with values of its own
 export type AnyLane = Lane<any, any, any>
 
-/** Defines a lane actor. */
+/**
+ * Defines a lane actor.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Engine, Lane } from "sluice"
+ *
+ * const Presence = Lane.make({
+ *   kind: "presence",
+ *   initial: () => ({ seenAt: 0 }),
+ *   decide: (state, _: null, { now }) => {
+ *     const wasSeen = state.seenAt > now - 60_000
+ *     state.seenAt = now
+ *     return wasSeen
+ *   },
+ *   keepUntil: ({ seenAt }) => seenAt + 60_000
+ * })
+ * const program = Effect.gen(function* () {
+ *   const engine = yield* Engine.Engine
+ *   const look = engine.askLane(Presence, { organization: "acme", key: "ann" }, null)
+ *   return [yield* look, yield* look]
+ * })
+ * console.log(await Effect.runPromise(Effect.provide(program, Engine.layerMemory({ actors: [], lanes: [Presence] }))))
+ * // [ false, true ]
+ * ```
+ */
 export const make = <Command, State, Reply>(
   options: LaneOptions<Command, State, Reply>
 ): Lane<Command, State, Reply> => ({

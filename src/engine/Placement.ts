@@ -19,6 +19,18 @@ export class PlacementUnavailable extends Data.TaggedError("PlacementUnavailable
   readonly cause?: unknown
 }> {}
 
+/**
+ * The port that says which partitions this process runs: all of them on one machine, a share of them in a cluster.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Placement } from "sluice"
+ *
+ * // a port: whether the first partition is run by this process
+ * export const isOurs = Effect.flatMap(Placement, ({ owns }) => owns(0))
+ * ```
+ */
 export class Placement extends Context.Service<
   Placement,
   {
@@ -36,6 +48,18 @@ export class Placement extends Context.Service<
       partitions: number,
       serve: (partition: number) => Effect.Effect<void>
     ) => Effect.Effect<void, PlacementRefused | PlacementUnavailable, Scope.Scope>
+
+    /**
+     * The level of formats in force: what is written must not need a higher one, because a process of an older program may own the partition
+     * next. It never falls. Left out where no older program is about.
+     */
+    readonly level?: () => number
+
+    /**
+     * Whether several processes share the partitions. One that is fenced again and again rests then, instead of waiting for an operator: a machine that is too
+     * busy loses its partitions more than once, and nobody else may have them next.
+     */
+    readonly isShared?: boolean
 
     /** Whether this process owns the partition, looked up afresh (for a lock: asked of the server), not from memory. */
     readonly owns: (partition: number) => Effect.Effect<boolean, PlacementUnavailable>

@@ -12,10 +12,12 @@ import type { EventRecord, FactRecord, LogRecord } from "./records.ts"
 
 export { adaptive, immediate, type Pace }
 
-/** Frames and records that one transaction takes at most. */
+/** Frames that one transaction takes at most. See {@link Reactor.make}. */
 export const maximumBatchFrames = 256
+/** Records that one transaction takes at most. See {@link Reactor.make}. */
 export const maximumBatchRecords = 2_048
 
+/** What follows the log: a handler with a durable cursor. Made by `make`. See {@link Reactor.make}. */
 export interface Reactor<R = never> {
   /** Unique in the engine, stored with the cursors: never rename it. */
   readonly name: string
@@ -32,17 +34,31 @@ export interface Reactor<R = never> {
   readonly pace?: Pace
 }
 
-/** A fact of one actor, typed by its schema. Never change `fact`: the actor may share it. */
+/** A fact of one actor, typed by its schema. Never change `fact`: the actor may share it. See {@link Reactor.facts}. */
 export interface FactOf<out Fact> extends FactRecord {
   readonly fact: Fact
 }
 
-/** A part of a reactor: which records it wants, and what it does with them. Made by `facts` and `events`. */
+/** A part of a reactor: which records it wants, and what it does with them. Made by `facts` and `events`. See {@link Reactor.make}. */
 export type Part<R = never> = Pick<Reactor<R>, "handle" | "wants">
 
 /**
  * The part for the facts of an actor, typed (docs/reactors.md). `handle` gets those of a batch in log order, never
  * none; they may belong to several organizations and keys.
+ *
+ * @example
+ * ```ts
+ * import { type Actor, Reactor } from "sluice"
+ *
+ * const sold = new Map<string, number>()
+ *
+ * export const counted = <Command, State>(Shop: Actor.Actor<Command, { readonly item: string }, State, void, never>) =>
+ *   Reactor.facts(Shop, (records) =>
+ *     Reactor.onCommit(() => {
+ *       for (const { fact } of records) sold.set(fact.item, (sold.get(fact.item) ?? 0) + 1)
+ *     })
+ *   )
+ * ```
  */
 export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = never>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
@@ -56,6 +72,18 @@ export const facts = <Command, Fact, State, Reply, Rejection, E = never, R = nev
 /**
  * The part for public events of some types (docs/reactors.md): `orders.created`, or `orders.*` for every type below
  * `orders`. `handle` gets those of a batch in log order, never none.
+ *
+ * @example
+ * ```ts
+ * import { Reactor } from "sluice"
+ *
+ * const seen: Array<string> = []
+ *
+ * export const log = Reactor.make({
+ *   name: "log",
+ *   parts: [Reactor.events(["orders.*"], (records) => Reactor.onCommit(() => seen.push(...records.map(({ id }) => id))))]
+ * })
+ * ```
  */
 export const events = <E = never, R = never>(
   types: ReadonlyArray<string>,
@@ -69,6 +97,7 @@ export const events = <E = never, R = never>(
   return { wants, handle: (records) => handle(records.filter(wants)) }
 }
 
+/** The definition of a reactor: its name, and its parts. See {@link Reactor.make}. */
 export interface ReactorOptions<Parts extends ReadonlyArray<Part<unknown>>> {
   /** Unique in the engine, stored with the cursors: never rename it. */
   readonly name: string
@@ -78,13 +107,52 @@ export interface ReactorOptions<Parts extends ReadonlyArray<Part<unknown>>> {
   readonly pace?: Pace
 }
 
-/** The services that parts need. */
+/** The services that parts need. See {@link Reactor.make}. */
 export type PartServices<Parts extends ReadonlyArray<Part<unknown>>> =
   ReturnType<Parts[number]["handle"]> extends Effect.Effect<void, unknown, infer R>
     ? Exclude<R, ReactorTransaction>
     : never
 
-/** Defines a reactor of parts (docs/reactors.md). Records that no part wants are passed over. */
+/**
+ * Defines a reactor of parts (docs/reactors.md). Records that no part wants are passed over.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Actor, Engine, Reactor, Reactors } from "sluice"
+ *
+ * const Order = Schema.Struct({ cents: Schema.Int })
+ * const Shop = Actor.make({
+ *   kind: "shop",
+ *   command: Order,
+ *   fact: Order,
+ *   state: Schema.Int,
+ *   initial: () => 0,
+ *   evolve: (sold, { cents }) => sold + cents,
+ *   decide: (_, order) => Actor.decided({ facts: [order] })
+ * })
+ *
+ * let total = 0
+ * const totals = Reactor.make({
+ *   name: "totals",
+ *   parts: [
+ *     Reactor.facts(Shop, (records) =>
+ *       Reactor.onCommit(() => {
+ *         for (const { fact } of records) total += fact.cents
+ *       })
+ *     )
+ *   ]
+ * })
+ *
+ * const program = Effect.gen(function* () {
+ *   const engine = yield* Engine.Engine
+ *   yield* engine.ask(Shop, { organization: "acme" }, { cents: 300 })
+ *   yield* Reactors.settled
+ * })
+ * await Effect.runPromise(Effect.provide(program, Engine.layerMemory({ actors: [Shop], reactors: [totals] })))
+ * console.log(total) // 300
+ * ```
+ */
 export const make = <const Parts extends ReadonlyArray<Part<unknown>>>({
   name,
   pace,
@@ -98,11 +166,36 @@ export const make = <const Parts extends ReadonlyArray<Part<unknown>>>({
 /**
  * Does something in memory once the transaction is committed, and not at all when it is rolled back: wake a worker,
  * change what is kept in memory. The action must not throw.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactor } from "sluice"
+ * import { SqlClient } from "effect/sql"
+ *
+ * let waiting = 0
+ * const kept = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`insert into mails (event) values ('orders.created')`)
+ * // the row is rolled back with the transaction, and then nothing is counted
+ * export const handled = Effect.andThen(kept, Reactor.onCommit(() => void waiting++))
+ * ```
  */
 export const onCommit = (action: () => void): Effect.Effect<void, never, ReactorTransaction> =>
   Effect.map(ReactorTransaction, (transaction) => transaction.onCommit(action))
 
-/** Several handlers as one reactor with one cursor: a partition has one SQL reactor. They run in the given order on the same batch. */
+/**
+ * Several handlers as one reactor with one cursor: a partition has one SQL reactor. They run in the given order on the same batch.
+ *
+ * @example
+ * ```ts
+ * import { Reactor } from "sluice"
+ *
+ * const counts = { orders: 0, mails: 0 }
+ * export const both = Reactor.combine("counts", [
+ *   Reactor.events(["orders.*"], (records) => Reactor.onCommit(() => void (counts.orders += records.length))),
+ *   Reactor.events(["mails.*"], (records) => Reactor.onCommit(() => void (counts.mails += records.length)))
+ * ])
+ * ```
+ */
 export const combine = <R>(name: string, parts: ReadonlyArray<Part<R>>): Reactor<R> => ({
   name,
   wants: (record) => parts.some((part) => part.wants?.(record) ?? true),

@@ -14,28 +14,39 @@ export class RemoteUnavailable extends Data.TaggedError("RemoteUnavailable")<{
   readonly cause?: unknown
 }> {}
 
+/** What is asked of whom: decisions of the owner that serves a partition, or what an operator wants of the one that has it, although it may not serve it. */
+export type RemoteKind = "asks" | "operators"
+
 export class Remote extends Context.Service<
   Remote,
   {
     /**
-     * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes; other replies are
-     * ignored (the owner before may answer for a moment longer). No responders: fails at once with `sent: false`. No accepted
+     * Sends a request to whoever serves the partition and answers the first reply for which `accept` says yes. It is shown every reply until then: the
+     * owner before may answer for a moment longer, and one that serves may answer in several parts. No responders: fails at once with `sent: false`. No accepted
      * reply within `timeoutMillis`, or disconnected while waiting: `sent: true`.
      */
     readonly request: (
       partition: number,
       payload: Uint8Array,
-      options: { readonly timeoutMillis: number; readonly accept: (reply: Uint8Array) => boolean }
+      options: {
+        readonly timeoutMillis: number
+        readonly accept: (reply: Uint8Array) => boolean
+        /** Asks, unless told otherwise. */
+        readonly of?: RemoteKind
+      }
     ) => Effect.Effect<Uint8Array, RemoteUnavailable>
 
     /**
      * Answers requests for a partition until the scope ends; other processes may serve it at the same time, and each of them gets every
      * request. `handle` never fails and is called for every request, as soon as it comes: it bounds what it works on at once, and answers
-     * what is too much. What was received before the scope's end is answered, within about a second.
+     * what is too much. What was received before the scope's end is answered, within about a second. `more` sends a part of the answer before the last one,
+     * which the effect gives.
      */
     readonly serve: (
       partition: number,
-      handle: (payload: Uint8Array) => Effect.Effect<Uint8Array>
+      handle: (payload: Uint8Array, more: (part: Uint8Array) => void) => Effect.Effect<Uint8Array>,
+      /** Asks, unless told otherwise. */
+      of?: RemoteKind
     ) => Effect.Effect<void, RemoteUnavailable, Scope.Scope>
   }
 >()("sluice/engine/Remote") {}

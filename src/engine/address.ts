@@ -21,6 +21,10 @@ export const compareAddresses = (left: ActorAddress, right: ActorAddress): numbe
 
 const compareStrings = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
+/** The order in which keys are listed: by their UTF-8 bytes, as stores order them. */
+export const compareKeys = (left: string, right: string): number =>
+  Buffer.compare(Buffer.from(left), Buffer.from(right))
+
 /** `kind organization key`, for messages to people. */
 export const formatAddress = (address: ActorAddress): string =>
   address.key === ""
@@ -55,7 +59,7 @@ export const partitionOf = (organization: string, partitions: number): number =>
 export const isSubjectToken = (name: string): boolean =>
   name.length > 0 && name.length <= maximumNameLength && /^[!-)+-\-/-=?-~]+$/.test(name)
 
-/** Where an actor is and what is asked of it. */
+/** Where an actor is and what is asked of it. See {@link Engine.Engine}. */
 export interface Target {
   readonly organization: string
   /** Empty for a kind of which an organization has one. */

@@ -1,6 +1,7 @@
 /** What an embedder may change about the engine, with its defaults. Bounds that are not here are in `limits.ts`. */
 import { mailboxCapacity } from "./limits.ts"
 
+/** Bounds and times of an engine. Each has a default (`defaultConfig`). See {@link defaultConfig}. */
 export interface EngineConfig {
   /** Number of partitions, 1 to 4,096; fixed at a deployment's first start. */
   readonly partitions: number
@@ -34,6 +35,16 @@ export interface EngineConfig {
   readonly shutdownMillis: number
 }
 
+/**
+ * What an engine uses for what its options leave out.
+ *
+ * @example
+ * ```ts
+ * import { defaultConfig } from "sluice"
+ *
+ * console.log(defaultConfig.partitions, defaultConfig.idleMillis) // 8 300000
+ * ```
+ */
 export const defaultConfig: EngineConfig = {
   partitions: 8,
   mailboxCapacity,

@@ -5,7 +5,23 @@
  */
 import { Data, Schema } from "effect"
 
-/** The mailbox, or the organization's share of it, is full. The command was not decided. HTTP: 503 with Retry-After. */
+/**
+ * The mailbox, or the organization's share of it, is full. The command was not decided. HTTP: 503 with Retry-After.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { type Actor, type AskErrors, Engine } from "sluice"
+ *
+ * // Asks again once the mailbox has room.
+ * export const patient = <A, E>(ask: Effect.Effect<A, E | AskErrors.Overloaded>) =>
+ *   Effect.catchIf(
+ *     ask,
+ *     (error): error is AskErrors.Overloaded => (error as { _tag?: string })._tag === "Overloaded",
+ *     ({ retryAfterMillis }) => Effect.andThen(Effect.sleep(retryAfterMillis), ask)
+ *   )
+ * ```
+ */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   partition: Schema.Number,
   retryAfterMillis: Schema.Number
@@ -16,7 +32,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   }
 }
 
-/** Another owner has taken the partition over. The command's facts were not stored; ask again. */
+/** Another owner has taken the partition over. The command's facts were not stored; ask again. See {@link AskErrors.isRetryable}. */
 export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("PartitionMoved", {
   partition: Schema.Number
 }) {
@@ -29,6 +45,15 @@ export class PartitionMoved extends Schema.TaggedError<PartitionMoved>()("Partit
 /**
  * The facts may or may not be stored, now or a moment later. Asking again is safe only if the rule recognizes a repeat
  * (the same Idempotency-Key). HTTP: 503.
+ *
+ * @example
+ * ```ts
+ * import { AskErrors } from "sluice"
+ *
+ * // ask again only under an idempotency key (`askOnce`), or where the rule recognizes a repeat
+ * const unknown = new AskErrors.OutcomeUnknown({ partition: 3 })
+ * console.log(unknown.retryable, AskErrors.isRetryable(unknown, { isIdempotent: true })) // false true
+ * ```
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   partition: Schema.Number
@@ -39,7 +64,10 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
   }
 }
 
-/** The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503. */
+/**
+ * The partition does not serve now: starting, recovering, its clock behind, its log full or away. Nothing was stored. HTTP: 503.
+ * See {@link AskErrors.isRetryable}.
+ */
 export class PartitionUnavailable extends Schema.TaggedError<PartitionUnavailable>()("PartitionUnavailable", {
   partition: Schema.Number,
   reason: Schema.String,
@@ -53,7 +81,7 @@ export class PartitionUnavailable extends Schema.TaggedError<PartitionUnavailabl
 
 /**
  * The rule threw on this command (docs/architecture.md, rule 12). Nothing was stored; the same command will throw
- * again.
+ * again. See {@link AskErrors.AskError}.
  */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   kind: Schema.String,
@@ -65,7 +93,7 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
   }
 }
 
-/** The command cannot be taken as it is: unknown kind, a bad name, undecodable, or too many actors named. */
+/** The command cannot be taken as it is: unknown kind, a bad name, undecodable, or too many actors named. See {@link AskErrors.AskError}. */
 export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("CommandInvalid", {
   kind: Schema.String,
   reason: Schema.String
@@ -76,7 +104,7 @@ export class CommandInvalid extends Schema.TaggedError<CommandInvalid>()("Comman
   }
 }
 
-/** The facts and events of one decision do not fit one frame. Nothing was stored. */
+/** The facts and events of one decision do not fit one frame. Nothing was stored. See {@link AskErrors.AskError}. */
 export class DecisionTooLarge extends Schema.TaggedError<DecisionTooLarge>()("DecisionTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -88,7 +116,7 @@ export class DecisionTooLarge extends Schema.TaggedError<DecisionTooLarge>()("De
   }
 }
 
-/** The actor's state would be larger than an actor may be (docs/architecture.md, rule 10). Nothing was stored. */
+/** The actor's state would be larger than an actor may be (docs/architecture.md, rule 10). Nothing was stored. See {@link AskErrors.AskError}. */
 export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -102,7 +130,7 @@ export class StateTooLarge extends Schema.TaggedError<StateTooLarge>()("StateToo
 
 /**
  * This program cannot read something that is stored of the organization (docs/architecture.md, rule 17). The
- * organization is out of service until a program runs that can read it; others are not affected. Nothing was stored.
+ * organization is out of service until a program runs that can read it; others are not affected. Nothing was stored. See {@link AskErrors.AskError}.
  */
 export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined", {
   organization: Schema.String,
@@ -116,7 +144,7 @@ export class Quarantined extends Schema.TaggedError<Quarantined>()("Quarantined"
 
 /**
  * The idempotency key was used for another request of the organization, which is still remembered. Nothing was stored; use a new key for a new
- * request.
+ * request. See {@link AskErrors.OutcomeUnknown}.
  */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
   kind: Schema.String
@@ -127,7 +155,7 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
   }
 }
 
-/** The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. */
+/** The reply to a command asked under an idempotency key is too large to be remembered. Nothing was stored. See {@link AskErrors.OutcomeUnknown}. */
 export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyTooLarge", {
   kind: Schema.String,
   bytes: Schema.Number,
@@ -139,7 +167,7 @@ export class ReplyTooLarge extends Schema.TaggedError<ReplyTooLarge>()("ReplyToo
   }
 }
 
-/** The partition has stopped for good and waits for an operator: the reason says what was found. */
+/** The partition has stopped for good and waits for an operator: the reason says what was found. See {@link AskErrors.AskError}. */
 export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("PartitionStopped", {
   partition: Schema.Number,
   reason: Schema.String
@@ -150,9 +178,9 @@ export class PartitionStopped extends Schema.TaggedError<PartitionStopped>()("Pa
   }
 }
 
-/** Nothing was stored, and the same command may succeed when it is asked again. */
+/** Nothing was stored, and the same command may succeed when it is asked again. See {@link AskErrors.isRetryable}. */
 export type RetryableError = Overloaded | PartitionMoved | PartitionUnavailable
-/** Nothing was stored, and the same command will fail again. */
+/** Nothing was stored, and the same command will fail again. See {@link AskErrors.isRetryable}. */
 export type TerminalError =
   | CommandFailed
   | CommandInvalid
@@ -160,7 +188,19 @@ export type TerminalError =
   | StateTooLarge
   | Quarantined
   | PartitionStopped
-/** What an ask can fail with. `OutcomeUnknown` is neither: it may be stored. */
+/**
+ * What an ask can fail with. `OutcomeUnknown` is neither: it may be stored.
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect"
+ * import { AskErrors } from "sluice"
+ *
+ * // as a part of an API's errors
+ * export const PaymentError = Schema.Union([Schema.TaggedStruct("NoMoney", {}), ...AskErrors.AskError.members])
+ * console.log(PaymentError.members.length) // 11
+ * ```
+ */
 export type AskError = RetryableError | OutcomeUnknown | TerminalError
 
 /** The schema of all of them, for replies that cross processes. */
@@ -177,16 +217,42 @@ export const AskError = Schema.Union([
   PartitionStopped
 ])
 
-/** What an ask under an idempotency key can fail with. After `OutcomeUnknown` it is safe to ask again under the same key. */
+/**
+ * What an ask under an idempotency key can fail with. After `OutcomeUnknown` it is safe to ask again under the same key.
+ * See {@link AskErrors.OutcomeUnknown}.
+ */
 export type OnceError = AskError | IdempotencyConflict | ReplyTooLarge
 export const OnceError = Schema.Union([...AskError.members, IdempotencyConflict, ReplyTooLarge])
 
+/**
+ * Whether an error is the engine's, rather than a rule's own rejection.
+ *
+ * @example
+ * ```ts
+ * import { AskErrors } from "sluice"
+ *
+ * console.log(AskErrors.isAnAskError(new AskErrors.OutcomeUnknown({ partition: 0 }))) // true
+ * // a rejection of a rule is the program's own
+ * console.log(AskErrors.isAnAskError("it is sold out")) // false
+ * ```
+ */
 export const isAnAskError = Schema.is(AskError)
 
 /**
  * Whether an error is the engine's and the ask is worth repeating. With `isIdempotent` (the rule recognizes a repeat,
  * by an idempotency key) a command whose outcome is not known may be repeated too; any other command could then happen
  * twice.
+ *
+ * @example
+ * ```ts
+ * import { AskErrors } from "sluice"
+ *
+ * const away = new AskErrors.PartitionUnavailable({ partition: 0, reason: "starting", retryAfterMillis: 500 })
+ * const unknown = new AskErrors.OutcomeUnknown({ partition: 0 })
+ * console.log(AskErrors.isRetryable(away)) // true
+ * console.log(AskErrors.isRetryable(unknown)) // false
+ * console.log(AskErrors.isRetryable(unknown, { isIdempotent: true })) // true
+ * ```
  */
 export const isRetryable = (
   error: unknown,
@@ -194,5 +260,5 @@ export const isRetryable = (
 ): error is RetryableError | OutcomeUnknown =>
   isAnAskError(error) && (error.retryable || (error._tag === "OutcomeUnknown" && options?.isIdempotent === true))
 
-/** The engine cannot run as configured; the message says what to change. Terminal. */
+/** The engine cannot run as configured; the message says what to change. Terminal. See {@link Engine.layer}. */
 export class EngineRefused extends Data.TaggedError("EngineRefused")<{ readonly message: string }> {}

@@ -43,12 +43,18 @@ export const makeInternal = <Fact, State>(options: InternalOptions<Fact, State>)
     evolve,
     leavesMemory
   })
+  const form: Actor.WrittenForm<Fact, State> = {
+    version: made.version,
+    encodeFact: (value) => value,
+    encodeState: (value) => value
+  }
   return {
     ...made,
+    ...form,
     kind,
     options: { ...made.options, kind },
-    encodeFact: (value: Fact) => value,
-    encodeState: (value: State) => value,
+    written: () => form,
+    commandProblem: () => undefined,
     stateProblem: () => undefined,
     internal: traits
   }

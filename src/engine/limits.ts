@@ -157,9 +157,10 @@ export const idleConfirmMillis = 10_000
 /** How far the clock may be behind the last frame before the partition stops serving. */
 export const clockBehindMillis = 60_000
 
-/** The number of fences within `fenceWindowMillis` that stops the partition for good. */
+/** The number of fences within `fenceWindowMillis` that stops the partition for good, or where several processes share the partitions for `fencedRestMillis`. */
 export const maximumFences = 3
 export const fenceWindowMillis = 60_000
+export const fencedRestMillis = 15_000
 
 /**
  * Deadlines of calls to the database (docs/architecture.md, rule 16): small reads, a batch of rows, a whole checkpoint,
@@ -190,3 +191,18 @@ export const fullHoldMillis = 1_000
 
 /** How soon a partition that is overloaded, away for a moment, or whose log is full, is worth asking again. */
 export const retryAfterMillis = 1_000
+
+/** Streams of facts and states that a process has open, and what of stored frames waits for one of them; beyond that it reads the log. */
+export const maximumSubscriptions = 4_096
+export const maximumFollowedRecords = 1_024
+export const maximumFollowedBytes = 4 * 1024 * 1024
+
+/** How often a follower looks at the log of a partition that another process runs. */
+export const followPollMillis = 250
+
+/** How long a follower tries to read a log that does not answer, and waits for a partition that does not serve. */
+export const followPatienceMillis = 30_000
+
+/** Keys of a kind in one page, and unless told otherwise. */
+export const maximumKeysPage = 1_000
+export const defaultKeysPage = 100

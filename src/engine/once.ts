@@ -17,7 +17,7 @@ import {
   minimumOnceWindowMillis
 } from "./limits.ts"
 
-/** Under which key a command is asked. */
+/** Under which key a command is asked. See {@link Engine.Engine}. */
 export interface OnceOptions {
   /** The idempotency key, 1 to 256 characters. An organization's keys are one set, whichever actor they are used for. */
   readonly key: string
@@ -29,7 +29,7 @@ export interface OnceOptions {
   readonly windowMillis?: number
 }
 
-/** An answer to `askOnce`. */
+/** An answer to `askOnce`. See {@link Engine.Engine}. */
 export interface OnceReply<Reply> {
   readonly reply: Reply
   /** Whether the command was decided before, under the same key. */
@@ -37,7 +37,7 @@ export interface OnceReply<Reply> {
 }
 
 /** Digest of the request (`plainDigest` or `hashedDigest`), kind of the actor, when it was decided, until when it counts, the reply as JSON. */
-const Remembered = Schema.Tuple([Schema.String, Schema.String, Schema.Number, Schema.Number, Schema.Json])
+const Remembered = Schema.Tuple([Schema.String, Schema.String, Schema.Finite, Schema.Finite, Schema.Json])
 type Remembered = typeof Remembered.Type
 
 const isFact = Schema.is(Remembered)

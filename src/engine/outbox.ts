@@ -15,7 +15,7 @@ export const outboxName = "sluice.outbox"
  * Where a message stands: epoch, sequence and index of its record in the log of the sending partition. In this order a log's messages ascend,
  * also when the end of the log was lost: what is written in its place has a higher epoch.
  */
-export const Origin = Schema.Tuple([Schema.Number, Schema.Number, Schema.Number])
+export const Origin = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite])
 export type Origin = typeof Origin.Type
 
 /** Whether a message stands behind another one of the same log. */

@@ -6,6 +6,7 @@
  * longer it took, and that is longer when the process or the database is busy. Pure: times come in.
  */
 
+/** How much of the time a reactor's transactions may take. See {@link Reactor.adaptive}. */
 export interface Pace {
   /**
    * The part of the time that transactions may take while there is always work, above 0 and up to 1. With 1 none
@@ -18,10 +19,34 @@ export interface Pace {
   readonly maximumWaitMillis: number
 }
 
-/** No pace: a transaction as soon as there is anything for it. */
+/**
+ * No pace: a transaction as soon as there is anything for it.
+ *
+ * @example
+ * ```ts
+ * import { Reactor } from "sluice"
+ *
+ * export const watched = Reactor.make({
+ *   name: "watched",
+ *   pace: Reactor.immediate,
+ *   parts: [Reactor.events(["orders.*"], (records) => Reactor.onCommit(() => console.log(records.length)))]
+ * })
+ * ```
+ */
 export const immediate: Pace = { share: 1, burstMillis: 0, maximumWaitMillis: 0 }
 
-/** The pace of a reactor that names none. */
+/**
+ * The pace of a reactor that names none.
+ *
+ * @example
+ * ```ts
+ * import { Reactor } from "sluice"
+ *
+ * // the default with twice the share
+ * export const eager: Reactor.Pace = { ...Reactor.adaptive, share: 1 }
+ * console.log(Reactor.adaptive) // { share: 0.5, burstMillis: 50, maximumWaitMillis: 50 }
+ * ```
+ */
 export const adaptive: Pace = { share: 0.5, burstMillis: 50, maximumWaitMillis: 50 }
 
 /** What a reactor has left of its budget. */

@@ -13,6 +13,7 @@ import type { Signals } from "./Signals.ts"
 import type { OperatorAct } from "./shell/acting.ts"
 import type { Partition } from "./shell/Partition.ts"
 import type { RemoteTraffic } from "./shell/remoteAnswers.ts"
+import type { Subscriptions } from "./shell/Subscriptions.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 
 /** What all partitions of an engine share. */
@@ -33,6 +34,8 @@ export interface EngineParts {
   readonly local: ReadonlyMap<number, Partition>
   /** Requests to other processes, and what is known of their owners. */
   readonly traffic: RemoteTraffic
+  /** Streams of facts and states that are open. */
+  readonly subscriptions: Subscriptions
   /** What operators can have done, by name; programs add their own. */
   readonly acts: Map<string, OperatorAct>
   readonly clock: Clock.Clock

@@ -23,13 +23,13 @@ interface RecordPlace {
   readonly key: string
 }
 
-/** A fact of an actor. Never change `fact`: the actor may share it. */
+/** A fact of an actor. Never change `fact`: the actor may share it. See {@link Reactor.facts}. */
 export interface FactRecord extends RecordPlace {
   readonly _tag: "Fact"
   readonly fact: unknown
 }
 
-/** A public event of a decision of an actor. */
+/** A public event of a decision of an actor. See {@link Reactor.events}. */
 export interface EventRecord extends RecordPlace {
   readonly _tag: "Event"
   /** UUIDv8 derived from the place. */
@@ -37,6 +37,7 @@ export interface EventRecord extends RecordPlace {
   readonly event: PublicEvent
 }
 
+/** What a reactor is given: a fact or a public event, with its place in the log. See {@link Reactors.handle}. */
 export type LogRecord = FactRecord | EventRecord
 
 /** A fact that this program cannot read; it is parked with its organization. */
@@ -110,15 +111,19 @@ export const decodeFact = (
   }
 }
 
-/** A record as JSON, as parked records keep it. */
-export const encodeRecord = (registry: Registry, record: LogRecord | UnreadableRecord): string => {
+/** A record as JSON, as parked records keep it while a level of formats is in force. */
+export const encodeRecord = (
+  registry: Registry,
+  record: LogRecord | UnreadableRecord,
+  level = Number.POSITIVE_INFINITY
+): string => {
   if (record._tag === "Event") return JSON.stringify(record)
   if (record._tag === "Unreadable") {
     const { error: _, ...rest } = record
     return JSON.stringify({ ...rest, _tag: "Fact" })
   }
-  const actor = registry.actors[registry.actorIndex(record.kind)]!
-  return JSON.stringify({ ...record, version: actor.version, fact: actor.encodeFact(record.fact) })
+  const { encodeFact, version } = registry.actors[registry.actorIndex(record.kind)]!.written(level)
+  return JSON.stringify({ ...record, version, fact: encodeFact(record.fact) })
 }
 
 /** Reads what `encodeRecord` wrote. Throws `FrameInvalid` when the kind is unknown or the fact cannot be decoded. */

@@ -2,10 +2,11 @@
  * The engine's service over the partitions of this process: each ask goes to the partition of its organization, here or
  * (over `Remote`) in another process.
  */
-import { type Context, Effect, Exit } from "effect"
+import { type Context, Effect, Exit, Stream } from "effect"
 import type { Actor, AnyActor } from "./Actor.ts"
 import { partitionOf, type Target } from "./address.ts"
-import { type AskError, CommandInvalid, type OnceError } from "./errors.ts"
+import { type AskError, CommandInvalid, type OnceError, type Overloaded } from "./errors.ts"
+import type { FactsOptions, FollowError, KeysOptions, KeysPage } from "./following.ts"
 import type { Lane } from "./Lane.ts"
 import { type OnceOptions, type OnceReply, onceGuard } from "./once.ts"
 import { atOwner } from "./operator/atOwner.ts"
@@ -15,11 +16,15 @@ import {
   type PartitionInspection,
   summarizePartition
 } from "./operator/inspect.ts"
+import type { RecoverAsked, Recovered } from "./operator/recoverHere.ts"
 import type { EngineParts } from "./parts.ts"
+import type { FactOf } from "./Reactor.ts"
 import { awaitAllServing } from "./shell/awaiting.ts"
 import { localPartition } from "./shell/delivering.ts"
+import { followChanges, followFacts, subscribed } from "./shell/following.ts"
+import { listKeys } from "./shell/listing.ts"
 import type { Partition, Resume } from "./shell/Partition.ts"
-import { askLaneRemote, askOnceRemote, askRemote, stateRemote } from "./shell/remoteAsk.ts"
+import { askLaneRemote, askOnceRemote, askRemote, keysRemote, stateRemote } from "./shell/remoteAsk.ts"
 
 /** Finds partitions, here or in another process. */
 class Places {
@@ -45,6 +50,14 @@ class Places {
   }
 }
 
+/** The index of an actor's kind, or why the command is none for it. */
+const checked = (places: Places, actor: AnyActor, command: unknown): number | CommandInvalid => {
+  const index = places.indexOf(actor)
+  if (typeof index !== "number") return index
+  const problem = actor.commandProblem(command)
+  return problem === undefined ? index : new CommandInvalid({ kind: actor.kind, reason: problem })
+}
+
 const unknownKind = (kind: string) => new CommandInvalid({ kind, reason: "it is not among the engine's actors" })
 
 /** What asks actors. */
@@ -55,7 +68,7 @@ const actorAsks = (places: Places) => ({
     command: Command
   ) =>
     Effect.callback<Reply, Rejection | AskError>((resume) => {
-      const index = places.indexOf(actor)
+      const index = checked(places, actor, command)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const { fresh, key = "", organization } = target
       const partition = places.here(organization)
@@ -70,7 +83,7 @@ const actorAsks = (places: Places) => ({
     once: OnceOptions
   ) =>
     Effect.callback<OnceReply<Reply>, Rejection | OnceError>((resume) => {
-      const index = places.indexOf(actor)
+      const index = checked(places, actor, command)
       if (typeof index !== "number") return resume(Effect.fail(index))
       const { fresh, key = "", organization } = target
       const guard = onceGuard(actor, key, once)
@@ -102,6 +115,50 @@ const actorAsks = (places: Places) => ({
       partition.peek(organization, index, key, resume as Resume)
     })
 })
+
+/** What follows actors, and lists their keys. */
+const followers = (places: Places, ask: ReturnType<typeof actorAsks>) => {
+  const { parts } = places
+  const follow = <A, E>(actor: AnyActor, organization: string, stream: (id: number) => Stream.Stream<A, E>) =>
+    Stream.suspend((): Stream.Stream<A, E | CommandInvalid | Overloaded> => {
+      const index = places.indexOf(actor)
+      const id = places.idOf(organization)
+      return typeof index === "number" ? subscribed(parts, id, stream(id)) : Stream.fail(index)
+    })
+  return {
+    watch: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      { key = "", organization }: Target
+    ): Stream.Stream<State, FollowError> =>
+      follow(actor, organization, (id) =>
+        followChanges(parts, id, { organization, kind: actor.kind, key }, ask.state(actor, { organization, key }))
+      ),
+
+    facts: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      { key = "", organization }: Target,
+      { after, allKeys = false }: FactsOptions = {}
+    ) =>
+      // A record of the actor's kind holds what the actor's own schema has decoded.
+      follow(actor, organization, (id) =>
+        followFacts(parts, id, { organization, kind: actor.kind, key: allKeys ? undefined : key }, after)
+      ) as Stream.Stream<FactOf<Fact>, FollowError>,
+
+    keys: <Command, Fact, State, Reply, Rejection>(
+      actor: Actor<Command, Fact, State, Reply, Rejection>,
+      organization: string,
+      options: KeysOptions = {}
+    ): Effect.Effect<KeysPage, AskError> =>
+      Effect.suspend(() => {
+        const index = places.indexOf(actor)
+        if (typeof index !== "number") return Effect.fail(index)
+        const partition = places.here(organization)
+        return partition === undefined
+          ? keysRemote(parts, actor, organization, options)
+          : listKeys(partition, organization, index, options)
+      })
+  }
+}
 
 /** What asks lanes. */
 const laneAsks = (places: Places, context: Context.Context<never>) => {
@@ -137,10 +194,12 @@ const laneAsks = (places: Places, context: Context.Context<never>) => {
 export const makeService = (parts: EngineParts, context: Context.Context<never>) => {
   const places = new Places(parts)
   const { local } = parts
+  const asks = actorAsks(places)
   return {
     partitions: parts.config.partitions,
     partitionOf: (organization: string) => places.idOf(organization),
-    ...actorAsks(places),
+    ...asks,
+    ...followers(places, asks),
     ...laneAsks(places, context),
     ready: awaitAllServing(local),
     status: Effect.sync(() =>
@@ -149,6 +208,8 @@ export const makeService = (parts: EngineParts, context: Context.Context<never>)
     // What crosses processes is the same as JSON.
     inspectPartition: (id: number) =>
       Effect.map(atOwner(parts, id, "inspect partition"), (found) => found as PartitionInspection),
+    recoverPartition: (id: number, asked: RecoverAsked) =>
+      Effect.map(atOwner(parts, id, "recover", asked), (found) => found as Recovered),
     summarizePartitions: Effect.suspend(() =>
       Effect.forEach(
         [...local.values()].sort((one, other) => one.id - other.id),

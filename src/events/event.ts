@@ -30,6 +30,7 @@ export const EventId = Schema.String.check(
   Schema.isPattern(/^evt_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 ).annotate({ description: "evt_ followed by a UUID", examples: ["evt_00000000-0000-8000-8000-000000000000"] })
 
+/** A public event, as it is recorded and delivered (docs/platform.md, 5.1). See {@link encodeEvent}. */
 export const Event = Schema.Struct({
   eventId: EventId,
   type: Schema.String.check(Schema.isPattern(typeExpression), Schema.isMaxLength(maximumTypeLength)).annotate({
@@ -56,6 +57,15 @@ export const eventOf = (record: Pick<EventRecord, "id" | "now" | "event">): Even
 /**
  * The JSON text of an event, with its fields in the order of docs/platform.md, 5.1, so that the event log and every
  * delivery show the same bytes.
+ *
+ * @example
+ * ```ts
+ * import { createHash } from "node:crypto"
+ * import { encodeEvent, type Event } from "sluice/webhook"
+ *
+ * // The same bytes for the same event, whoever writes them.
+ * export const fingerprint = (event: Event) => createHash("sha256").update(encodeEvent(event)).digest("hex")
+ * ```
  */
 export const encodeEvent = (event: Event): string =>
   JSON.stringify({

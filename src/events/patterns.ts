@@ -13,13 +13,13 @@ import { Result, Schema } from "effect"
 import { catalogue, knownTypes } from "./catalogue.ts"
 import { eventServices, isEventType, maximumTypeLength } from "./event.ts"
 
-/** The most patterns in one `enabled_events`. */
+/** The most patterns in one `enabled_events`. See {@link parsePatterns}. */
 export const maximumPatterns = 50
 
 /** The longest part of a refused pattern that its message quotes, in characters. */
 const maximumQuotedLength = 64
 
-/** A text that is no pattern, or a list without patterns. The message quotes it. Terminal. */
+/** A text that is no pattern, or a list without patterns. The message quotes it. Terminal. See {@link parsePatterns}. */
 export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("InvalidPattern", {
   reason: Schema.Literals([
     /** Not an array of texts, or one without an element. */
@@ -38,7 +38,7 @@ export class InvalidPattern extends Schema.TaggedError<InvalidPattern>()("Invali
   message: Schema.String
 }) {}
 
-/** A valid pattern, taken apart. */
+/** A valid pattern, taken apart. See {@link matches}. */
 export type EventPattern =
   | { readonly _tag: "All" }
   /** `prefix` ends with a dot; `service` is set where a single segment is the name of one. */
@@ -55,7 +55,7 @@ export const unmatchedPatterns = (given: ReadonlyArray<string>): ReadonlyArray<s
     )
   })
 
-/** The parts of an event that matching looks at. */
+/** The parts of an event that matching looks at. See {@link matches}. */
 export interface Matchable {
   readonly type: string
   readonly service: string
@@ -77,7 +77,19 @@ const refuse = (reason: InvalidPattern["reason"], message: string): Result.Resul
 /** The allowed first segments: a list, or `any` for an embedder with event types of its own. */
 export type FirstSegments = ReadonlyArray<string> | "any"
 
-/** Parses one pattern. `firstSegments` default to the platform's. Fails with `InvalidPattern`. */
+/**
+ * Parses one pattern. `firstSegments` default to the platform's. Fails with `InvalidPattern`.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import { parsePattern } from "sluice/webhook"
+ *
+ * // with first segments of your own; those of the platform without
+ * console.log(Result.isSuccess(parsePattern("orders.*", "any"))) // true
+ * console.log(Result.isSuccess(parsePattern("ord*rs", "any"))) // false
+ * ```
+ */
 export const parsePattern = (
   pattern: string,
   firstSegments: FirstSegments = knownFirstSegments
@@ -107,6 +119,15 @@ export const parsePattern = (
 /**
  * Parses what a caller gave as `enabled_events`: an array of 1 to `maximumPatterns` patterns. Fails with
  * `InvalidPattern` on the first bad one.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import { parsePatterns } from "sluice/webhook"
+ *
+ * const parsed = parsePatterns(["telco.*", "nothing.like.it"])
+ * console.log(Result.isFailure(parsed) && parsed.failure.reason) // unknown
+ * ```
  */
 export const parsePatterns = (
   given: unknown,
@@ -126,7 +147,18 @@ export const parsePatterns = (
   return Result.succeed(patterns)
 }
 
-/** Whether one pattern matches an event. */
+/**
+ * Whether one pattern matches an event.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import { matches, parsePattern } from "sluice/webhook"
+ *
+ * const pattern = Result.getOrThrow(parsePattern("telco.*"))
+ * console.log(matches(pattern, { type: "telco.lookup.completed", service: "telco" })) // true
+ * ```
+ */
 export const matches = (pattern: EventPattern, event: Matchable): boolean => {
   switch (pattern._tag) {
     case "All":
@@ -138,6 +170,17 @@ export const matches = (pattern: EventPattern, event: Matchable): boolean => {
   }
 }
 
-/** Whether one of the patterns matches an event. */
+/**
+ * Whether one of the patterns matches an event.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import { matchesAny, parsePatterns } from "sluice/webhook"
+ *
+ * const patterns = Result.getOrThrow(parsePatterns(["send.email.bounced", "telco.*"]))
+ * console.log(matchesAny(patterns, { type: "send.email.sent", service: "send" })) // false
+ * ```
+ */
 export const matchesAny = (patterns: ReadonlyArray<EventPattern>, event: Matchable): boolean =>
   patterns.some((pattern) => matches(pattern, event))

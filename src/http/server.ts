@@ -78,6 +78,8 @@ export const makeNodeServer = (): FrontedServer => {
 export interface ServerOptions extends EdgeOptions {
   readonly host: string
   readonly port: number
+  /** Whether workers of one machine do not share the listener; default: they do. */
+  readonly exclusive?: boolean
   readonly maxBodyBytes: number
   /** Whether the fast lane answers requests that can be answered at once; default true. Never with an access log. */
   readonly fastLane?: boolean
@@ -164,6 +166,7 @@ const layerRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
       NodeHttpServer.layer(() => server, {
         host: options.host,
         port: options.port,
+        exclusive: options.exclusive ?? false,
         gracefulShutdownTimeout: shutdownTimeoutMillis
       })
     ),

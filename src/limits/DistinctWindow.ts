@@ -19,11 +19,29 @@ export interface DistinctCapOptions {
   readonly windowMillis: number
 }
 
+/** The cap, and how many keys are counted. See {@link DistinctWindow}. */
 export interface DistinctWindowOptions extends DistinctCapOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
+/**
+ * At most so many different values of a key in any stretch of time (docs/send.md, 1.2).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { DistinctWindow } from "sluice/limits"
+ *
+ * const program = Effect.gen(function* () {
+ *   const domains = yield* DistinctWindow
+ *   yield* domains.take("ann", ["a.test", "b.test"])
+ *   return (yield* domains.take("ann", ["b.test", "c.test"])).over
+ * })
+ * const layer = DistinctWindow.layerMemory({ limit: 2, windowMillis: 3_600_000 })
+ * console.log(await Effect.runPromise(Effect.provide(program, layer))) // [ 'c.test' ]
+ * ```
+ */
 export class DistinctWindow extends Context.Service<
   DistinctWindow,
   {

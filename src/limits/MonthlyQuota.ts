@@ -19,11 +19,29 @@ export interface MonthlyLimitOptions {
   readonly limit: Limit | ((key: string) => Limit)
 }
 
+/** The limit, and how many keys are counted. See {@link MonthlyQuota}. */
 export interface MonthlyQuotaOptions extends MonthlyLimitOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
+/**
+ * At most so many units of a key in a calendar month, UTC (docs/send.md, 1.3).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { MonthlyQuota } from "sluice/limits"
+ *
+ * const program = Effect.gen(function* () {
+ *   const quota = yield* MonthlyQuota
+ *   const all = [yield* quota.take("ann", { cost: 3_000 }), yield* quota.take("ann")]
+ *   return all.map(({ outcome }) => outcome)
+ * })
+ * const layer = MonthlyQuota.layerMemory({ limit: 3_000 })
+ * console.log(await Effect.runPromise(Effect.provide(program, layer))) // [ 'allowed', 'limited' ]
+ * ```
+ */
 export class MonthlyQuota extends Context.Service<
   MonthlyQuota,
   {

@@ -10,6 +10,7 @@ import { type InvalidArgument, LimiterFull, type LimiterUnreachable, LimitReache
 import { type MemoryLimiter, type MemoryOptions, makeMemory } from "./memory.ts"
 import { assertLimit, type Decision, type Limit, type Receipt } from "./rules.ts"
 
+/** What one request costs, and under which limit. See {@link RateLimiter}. */
 export interface TakeOptions {
   /** What the request costs, an integer of at least 1. Default 1. */
   readonly cost?: number | undefined
@@ -17,6 +18,7 @@ export interface TakeOptions {
   readonly limit?: Limit | undefined
 }
 
+/** The limits of keys, and the table that counts them. See {@link RateLimiter}. */
 export interface MemoryLayerOptions extends MemoryOptions {
   /**
    * The limit when a call names none: one figure for all keys, or a function of the key. The function is called for
@@ -25,6 +27,23 @@ export interface MemoryLayerOptions extends MemoryOptions {
   readonly limit: Limit | ((key: string) => Limit)
 }
 
+/**
+ * So many requests of a key in each window of the clock (docs/limits.md).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RateLimiter } from "sluice/limits"
+ *
+ * const program = Effect.gen(function* () {
+ *   const { take } = yield* RateLimiter
+ *   const all = [yield* take("ann"), yield* take("ann"), yield* take("ben")]
+ *   return all.map(({ allowed }) => allowed)
+ * })
+ * const layer = RateLimiter.layerMemory({ limit: 1, windowMillis: 86_400_000 })
+ * console.log(await Effect.runPromise(Effect.provide(program, layer))) // [ true, false, true ]
+ * ```
+ */
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
@@ -52,7 +71,20 @@ export class RateLimiter extends Context.Service<
     )
 }
 
-/** The service over a synchronous limiter, which may be shared with code outside Effect. */
+/**
+ * The service over a synchronous limiter, which may be shared with code outside Effect.
+ *
+ * @example
+ * ```ts
+ * import { Layer } from "effect"
+ * import { fromMemory, makeMemory, RateLimiter } from "sluice/limits"
+ *
+ * // one limiter for code inside and outside of Effect
+ * const memory = makeMemory()
+ * export const layer = Layer.succeed(RateLimiter, fromMemory(memory, 60))
+ * console.log(memory.take("ann", 60, 1, 0).allowed) // true
+ * ```
+ */
 export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["limit"]): RateLimiter["Service"] => {
   const limitOf = typeof limit === "function" ? limit : () => limit
   return {
@@ -76,6 +108,17 @@ export const fromMemory = (memory: MemoryLimiter, limit: MemoryLayerOptions["lim
 /**
  * `take` for callers who stop at a refusal. Fails with `LimitReached` over the limit, and with `LimiterFull` when the
  * limiter has no room for another key.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { admit, RateLimiter } from "sluice/limits"
+ *
+ * const twice = Effect.andThen(admit("ann"), admit("ann"))
+ * const told = Effect.catchTag(twice, "LimitReached", ({ limit }) => Effect.succeed(`at most ${limit}`))
+ * const layer = RateLimiter.layerMemory({ limit: 1, windowMillis: 86_400_000 })
+ * console.log(await Effect.runPromise(Effect.provide(told, layer))) // at most 1
+ * ```
  */
 export const admit = (
   key: string,
@@ -83,7 +126,19 @@ export const admit = (
 ): Effect.Effect<Decision, LimitReached | LimiterFull | InvalidArgument | LimiterUnreachable, RateLimiter> =>
   Effect.flatMap(RateLimiter, (limiter) => Effect.flatMap(limiter.take(key, options), orRefused))
 
-/** A refusal as an error. */
+/**
+ * A refusal as an error.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { FixedWindow, orRefused } from "sluice/limits"
+ *
+ * const { decision } = FixedWindow.take(FixedWindow.initial, 0, 1, 45_000)
+ * const error = await Effect.runPromise(Effect.flip(orRefused(decision)))
+ * console.log(error._tag, error.retryAfterSeconds) // LimitReached 15
+ * ```
+ */
 export const orRefused = (decision: Decision): Effect.Effect<Decision, LimitReached | LimiterFull> => {
   if (decision.limit === "unlimited" || decision.allowed) return Effect.succeed(decision)
   const { cost, limit, remaining, reset, retryAfterSeconds } = decision

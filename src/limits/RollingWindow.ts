@@ -19,16 +19,35 @@ export interface RollingCapOptions {
   readonly windowMillis: number
 }
 
+/** The cap, and how many keys are counted. See {@link RollingWindow}. */
 export interface RollingWindowOptions extends RollingCapOptions {
   /** Keys that are counted at a time. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
 }
 
+/** What one request costs. See {@link RollingWindow}. */
 export interface UnitsOptions {
   /** What the request costs, an integer of at least 1. Default 1. */
   readonly cost?: number | undefined
 }
 
+/**
+ * At most so many units of a key in any stretch of time, to the millisecond (docs/send.md, 1.1).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RollingWindow } from "sluice/limits"
+ *
+ * const program = Effect.gen(function* () {
+ *   const window = yield* RollingWindow
+ *   const all = [yield* window.take("ann", { cost: 50 }), yield* window.take("ann")]
+ *   return all.map(({ allowed, retryAfterSeconds }) => [allowed, retryAfterSeconds])
+ * })
+ * const layer = RollingWindow.layerMemory({ limit: 50, windowMillis: 3_600_000 })
+ * console.log(await Effect.runPromise(Effect.provide(program, layer))) // [ [ true, 0 ], [ false, 3600 ] ]
+ * ```
+ */
 export class RollingWindow extends Context.Service<
   RollingWindow,
   {

@@ -8,10 +8,10 @@ import { Schema } from "effect"
 import { InvalidArgument } from "./errors.ts"
 import * as Rules from "./rules.ts"
 
-/** Units that a request costs. */
+/** Units that a request costs. See {@link LimiterActor.decide}. */
 export const Cost = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Rules.maximumLimit }))
 
-/** Requests per window, or `"unlimited"`. */
+/** Requests per window, or `"unlimited"`. See {@link LimiterActor.decide}. */
 export const Limit = Schema.Union([
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Rules.maximumLimit })),
   Schema.Literal("unlimited")
@@ -19,7 +19,7 @@ export const Limit = Schema.Union([
 
 const Receipt = Schema.Struct({ allowed: Schema.Boolean, cost: Cost, reset: Schema.Int })
 
-/** What can be asked. `limit` replaces the organization's own limit for one call. */
+/** What can be asked. `limit` replaces the organization's own limit for one call. See {@link LimiterActor.decide}. */
 export const LimiterCommand = Schema.Union([
   Schema.TaggedStruct("Take", { cost: Cost, limit: Schema.optionalKey(Limit) }),
   Schema.TaggedStruct("Peek", { cost: Cost, limit: Schema.optionalKey(Limit) }),
@@ -29,7 +29,7 @@ export type LimiterCommand = typeof LimiterCommand.Type
 
 const decisionFields = { cost: Cost, reset: Schema.Int, retryAfterSeconds: Schema.Int }
 
-/** The answer to `Take` and `Peek` as it travels to another machine. */
+/** The answer to `Take` and `Peek` as it travels to another machine. See {@link LimiterActor.decide}. */
 export const Decision = Schema.Union([
   Schema.Struct({
     allowed: Schema.Boolean,
@@ -47,7 +47,7 @@ export const Decision = Schema.Union([
   })
 ])
 
-/** Every answer: a decision, the units a refund gave back, or what was wrong with the command. */
+/** Every answer: a decision, the units a refund gave back, or what was wrong with the command. See {@link LimiterActor.decide}. */
 export const LimiterReply = Schema.Union([
   Schema.TaggedStruct("Decided", { decision: Decision }),
   Schema.TaggedStruct("Refunded", { refunded: Schema.Int }),
@@ -55,18 +55,38 @@ export const LimiterReply = Schema.Union([
 ])
 export type LimiterReply = typeof LimiterReply.Type
 
-/** One actor's memory. `decide` replaces what is in it. */
+/** One actor's memory. `decide` replaces what is in it. See {@link LimiterActor.initial}. */
 export interface LimiterState {
   window: Rules.WindowState
 }
 
-/** The state of a new actor: nothing is used. */
+/**
+ * The state of a new actor: nothing is used.
+ *
+ * @example
+ * ```ts
+ * import { LimiterActor } from "sluice/limits"
+ *
+ * const state = LimiterActor.initial()
+ * console.log(LimiterActor.decide(state, { _tag: "Take", cost: 1 }, 1, 0)._tag, state.window.used) // Decided 1
+ * ```
+ */
 export const initial = (): LimiterState => ({ window: Rules.initial })
 
 /**
  * Answers `command` at `now` (Unix milliseconds) and counts in `state`. `limit` is the one in force now, from what the log says
  * of the organization (`requestsPerMinute`): the count survives a change of it. Never throws; a command that its schema
  * would have refused is answered with `InvalidArgument` and counts nothing.
+ *
+ * @example
+ * ```ts
+ * import { LimiterActor } from "sluice/limits"
+ *
+ * const state = LimiterActor.initial()
+ * const take = () => LimiterActor.decide(state, { _tag: "Take", cost: 1 }, 2, 1_000)
+ * const answers = [take(), take(), take()]
+ * console.log(answers.map((reply) => reply._tag === "Decided" && reply.decision.allowed)) // [ true, true, false ]
+ * ```
  */
 export const decide = (state: LimiterState, command: LimiterCommand, limit: Rules.Limit, now: number): LimiterReply => {
   try {
@@ -90,5 +110,17 @@ export const decide = (state: LimiterState, command: LimiterCommand, limit: Rule
   }
 }
 
-/** Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else 0. */
+/**
+ * Unix milliseconds before which the actor may not be dropped: the end of a window in which something is counted, else 0.
+ *
+ * @example
+ * ```ts
+ * import { LimiterActor } from "sluice/limits"
+ *
+ * const state = LimiterActor.initial()
+ * console.log(LimiterActor.keepUntil(state)) // 0
+ * LimiterActor.decide(state, { _tag: "Take", cost: 1 }, 2, 1_000)
+ * console.log(LimiterActor.keepUntil(state)) // 60000
+ * ```
+ */
 export const keepUntil = (state: LimiterState): number => (state.window.used === 0 ? 0 : state.window.endMillis)

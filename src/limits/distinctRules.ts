@@ -7,13 +7,13 @@ import { InvalidArgument } from "./errors.ts"
 import { assertNow, type Outcome } from "./rules.ts"
 import { assertCap, type RollingCap, type WindowDecision, windowDecision } from "./windowDecision.ts"
 
-/** Longest value, in UTF-16 code units: longer than any domain. */
+/** Longest value, in UTF-16 code units: longer than any domain. See {@link DistinctWindowRule.take}. */
 export const maximumValueLength = 256
 
-/** Most values of one request: a batch of 100 emails with 50 recipients each. */
+/** Most values of one request: a batch of 100 emails with 50 recipients each. See {@link DistinctWindowRule.take}. */
 export const maximumValues = 5_000
 
-/** The values in the order of their latest use. Plain data, at most `limit` values. */
+/** The values in the order of their latest use. Plain data, at most `limit` values. See {@link DistinctWindowRule.take}. */
 export interface DistinctState {
   /** Unix milliseconds of the latest use of the first value. */
   readonly startMillis: number
@@ -22,10 +22,10 @@ export interface DistinctState {
   readonly deltas: ReadonlyArray<number>
 }
 
-/** Nothing was used yet. */
+/** Nothing was used yet. See {@link DistinctWindowRule.take}. */
 export const initial: DistinctState = { startMillis: 0, values: [], deltas: [] }
 
-/** The answer: besides the decision, what of the request is new to the window and what has no room. */
+/** The answer: besides the decision, what of the request is new to the window and what has no room. See {@link DistinctWindowRule.take}. */
 export interface DistinctDecision extends WindowDecision {
   /** Values that are not in the window, each once, in the order of the request. */
   readonly fresh: ReadonlyArray<string>
@@ -41,11 +41,32 @@ const latestUses = (state: DistinctState): ReadonlyArray<number> => {
   })
 }
 
-/** Unix milliseconds of the newest use, undefined without one. */
+/**
+ * Unix milliseconds of the newest use, undefined without one.
+ *
+ * @example
+ * ```ts
+ * import { DistinctWindowRule } from "sluice/limits"
+ *
+ * const state = DistinctWindowRule.record(DistinctWindowRule.initial, 3_600_000, ["a.test"], 5_000)
+ * console.log(DistinctWindowRule.latest(state)) // 5000
+ * ```
+ */
 export const latest = (state: DistinctState): number | undefined =>
   state.deltas.length === 0 ? undefined : state.deltas.reduce((at, delta) => at + delta, state.startMillis)
 
-/** The time that counts: the clock's, but never before the newest use. */
+/**
+ * The time that counts: the clock's, but never before the newest use.
+ *
+ * @example
+ * ```ts
+ * import { DistinctWindowRule } from "sluice/limits"
+ *
+ * const state = DistinctWindowRule.record(DistinctWindowRule.initial, 3_600_000, ["a.test"], 5_000)
+ * // a clock that was set back counts as standing still
+ * console.log(DistinctWindowRule.timeOf(state, 4_000)) // 5000
+ * ```
+ */
 export const timeOf = (state: DistinctState, now: number): number => Math.max(now, latest(state) ?? now)
 
 const assertValues = (values: ReadonlyArray<string>): void => {
@@ -85,6 +106,15 @@ const freshOf = (values: ReadonlyArray<string>, first: number, asked: ReadonlySe
  * Whether all of `values` together pass under `cap` at `now`, and when they would; counts nothing. `cost` is how many are not in the
  * window yet, `used` how many are in it.
  * @throws InvalidArgument for values, a cap or a time outside their range.
+ *
+ * @example
+ * ```ts
+ * import { DistinctWindowRule } from "sluice/limits"
+ *
+ * const cap = { limit: 1, windowMillis: 3_600_000 }
+ * const state = DistinctWindowRule.record(DistinctWindowRule.initial, cap.windowMillis, ["a.test"], 0)
+ * console.log(DistinctWindowRule.peek(state, cap, ["b.test"], 0).resetsAt) // 3600000
+ * ```
  */
 export const peek = (
   state: DistinctState,
@@ -115,7 +145,18 @@ export const peek = (
   return { ...windowDecision(outcome, fresh.length, limit, livingCount, resetsAt, now), fresh, over }
 }
 
-/** Notes a use of `values` at `now` without asking, and drops the values that no longer live. */
+/**
+ * Notes a use of `values` at `now` without asking, and drops the values that no longer live.
+ *
+ * @example
+ * ```ts
+ * import { DistinctWindowRule } from "sluice/limits"
+ *
+ * // what was done already, and counts without having asked
+ * const state = DistinctWindowRule.record(DistinctWindowRule.initial, 3_600_000, ["a.test"], 5_000)
+ * console.log(state.values) // [ 'a.test' ]
+ * ```
+ */
 export const record = (
   state: DistinctState,
   windowMillis: number,
@@ -147,6 +188,16 @@ export const record = (
  * Asks for all of `values` at `now` and notes their use if they pass; a refusal leaves the state as it was. Values that are in the
  * window already cost nothing, and live longer by it.
  * @throws InvalidArgument for values, a cap or a time outside their range.
+ *
+ * @example
+ * ```ts
+ * import { DistinctWindowRule } from "sluice/limits"
+ *
+ * const cap = { limit: 2, windowMillis: 3_600_000 }
+ * const { state } = DistinctWindowRule.take(DistinctWindowRule.initial, cap, ["a.test", "b.test"], 0)
+ * const { decision } = DistinctWindowRule.take(state, cap, ["b.test", "c.test"], 1_000)
+ * console.log(decision.allowed, decision.over) // false [ 'c.test' ]
+ * ```
  */
 export const take = (
   state: DistinctState,

@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 
-/** An argument outside what the limiter takes. Nothing was counted. Terminal: the same call fails again. */
+/** An argument outside what the limiter takes. Nothing was counted. Terminal: the same call fails again. See {@link FixedWindow.assertCost}. */
 export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("InvalidArgument", {
   /** Name of the argument. */
   argument: Schema.String,
@@ -14,7 +14,7 @@ export class InvalidArgument extends Schema.TaggedError<InvalidArgument>()("Inva
   message: Schema.String
 }) {}
 
-/** The request is over the limit of its key and was not counted (docs/platform.md, 3.1). */
+/** The request is over the limit of its key and was not counted (docs/platform.md, 3.1). See {@link admit}. */
 export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReached", {
   /** Requests per window. */
   limit: Schema.Int,
@@ -34,7 +34,7 @@ export class LimitReached extends Schema.TaggedError<LimitReached>()("LimitReach
   }
 }
 
-/** The limiter holds as many keys as it may, and this one is new to the window. Nothing was counted. */
+/** The limiter holds as many keys as it may, and this one is new to the window. Nothing was counted. See {@link orRefused}. */
 export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull", {
   /** Unix seconds at which the window ends and there is room again. */
   reset: Schema.Int,
@@ -46,7 +46,7 @@ export class LimiterFull extends Schema.TaggedError<LimiterFull>()("LimiterFull"
   }
 }
 
-/** The limiter of this key gave no answer in time, so nobody knows whether the request is over its limit. Retryable. */
+/** The limiter of this key gave no answer in time, so nobody knows whether the request is over its limit. Retryable. See {@link admit}. */
 export class LimiterUnreachable extends Schema.TaggedError<LimiterUnreachable>()("LimiterUnreachable", {
   /** What was tried and why there was no answer, for an operator. */
   message: Schema.String

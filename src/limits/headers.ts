@@ -7,6 +7,14 @@ import type { Decision } from "./rules.ts"
  * The headers of a counted response: `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix seconds), and
  * `Retry-After` (whole seconds, at least 1) where the request was refused. Empty for an unlimited plan. A response that
  * was let through without an answer of the limiter was not counted and has none.
+ *
+ * @example
+ * ```ts
+ * import { makeMemory, rateLimitHeaders } from "sluice/limits"
+ *
+ * const decision = makeMemory().take("ann", 10, 1, Date.UTC(2026, 0, 1))
+ * console.log(rateLimitHeaders(decision)["X-RateLimit-Remaining"]) // 9
+ * ```
  */
 export const rateLimitHeaders = (decision: Decision): Record<string, string> => {
   if (decision.limit === "unlimited") return {}

@@ -3,6 +3,8 @@
  * `RollingWindowRule`, `DistinctWindowRule` and `MonthlyQuotaRule` are their rules alone, each over one state. `makeMemory` is the request
  * rate synchronous and without Effect, `LimiterActor` the same as an actor of the engine.
  */
+import "../common/checkedPeers.ts"
+
 export * as LimiterActor from "./actor.ts"
 export { DistinctWindow, type DistinctWindowOptions } from "./DistinctWindow.ts"
 export * as DistinctWindowRule from "./distinctRules.ts"

@@ -9,25 +9,26 @@ import * as Rules from "./rules.ts"
 
 /**
  * The default number of keys in one window. A map that doubles delays its caller: 2-4 ms at this size, 25-75 ms at a
- * million keys.
+ * million keys. See {@link makeMemory}.
  */
 export const defaultMaxKeys = 100_000
 
-/** Highest `maxKeys`: half of what a JavaScript `Map` can hold. */
+/** Highest `maxKeys`: half of what a JavaScript `Map` can hold. See {@link makeMemory}. */
 export const maximumMaxKeys = 8_388_608
 
-/** Longest key, in UTF-16 code units; with `maxKeys` it bounds the memory. */
+/** Longest key, in UTF-16 code units; with `maxKeys` it bounds the memory. See {@link makeMemory}. */
 export const maximumKeyLength = 256
 
 /**
  * Most bytes that the table of a window takes per key beside the key's own string, right after it has doubled: 56 for the
- * map (three words an entry, half a word of buckets, half of it free) and 8 for the counters. On average 3/4 of it.
+ * map (three words an entry, half a word of buckets, half of it free) and 8 for the counters. On average 3/4 of it. See {@link makeMemory}.
  */
 export const maximumBytesPerKey = 64
 
 /** Counters of a fresh window's table; it doubles as keys arrive. */
 const firstSlots = 1024
 
+/** How many keys a limiter counts, and in which window. See {@link makeMemory}. */
 export interface MemoryOptions {
   /** Keys counted per window, at most `maximumMaxKeys`. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined
@@ -35,6 +36,7 @@ export interface MemoryOptions {
   readonly windowMillis?: number | undefined
 }
 
+/** A request limiter in this process, synchronous. Made by `makeMemory`. See {@link makeMemory}. */
 export interface MemoryLimiter {
   readonly maxKeys: number
   readonly windowMillis: number
@@ -88,6 +90,15 @@ const checked = ({
  * Makes a limiter that counts in this process. Its strings are kept until the window ends, so hand it flat ones: a slice of a
  * large text keeps the whole text.
  * @throws InvalidArgument for options outside their range.
+ *
+ * @example
+ * ```ts
+ * import { makeMemory } from "sluice/limits"
+ *
+ * const limiter = makeMemory({ windowMillis: 86_400_000 })
+ * const take = (key: string) => limiter.take(key, 1, 1, Date.UTC(2026, 0, 1)).allowed
+ * console.log(take("ann"), take("ann"), take("ben")) // true false true
+ * ```
  */
 export const makeMemory = (options: MemoryOptions = {}): MemoryLimiter => {
   const { maxKeys, windowMillis } = checked(options)

@@ -15,7 +15,10 @@ interface Entries {
   readonly entries: ReadonlyArray<number>
 }
 
-/** What was accepted. Plain data, at most one pair for each unit that was let through, and some that have left the window. */
+/**
+ * What was accepted. Plain data, at most one pair for each unit that was let through, and some that have left the window.
+ * See {@link RollingWindowRule.take}.
+ */
 export interface RollingState extends Entries {
   /** What follows them, where they are many. */
   readonly recent?: Entries
@@ -25,22 +28,90 @@ export interface RollingState extends Entries {
 const recentNumbers = 32
 const manyNumbers = 64
 
-/** Nothing was accepted yet. */
+/** The times of a long array's entries, and the units before each of them and in all. */
+interface Index {
+  readonly startMillis: number
+  readonly times: Float64Array
+  readonly unitsBefore: Float64Array
+}
+
+/**
+ * Made once for a long array, which stays the same object while entries go to the short one behind it, and is asked several times by each of them. It
+ * says what the array says, only sooner.
+ */
+const indexes = new WeakMap<ReadonlyArray<number>, Index>()
+
+const indexOf = ({ entries, startMillis }: Entries): Index => {
+  const known = indexes.get(entries)
+  if (known !== undefined && known.startMillis === startMillis) return known
+  const count = entries.length / 2
+  const times = new Float64Array(count)
+  const unitsBefore = new Float64Array(count + 1)
+  let at = startMillis
+  for (let pair = 0; pair < count; pair++) {
+    at += entries[2 * pair] as number
+    times[pair] = at
+    unitsBefore[pair + 1] = unitsBefore[pair]! + (entries[2 * pair + 1] as number)
+  }
+  const made = { startMillis, times, unitsBefore }
+  indexes.set(entries, made)
+  return made
+}
+
+/** How many of the ascending times are at or before `limit`. */
+const countUntil = (times: Float64Array, limit: number): number => {
+  let low = 0
+  let high = times.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (times[middle]! <= limit) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Nothing was accepted yet. See {@link RollingWindowRule.take}. */
 export const initial: RollingState = { startMillis: 0, entries: [] }
 
-/** Unix milliseconds of the newest entry, undefined without one. */
+/**
+ * Unix milliseconds of the newest entry, undefined without one.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const state = RollingWindowRule.record(RollingWindowRule.initial, 3_600_000, 3, 5_000)
+ * console.log(RollingWindowRule.latest(state), RollingWindowRule.latest(RollingWindowRule.initial)) // 5000 undefined
+ * ```
+ */
 export const latest = (state: RollingState): number | undefined => {
   const { entries, startMillis } = state.recent ?? state
   if (entries.length === 0) return undefined
+  if (entries.length >= manyNumbers) return indexOf({ entries, startMillis }).times.at(-1)
   let at = startMillis
   for (let index = 0; index < entries.length; index += 2) at += entries[index] as number
   return at
 }
 
-/** The time that counts: the clock's, but never before the newest entry. */
+/**
+ * The time that counts: the clock's, but never before the newest entry.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const state = RollingWindowRule.record(RollingWindowRule.initial, 3_600_000, 3, 5_000)
+ * // a clock that was set back counts as standing still
+ * console.log(RollingWindowRule.timeOf(state, 4_000)) // 5000
+ * ```
+ */
 export const timeOf = (state: RollingState, now: number): number => Math.max(now, latest(state) ?? now)
 
 const usedOf = ({ entries, startMillis }: Entries, windowMillis: number, time: number): number => {
+  if (entries.length >= manyNumbers) {
+    const { times, unitsBefore } = indexOf({ entries, startMillis })
+    return unitsBefore.at(-1)! - unitsBefore[countUntil(times, time - windowMillis)]!
+  }
   let at = startMillis
   let sum = 0
   for (let index = 0; index < entries.length; index += 2) {
@@ -62,7 +133,17 @@ const inOne = (state: RollingState): Entries => {
   return { startMillis, entries: [...entries, recent.startMillis - until, ...recent.entries.slice(1)] }
 }
 
-/** Units of the entries that count at `now`. */
+/**
+ * Units of the entries that count at `now`.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const state = RollingWindowRule.record(RollingWindowRule.initial, 3_600_000, 3, 0)
+ * console.log(RollingWindowRule.used(state, 3_600_000, 3_599_999), RollingWindowRule.used(state, 3_600_000, 3_600_000)) // 3 0
+ * ```
+ */
 export const used = (state: RollingState, windowMillis: number, now: number): number =>
   usedAt(state, windowMillis, timeOf(state, now))
 
@@ -81,6 +162,15 @@ const freedAt = (state: RollingState, windowMillis: number, units: number, time:
 /**
  * The earliest instant at which `cost` units pass under `cap` if nothing else is counted: `now` where they pass at once. The cost is at most
  * the limit, which may be any number here: in a short window even many units are few entries.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const cap = { limit: 2, windowMillis: 1_000 }
+ * const state = RollingWindowRule.record(RollingWindowRule.initial, 1_000, 2, 5_000)
+ * console.log(RollingWindowRule.passesAt(state, cap, 1, 5_500)) // 6000
+ * ```
  */
 export const passesAt = (
   state: RollingState,
@@ -96,6 +186,14 @@ export const passesAt = (
 /**
  * Whether `cost` units pass under `cap` at `now`, and when they would; counts nothing.
  * @throws InvalidArgument for a cost, cap or time outside its range.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const cap = { limit: 50, windowMillis: 3_600_000 }
+ * console.log(RollingWindowRule.peek(RollingWindowRule.initial, cap, 51, 0).outcome) // cost_above_limit
+ * ```
  */
 export const peek = (state: RollingState, cap: RollingCap, cost: number, now: number): WindowDecision => {
   assertNow(now)
@@ -128,6 +226,15 @@ const recordRecent = (state: RollingState, cost: number, newest: number, time: n
 /**
  * Adds `cost` units at `now` without asking, and drops the entries that a window of `keepMillis` no longer sees, those of a long history some
  * entries later.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * // what was done already, and counts without having asked
+ * const state = RollingWindowRule.record(RollingWindowRule.initial, 3_600_000, 3, 5_000)
+ * console.log(RollingWindowRule.used(state, 3_600_000, 5_000)) // 3
+ * ```
  */
 export const record = (state: RollingState, keepMillis: number, cost: number, now: number): RollingState => {
   const newest = latest(state)
@@ -157,6 +264,16 @@ export const record = (state: RollingState, keepMillis: number, cost: number, no
  * Asks for `cost` units at `now` and counts them if they pass. A refusal leaves the state as it was. The cap may change between calls;
  * a window that grows sees no entry again that a shorter one has dropped.
  * @throws InvalidArgument for a cost, cap or time outside its range.
+ *
+ * @example
+ * ```ts
+ * import { RollingWindowRule } from "sluice/limits"
+ *
+ * const cap = { limit: 50, windowMillis: 3_600_000 }
+ * const { state } = RollingWindowRule.take(RollingWindowRule.initial, cap, 50, 0)
+ * const { decision } = RollingWindowRule.take(state, cap, 1, 60_000)
+ * console.log(decision.allowed, decision.retryAfterSeconds) // false 3540
+ * ```
  */
 export const take = (
   state: RollingState,

@@ -7,22 +7,22 @@
  */
 import { InvalidArgument } from "./errors.ts"
 
-/** Length of the window of the platform's request rate. */
+/** Length of the window of the platform's request rate. See {@link FixedWindow.take}. */
 export const minuteMillis = 60_000
 
-/** Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. */
+/** Longest window. A window divides the time since 1970-01-01T00:00Z, so a day is a UTC day. See {@link FixedWindow.take}. */
 export const maximumWindowMillis = 86_400_000
 
-/** Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. */
+/** Highest limit, and highest cost of one request; the sum of two stays a 32-bit integer. See {@link FixedWindow.take}. */
 export const maximumLimit = 1_000_000_000
 
 /** The last instant that a JavaScript `Date` can show. A later time is a mistake of the clock. */
 const maximumNowMillis = 8_640_000_000_000_000
 
-/** Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. */
+/** Requests per window: an integer from 0 (nothing passes) to `maximumLimit`, or `"unlimited"`. See {@link FixedWindow.take}. */
 export type Limit = number | "unlimited"
 
-/** What one key has used. Plain data, so that it can be shown and sent. */
+/** What one key has used. Plain data, so that it can be shown and sent. See {@link FixedWindow.take}. */
 export interface WindowState {
   /** Unix milliseconds at which the window ends; 0 before the first request. */
   readonly endMillis: number
@@ -30,14 +30,14 @@ export interface WindowState {
   readonly used: number
 }
 
-/** A key that has not been seen. */
+/** A key that has not been seen. See {@link FixedWindow.take}. */
 export const initial: WindowState = { endMillis: 0, used: 0 }
 
 /**
  * - `allowed`: counted, the request may proceed
  * - `limited`: over the limit; passes in a later window
  * - `cost_above_limit`: dearer than the whole limit; passes in no window
- * - `full`: the limiter has no room to count another key (never from the pure rule)
+ * - `full`: the limiter has no room to count another key (never from the pure rule) See {@link FixedWindow.take}.
  */
 export type Outcome = "allowed" | "limited" | "cost_above_limit" | "full"
 
@@ -53,7 +53,7 @@ interface DecisionBase {
   readonly retryAfterSeconds: number
 }
 
-/** The answer under a limit. */
+/** The answer under a limit. See {@link FixedWindow.take}. */
 export interface LimitedDecision extends DecisionBase {
   /** Requests per window. */
   readonly limit: number
@@ -61,7 +61,7 @@ export interface LimitedDecision extends DecisionBase {
   readonly remaining: number
 }
 
-/** The answer without a limit. The request is counted all the same, in case the plan changes within the window. */
+/** The answer without a limit. The request is counted all the same, in case the plan changes within the window. See {@link FixedWindow.take}. */
 export interface UnlimitedDecision extends DecisionBase {
   readonly allowed: true
   readonly outcome: "allowed"
@@ -69,13 +69,23 @@ export interface UnlimitedDecision extends DecisionBase {
   readonly remaining: "unlimited"
 }
 
-/** The answer to `take` and `peek`. `limit` tells the two cases apart. */
+/** The answer to `take` and `peek`. `limit` tells the two cases apart. See {@link FixedWindow.take}. */
 export type Decision = LimitedDecision | UnlimitedDecision
 
-/** What `refund` needs of the decision that it takes back. */
+/** What `refund` needs of the decision that it takes back. See {@link FixedWindow.refund}. */
 export type Receipt = Pick<DecisionBase, "allowed" | "cost" | "reset">
 
-/** @throws InvalidArgument unless `now` is a time that a `Date` can show. */
+/**
+ * Throws `InvalidArgument` unless `now` is a time that a `Date` can show.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * // does nothing for a time, throws `InvalidArgument` for anything else
+ * FixedWindow.assertNow(Date.UTC(2026, 0, 1))
+ * ```
+ */
 export const assertNow = (now: number): void => {
   if (!(Math.abs(now) <= maximumNowMillis)) {
     throw new InvalidArgument({ argument: "now", message: `now must be Unix milliseconds, got ${now}` })
@@ -85,13 +95,33 @@ export const assertNow = (now: number): void => {
 /**
  * End in Unix milliseconds of the window that contains `now`.
  * @throws InvalidArgument if `now` is no time.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * console.log(FixedWindow.windowEnd(61_000, 60_000)) // 120000
+ * ```
  */
 export const windowEnd = (now: number, windowMillis: number): number => {
   assertNow(now)
   return (Math.floor(now / windowMillis) + 1) * windowMillis
 }
 
-/** @throws InvalidArgument unless `cost` is an integer from 1 to `maximumLimit`. */
+/**
+ * Throws `InvalidArgument` unless `cost` is an integer from 1 to `maximumLimit`.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow, InvalidArgument } from "sluice/limits"
+ *
+ * try {
+ *   FixedWindow.assertCost(0)
+ * } catch (error) {
+ *   console.log(error instanceof InvalidArgument && error.argument) // cost
+ * }
+ * ```
+ */
 export const assertCost = (cost: number): void => {
   if (!(Number.isInteger(cost) && cost >= 1 && cost <= maximumLimit)) {
     throw new InvalidArgument({
@@ -101,7 +131,17 @@ export const assertCost = (cost: number): void => {
   }
 }
 
-/** @throws InvalidArgument unless `limit` is an integer from 0 to `maximumLimit` or `"unlimited"`. */
+/**
+ * Throws `InvalidArgument` unless `limit` is an integer from 0 to `maximumLimit` or `"unlimited"`.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * // what a configuration file says, before it is used
+ * FixedWindow.assertLimit("unlimited")
+ * ```
+ */
 export const assertLimit = (limit: Limit): void => {
   if (limit !== "unlimited" && !(Number.isInteger(limit) && limit >= 0 && limit <= maximumLimit)) {
     throw new InvalidArgument({
@@ -111,7 +151,17 @@ export const assertLimit = (limit: Limit): void => {
   }
 }
 
-/** @throws InvalidArgument unless `windowMillis` is a whole number of seconds, at most `maximumWindowMillis`. */
+/**
+ * Throws `InvalidArgument` unless `windowMillis` is a whole number of seconds, at most `maximumWindowMillis`.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * // whole seconds, at most a day
+ * FixedWindow.assertWindow(60_000)
+ * ```
+ */
 export const assertWindow = (windowMillis: number): void => {
   // Whole seconds, because a decision names its window by the Unix second at which it ends.
   if (!(windowMillis >= 1000 && windowMillis <= maximumWindowMillis && windowMillis % 1000 === 0)) {
@@ -122,7 +172,16 @@ export const assertWindow = (windowMillis: number): void => {
   }
 }
 
-/** The rule itself: whether `cost` more passes when `used` of `limit` is gone. */
+/**
+ * The rule itself: whether `cost` more passes when `used` of `limit` is gone.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * console.log(FixedWindow.judge(59, 60, 1), FixedWindow.judge(60, 60, 1), FixedWindow.judge(0, 60, 61)) // allowed limited cost_above_limit
+ * ```
+ */
 export const judge = (used: number, limit: Limit, cost: number): Outcome => {
   if (limit === "unlimited" || used + cost <= limit) return "allowed"
   return cost > limit ? "cost_above_limit" : "limited"
@@ -131,14 +190,42 @@ export const judge = (used: number, limit: Limit, cost: number): Outcome => {
 /** Where the count of an unlimited key stops: above every limit, so that nobody takes it for exact. */
 const uncountable = maximumLimit + 1
 
-/** Counts `cost`. */
+/**
+ * Counts `cost`.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * console.log(FixedWindow.count(59, 1)) // 60
+ * ```
+ */
 export const count = (used: number, cost: number): number => Math.min(used + cost, uncountable)
 
-/** The units to take off `used` for `receipt`: none unless it was counted in the window that ends at `endMillis`. */
+/**
+ * The units to take off `used` for `receipt`: none unless it was counted in the window that ends at `endMillis`.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * const { decision, state } = FixedWindow.take(FixedWindow.initial, 60, 5, 1_000)
+ * console.log(FixedWindow.refundable(state.used, state.endMillis, decision)) // 5
+ * ```
+ */
 export const refundable = (used: number, endMillis: number, receipt: Receipt): number =>
   receipt.allowed && receipt.reset * 1000 === endMillis && used < uncountable ? Math.min(receipt.cost, used) : 0
 
-/** Words the answer. `used` is the count after the decision. */
+/**
+ * Words the answer. `used` is the count after the decision.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * console.log(FixedWindow.decision("limited", 60, 1, 60, 60_000, 45_000).retryAfterSeconds) // 15
+ * ```
+ */
 export const decision = (
   outcome: Outcome,
   limit: Limit,
@@ -162,7 +249,17 @@ export const decision = (
       }
 }
 
-/** The state as `now` sees it: empty where its window has ended. */
+/**
+ * The state as `now` sees it: empty where its window has ended.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * const { state } = FixedWindow.take(FixedWindow.initial, 60, 5, 1_000)
+ * console.log(FixedWindow.advance(state, 59_999).used, FixedWindow.advance(state, 60_000).used) // 5 0
+ * ```
+ */
 export const advance = (state: WindowState, now: number, windowMillis: number = minuteMillis): WindowState =>
   now < state.endMillis ? state : { endMillis: windowEnd(now, windowMillis), used: 0 }
 
@@ -170,6 +267,15 @@ export const advance = (state: WindowState, now: number, windowMillis: number = 
  * Asks for `cost` requests at `now` (Unix milliseconds) and counts them if they pass. `limit` is the one in force now: the
  * count survives a change of it. A refusal leaves the count as it was.
  * @throws InvalidArgument for a cost, limit or time outside its range.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * const { state } = FixedWindow.take(FixedWindow.initial, 60, 59, 1_000)
+ * console.log(FixedWindow.take(state, 60, 1, 2_000).decision.remaining) // 0
+ * console.log(FixedWindow.take(state, 60, 2, 2_000).decision.outcome) // limited
+ * ```
  */
 export const take = (
   state: WindowState,
@@ -189,6 +295,13 @@ export const take = (
 /**
  * What `take` would answer, counting nothing: `remaining` is what is left before the request.
  * @throws InvalidArgument for a cost, limit or time outside its range.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * console.log(FixedWindow.peek(FixedWindow.initial, 60, 1, 1_000).remaining) // 60
+ * ```
  */
 export const peek = (
   state: WindowState,
@@ -208,6 +321,15 @@ export const peek = (
  * refund would give back what other requests used. `refunded` is 0 if the decision was a refusal or its window has ended;
  * the count never falls below 0, so never more than the limit is free.
  * @throws InvalidArgument for a cost or time outside its range.
+ *
+ * @example
+ * ```ts
+ * import { FixedWindow } from "sluice/limits"
+ *
+ * const { decision, state } = FixedWindow.take(FixedWindow.initial, 60, 5, 1_000)
+ * const given = FixedWindow.refund(state, decision, 2_000)
+ * console.log(given.refunded, given.state.used) // 5 0
+ * ```
  */
 export const refund = (
   state: WindowState,

@@ -4,6 +4,7 @@
  */
 import { hash } from "node:crypto"
 import { Effect, Schema } from "effect"
+import { Numbers } from "../common/numbers.ts"
 import * as Actor from "../engine/Actor.ts"
 import { isSubjectToken, maximumNameLength } from "../engine/address.ts"
 import { Engine } from "../engine/EngineService.ts"
@@ -12,6 +13,7 @@ import { InvalidArgument, LimiterUnreachable } from "./errors.ts"
 import type { KeyedWindow } from "./keyedWindow.ts"
 import type { WindowDecision } from "./windowDecision.ts"
 
+/** How a window on the engine spreads its keys. See {@link RollingWindow}. */
 export interface WindowEngineOptions {
   /**
    * The organization that a key belongs to: its partition, and its share of it. By default each key is one of its own, so that keys spread over all
@@ -70,7 +72,7 @@ export const windowActor = <State, Request, Decision extends WindowDecision>(
   Actor.make<Command<Request>, Counted<Request>, State, Decision, never>({
     kind,
     command: Schema.Struct({ _tag: Schema.Literals(["Take", "Peek"]), request }) as Actor.JsonCodec<Command<Request>>,
-    fact: Schema.Struct({ at: Schema.Number, request }) as Actor.JsonCodec<Counted<Request>>,
+    fact: Schema.Struct({ at: Schema.Finite, request }) as Actor.JsonCodec<Counted<Request>>,
     state,
     reply: decision,
     initial: () => initial,
@@ -111,10 +113,9 @@ export const makeEngineWindow = <State, Asked, Request, Decision extends WindowD
     return { take: ask("Take"), peek: ask("Peek") }
   })
 
-const Numbers = Schema.Array(Schema.Number)
 const outcomes = ["allowed", "limited", "cost_above_limit", "full"] as const
 
-/** The fields of a window's answer. */
+/** The fields of a window's answer. A limit may be infinite where a caller's function says so. */
 export const decisionFields = {
   allowed: Schema.Boolean,
   outcome: Schema.Literals(outcomes),
@@ -125,15 +126,15 @@ export const decisionFields = {
   retryAfterSeconds: Schema.Number
 }
 
-const entries = { startMillis: Schema.Number, entries: Numbers }
+const entries = { startMillis: Schema.Finite, entries: Numbers }
 export const RollingStateSchema = Schema.Struct({
   ...entries,
   /** Not in states of older versions. */
   recent: Schema.optionalKey(Schema.Struct(entries))
 })
-export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Number, used: Schema.Number })
+export const MonthlyStateSchema = Schema.Struct({ endMillis: Schema.Finite, used: Schema.Finite })
 export const DistinctStateSchema = Schema.Struct({
-  startMillis: Schema.Number,
+  startMillis: Schema.Finite,
   values: Schema.Array(Schema.String),
   deltas: Numbers
 })

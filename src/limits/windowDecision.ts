@@ -5,7 +5,7 @@
 import { InvalidArgument } from "./errors.ts"
 import type { Outcome } from "./rules.ts"
 
-/** The answer to a request under a limit. */
+/** The answer to a request under a limit. See {@link RollingWindowRule.take}. */
 export interface WindowDecision {
   /** Whether the request may proceed. Only then was it counted. */
   readonly allowed: boolean
@@ -53,13 +53,16 @@ export const assertInteger = (argument: string, value: number, minimum: number, 
   }
 }
 
-/** Longest rolling window: the longest month. */
+/** Longest rolling window: the longest month. See {@link RollingWindowRule.take}. */
 export const maximumRollingWindowMillis = 31 * 86_400_000
 
-/** Highest limit of a window that keeps each entry. A state of that many pairs is some 40 kB of JSON, within an actor's bound. */
+/**
+ * Highest limit of a window that keeps each entry. A state of that many pairs is some 40 kB of JSON, within an actor's bound.
+ * See {@link RollingWindowRule.take}.
+ */
 export const maximumExactLimit = 5_000
 
-/** A window that moves with the time, and what fits into it. */
+/** A window that moves with the time, and what fits into it. See {@link RollingWindowRule.take}. */
 export interface RollingCap {
   /** Length of the window: an entry at t counts in [t, t + windowMillis). */
   readonly windowMillis: number

@@ -82,7 +82,10 @@ const misfitOf = (found: Api.StreamConfig, wanted: Api.StreamConfig): string | u
 
 /** The refusals of a server that has no room to set aside. */
 const hasNoRoom = (error: Api.ApiRefused): boolean =>
-  error.errorCode === Api.errorCodes.storageExceeded || error.errorCode === Api.errorCodes.insufficientResources
+  error.errorCode === Api.errorCodes.storageExceeded ||
+  error.errorCode === Api.errorCodes.insufficientResources ||
+  // Servers that hold copies for each other say it like this.
+  (error.errorCode === Api.errorCodes.noSuitablePeers && error.description.includes("insufficient storage"))
 
 const create = (
   api: Api.JetStreamApi,

@@ -4,7 +4,7 @@
  */
 import type { NatsConnection as Client, Msg } from "@nats-io/transport-node"
 import { Duration, Effect, FiberSet, Layer, type Scope } from "effect"
-import { Remote, RemoteUnavailable } from "../engine/Remote.ts"
+import { Remote, type RemoteKind, RemoteUnavailable } from "../engine/Remote.ts"
 import { NatsConnection } from "./connection.ts"
 import * as Requests from "./requests.ts"
 
@@ -25,12 +25,12 @@ export const make = (
 ): Effect.Effect<Remote["Service"], never, Scope.Scope> =>
   Effect.gen(function* () {
     const requests = yield* Requests.make(client)
-    const subjectOf = (partition: number) =>
-      options.namespace === undefined ? `ask.${partition}` : `${options.namespace}.ask.${partition}`
+    const subjectOf = (partition: number, of: RemoteKind = "asks") =>
+      `${options.namespace === undefined ? "" : `${options.namespace}.`}ask.${partition}${of === "asks" ? "" : `.${of}`}`
     return Remote.of({
-      request: (partition, payload, { accept, timeoutMillis }) =>
+      request: (partition, payload, { accept, of, timeoutMillis }) =>
         requests
-          .request(subjectOf(partition), payload, {
+          .request(subjectOf(partition, of), payload, {
             timeoutMillis,
             accept: (message) => accept(message.data),
             whenDisconnected: "fail"
@@ -46,20 +46,23 @@ export const make = (
                 })
             )
           ),
-      serve: (partition, handle) =>
+      serve: (partition, handle, of) =>
         Effect.gen(function* () {
           const fibers = yield* FiberSet.make<void>()
           const run = yield* FiberSet.runtime(fibers)<never>()
+          const respond = (message: Msg, reply: Uint8Array) =>
+            Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
+              Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
+            )
           const answer = (message: Msg) =>
-            Effect.flatMap(handle(message.data), (reply) =>
-              Effect.try({ try: () => message.respond(reply), catch: String }).pipe(
-                Effect.catch((reason) => Effect.logWarning("A reply to another process could not be sent", reason))
-              )
+            Effect.flatMap(
+              handle(message.data, (part) => void run(respond(message, part))),
+              (reply) => respond(message, reply)
             )
           yield* Effect.acquireRelease(
             Effect.try({
               try: () =>
-                client.subscribe(subjectOf(partition), {
+                client.subscribe(subjectOf(partition, of), {
                   callback: (error, message) => {
                     if (error === null) run(answer(message))
                   }

@@ -25,6 +25,7 @@ export class ApiRefused extends Data.TaggedError("ApiRefused")<{
 
 /** JetStream's error numbers that mean something to the adapters. */
 export const errorCodes = {
+  noSuitablePeers: 10005,
   insufficientResources: 10023,
   clusterNotAvailable: 10008,
   clusterNotLeader: 10009,
@@ -97,6 +98,11 @@ export interface StreamInfo {
   readonly config: StreamConfig
   readonly created: string
   readonly state: StreamState
+  /** Of a stream of clustered servers: who leads it, and the other copies. */
+  readonly cluster?: {
+    readonly leader?: string
+    readonly replicas?: ReadonlyArray<{ readonly name: string; readonly current: boolean; readonly offline?: boolean }>
+  }
 }
 
 /** A stored message as `STREAM.MSG.GET` gives it; `data` and `hdrs` in base64. */

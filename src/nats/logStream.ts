@@ -17,6 +17,14 @@ import type { RequestFailed } from "./requests.ts"
 /** Bytes after which a new log takes no more frames, unless told otherwise: 4 GiB, less where the store has no room for so many (`logSurvey.ts`). */
 export const defaultMaximumBytes = 4 * 1024 * 1024 * 1024
 
+/** What an operator, or a programmer, changes. */
+export interface SettingNames {
+  readonly maximumBytes: string
+  readonly partitions: string
+}
+
+export const platformNames: SettingNames = { maximumBytes: "SLUICE_LOG_MAX_BYTES", partitions: "SLUICE_PARTITIONS" }
+
 export interface LogStreamOptions {
   /** Copies of each log: 1 on one machine (the default), 3 in a cluster. */
   readonly replicas?: 1 | 3 | 5 | undefined
@@ -24,6 +32,8 @@ export interface LogStreamOptions {
   readonly maximumBytes?: number | undefined
   /** The bound of a log that has yet to be made, when `maximumBytes` is absent. */
   readonly newBytes?: number | undefined
+  /** How messages name the settings of `maximumBytes` and of the number of partitions; those of the platform unless told otherwise. */
+  readonly words?: SettingNames | undefined
   /** Put before the names of streams (`<namespace>-log-0`) and subjects (`<namespace>.log.0`), for several deployments on one account. */
   readonly namespace?: string | undefined
 }
@@ -92,7 +102,7 @@ export const openLogStream = Effect.fnUntraced(function* (
           () => api.streamInfo(wanted.name)
         )
     ),
-    Effect.mapError((error) => openFailure(partition, wanted, error)),
+    Effect.mapError((error) => openFailure(partition, wanted, error, options.words)),
     // A cluster that elects a leader, or makes many streams, answers late; asking again is harmless.
     Effect.retry({ while: (error) => error._tag === "JournalUnavailable", times: openAttempts - 1 })
   )
@@ -109,7 +119,7 @@ export const adoptLogStream = Effect.fnUntraced(function* (
   deployment: string
 ): Effect.fn.Return<void, JournalRefused | JournalUnavailable> {
   const wanted = settingsOf(partition, options, deployment)
-  const failed = (error: RequestFailed | ApiRefused) => openFailure(partition, wanted, error)
+  const failed = (error: RequestFailed | ApiRefused) => openFailure(partition, wanted, error, options.words)
   const before = yield* Effect.mapError(api.streamInfo(wanted.name), failed)
   const owner = deploymentOf(before)
   if (owner === undefined) {
@@ -200,12 +210,13 @@ export const weaknessOf = (found: StreamConfig, wanted: StreamConfig): string | 
 const openFailure = (
   partition: number,
   wanted: StreamConfig,
-  error: RequestFailed | ApiRefused
+  error: RequestFailed | ApiRefused,
+  { maximumBytes, partitions }: SettingNames = platformNames
 ): JournalRefused | JournalUnavailable => {
   if (error._tag === "ApiRefused" && isTerminal(error)) {
     const advice =
       error.errorCode === errorCodes.storageExceeded
-        ? `; each log sets aside ${wanted.max_bytes} bytes: allow the server more (max_file_store in nats.conf) or the logs less`
+        ? `; each log sets aside ${wanted.max_bytes} bytes: allow the server more (max_file_store in nats.conf), each log less (${maximumBytes}), or begin with fewer partitions (${partitions})`
         : ""
     return new JournalRefused({
       message: `the stream ${wanted.name}, the log of partition ${partition}, cannot be opened: ${error.description}${advice}`

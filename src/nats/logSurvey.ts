@@ -6,7 +6,7 @@
 import { Effect, Option, Schema } from "effect"
 import { JournalRefused, JournalUnavailable, type LogFound } from "../engine/Journal.ts"
 import { errorCodes, type JetStreamApi, type StreamInfo } from "./jetStreamApi.ts"
-import { defaultMaximumBytes, deploymentOf, type LogStreamOptions, streamNameOf } from "./logStream.ts"
+import { defaultMaximumBytes, deploymentOf, type LogStreamOptions, platformNames, streamNameOf } from "./logStream.ts"
 import type { Requests } from "./requests.ts"
 
 /** Streams that are asked about at once. */
@@ -101,12 +101,12 @@ const tooLarge = (
   missing: number,
   needed: number,
   room: Room,
-  { maximumBytes }: LogStreamOptions
+  { maximumBytes, words = platformNames }: LogStreamOptions
 ): string => {
   const most = Math.floor(room.bytes / Math.max(1, missing) / roundBytes) * roundBytes
   const smaller =
-    maximumBytes !== undefined && most >= leastBytes ? `set SLUICE_LOG_MAX_BYTES to at most ${most}, or ` : ""
-  const fewer = ", or begin with fewer partitions (SLUICE_PARTITIONS)"
+    maximumBytes !== undefined && most >= leastBytes ? `set ${words.maximumBytes} to at most ${most}, or ` : ""
+  const fewer = `, or begin with fewer partitions (${words.partitions})`
   return `the logs of ${partitions} partitions do not fit the JetStream store: ${missing} new ones set aside ${needed} bytes together (${maximumBytes ?? leastBytes} each), and ${room.of} leaves ${room.bytes}. To mend it, ${smaller}raise the limit${fewer}`
 }
 

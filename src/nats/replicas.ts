@@ -16,11 +16,20 @@ export interface RaisedStream {
   readonly stream: string
   readonly from: number
   readonly to: number
+  /** Whether every copy holds what the leader does. Until then the loss of the leader's server can be the loss of the stream. */
+  readonly isComplete: boolean
 }
 
 /** How often a server that elects a leader is asked again, and the pause between. */
 const attempts = 20
 const pauseMillis = 500
+
+/** How often a stream that is being copied is looked at: for half an hour, at the pause above. */
+const maximumLooks = 3_600
+
+/** Whether so many copies hold what the leader does. */
+const isComplete = ({ cluster }: Api.StreamInfo, replicas: number): boolean =>
+  (cluster?.replicas ?? []).filter(({ current, offline }) => current && offline !== true).length >= replicas - 1
 
 /** The streams of a deployment: its logs, external signals and contents of emails. */
 const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyArray<string> => [
@@ -28,7 +37,10 @@ const streamsOf = (partitions: number, namespace: string | undefined): ReadonlyA
   ...["signals", "contents"].map((name) => (namespace === undefined ? name : `${namespace}-${name}`))
 ]
 
-/** Gives every stream that has fewer copies this many; those that are not there are passed over. Answers what was changed. */
+/**
+ * Gives every stream that has fewer copies this many, and waits until they are complete; streams that are not there are passed over. Answers what was
+ * changed, and what was begun before and is not complete yet.
+ */
 export const raiseReplicas = (
   client: Client,
   {
@@ -54,9 +66,17 @@ export const raiseReplicas = (
             () => Effect.undefined
           )
         )
-        if (found === undefined || found.config.num_replicas >= replicas) continue
-        yield* patiently(api.updateStream({ ...found.config, num_replicas: replicas }))
-        raised.push({ stream, from: found.config.num_replicas, to: replicas })
+        if (found === undefined) continue
+        const from = found.config.num_replicas
+        if (from >= replicas && isComplete(found, replicas)) continue
+        if (from < replicas) yield* patiently(api.updateStream({ ...found.config, num_replicas: replicas }))
+        // One after the other, so that the servers copy one stream at a time.
+        let isDone = false
+        for (let looks = 0; looks < maximumLooks && !isDone; looks++) {
+          if (looks > 0) yield* Effect.sleep(Duration.millis(pauseMillis))
+          isDone = isComplete(yield* patiently(api.streamInfo(stream)), replicas)
+        }
+        raised.push({ stream, from, to: replicas, isComplete: isDone })
       }
       return raised
     })

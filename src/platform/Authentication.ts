@@ -16,6 +16,8 @@ import { WarmKeys } from "./WarmKeys.ts"
 const maximumLookups = 32
 /** How long a look-up may take, including its wait for a place. */
 const lookupTimeoutMillis = 5_000
+/** The pause before a look-up that failed is tried again, which it is twice. */
+const lookupPauseMillis = 100
 /** How many different keys may wait for their look-up. Beyond that the answer is `unavailable`. */
 const maximumWaiting = 1_024
 /** How often uses of keys are stored. */
@@ -84,7 +86,12 @@ const makeLookUp = Effect.fnUntraced(function* (apiKeys: ApiKeys["Service"], key
   const read = (digest: string, deferred: Waiting) =>
     Effect.suspend(() => {
       const before = keys.announcements
-      return Effect.flatMap(apiKeys.findByDigest(digest), (principal) =>
+      // A session that has just been ended fails what comes next on it, and the one after that is another one.
+      const found = Effect.retry(apiKeys.findByDigest(digest), {
+        times: 2,
+        schedule: Schedule.spaced(lookupPauseMillis)
+      })
+      return Effect.flatMap(found, (principal) =>
         Effect.map(Clock.currentTimeMillis, (now) => {
           if (keys.announcements === before) keys.remember(digest, principal ?? null, now)
           return principal ?? null

@@ -14,7 +14,7 @@ import {
   NestedUnauthorized,
   NestedUnavailable
 } from "../http/nestedErrors.ts"
-import { type Begun, RequestState, type Taken } from "../http/RequestState.ts"
+import { type Begun, RequestState, retryAfter, retryAfterMillis, type Taken } from "../http/RequestState.ts"
 import { maximumBodyBytesOf } from "../http/rawBody.ts"
 import { unknownParameter } from "../http/unknownNames.ts"
 import {
@@ -295,6 +295,7 @@ export const makeAccess = <Refusal>(services: AccessServices, options: AccessOpt
       const warm = authentication.verifyWarm(key, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
       if (warm !== undefined) return admit(fiber, warm)
       return authentication.verify(key).pipe(
+        Effect.tapError(() => retryAfter(retryAfterMillis)),
         Effect.mapError(() => refusals.unavailable("The API key cannot be checked right now")),
         Effect.flatMap((principal) => admit(fiber, principal))
       )

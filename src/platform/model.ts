@@ -11,10 +11,12 @@ export { type PlatformPlan, platformPlans }
 
 /** Send plans (docs/platform.md, 2.2). */
 export const sendPlans = ["hobby", "pro", "enterprise"] as const
+/** A plan of the send product (docs/platform.md, 2.1). See {@link Admission}. */
 export type SendPlan = (typeof sendPlans)[number]
 
 /** Risk at sign-up, kept for the send product (docs/platform.md, 2.2). */
 export const risks = ["standard", "higher"] as const
+/** The risk of an account at sign-up. See {@link riskOf}. */
 export type Risk = (typeof risks)[number]
 
 /** Product services a key can be given. */

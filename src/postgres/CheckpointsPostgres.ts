@@ -14,6 +14,7 @@ import {
   CheckpointsUnavailable,
   type Deployment,
   type ExpiryRow,
+  type KeysRequest,
   type TimerRow
 } from "../engine/Checkpoints.ts"
 import { withStatementTimeout } from "./deadlines.ts"
@@ -147,7 +148,7 @@ const saving = (sql: SqlClient.SqlClient): Service["save"] => {
  * when there were a few actors reads all of them for every one that is looked up, until PostgreSQL next analyzes the
  * table.
  */
-const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "timers" | "expiring"> => {
+const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "keys" | "timers" | "expiring"> => {
   /**
    * Rows with a timer in the order of the index, superseded and later ones among them. Done in two steps, because a
    * planner that may join first reads and sorts all of them.
@@ -169,6 +170,17 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "tim
         order by a.sequence desc limit 1
       ) newest on true
       order by page.wake_at, page.organization, page.kind, page.key`.unprepared
+
+  /** A walk along the primary key, which ends with the page. */
+  const keysPage = (partition: number, { after, kind, limit, organization, through }: KeysRequest) =>
+    sql<{ readonly key: string }>`
+      select key from (
+        select distinct on (key) key, state is not null as is_there from engine_actors
+        where partition = ${partition} and organization = ${organization} and kind = ${kind}
+          and (${after === undefined} or key > ${after ?? ""}) and sequence <= ${through}
+        order by key, sequence desc
+      ) newest
+      where is_there order by key limit ${limit}`.unprepared
 
   const newestRows = (partition: number, addresses: ReadonlyArray<ActorAddress>, through: number) =>
     sql<ActorRow>`
@@ -195,6 +207,13 @@ const reading = (sql: SqlClient.SqlClient): Pick<Service, "list" | "load" | "tim
 
     load: Effect.fn("Checkpoints.load")((partition, addresses, through) =>
       addresses.length === 0 ? Effect.succeed([]) : mapSqlError(newestRows(partition, addresses, through), unavailable)
+    ),
+
+    keys: Effect.fn("Checkpoints.keys")((partition, request) =>
+      mapSqlError(
+        Effect.map(keysPage(partition, request), (rows) => rows.map(({ key }) => key)),
+        unavailable
+      )
     ),
 
     timers: Effect.fn("Checkpoints.timers")(function* (partition, { after, limit, through }) {

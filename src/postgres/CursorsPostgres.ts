@@ -18,7 +18,7 @@ import {
 } from "../engine/Cursors.ts"
 import { deferred, flushDeferred } from "./deferred.ts"
 import { storableText } from "./text.ts"
-import { isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
+import { isMissing, isStoreFailure, mapSqlError, transaction } from "./transactions.ts"
 import { unnest } from "./unnest.ts"
 
 const unavailable = (cause: SqlError.SqlError): CursorsUnavailable =>
@@ -37,6 +37,9 @@ const staging = <A, E, R>(effects: Effect.Effect<A, E, R>, move?: CursorMove) =>
       (value) => ({ value, staged })
     )
   })
+
+/** A table that is missing is no fault of a record: no record could be processed, so none is parked. */
+const isStores = (error: unknown): error is SqlError.SqlError => isStoreFailure(error) || isMissing(error)
 
 type Service = Cursors["Service"]
 
@@ -145,7 +148,7 @@ const batches = (sql: SqlClient.SqlClient): Pick<Service, "transact" | "attempt"
     cause: Cause.Cause<E>
   ): Effect.Effect<never, E | CursorMoved | CursorsUnavailable> => {
     const error = Cause.squash(cause)
-    if (Cause.hasInterrupts(cause) || (error instanceof CursorsUnavailable && isStoreFailure(error.cause)))
+    if (Cause.hasInterrupts(cause) || (error instanceof CursorsUnavailable && isStores(error.cause)))
       return Effect.failCause(cause)
     return Effect.flatMap(
       own(cursorOf(sql, partition, reactor)),
@@ -166,7 +169,7 @@ const batches = (sql: SqlClient.SqlClient): Pick<Service, "transact" | "attempt"
 
     attempt: (effects) =>
       Effect.flatMap(ReactorTransaction, (outer) =>
-        Effect.map(transaction(sql, staging(completely(sql, effects)), unavailable), ({ staged, value }) => {
+        Effect.map(transaction(sql, staging(completely(sql, effects)), unavailable, isStores), ({ staged, value }) => {
           for (const action of staged) outer.onCommit(action)
           return value
         })

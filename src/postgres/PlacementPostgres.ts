@@ -24,6 +24,10 @@ const regainMillis = 1_000
 
 export interface PlacementOptions {
   readonly lock?: string | undefined
+  /** What is done when the lock is held, before any partition begins. */
+  readonly whenHeld?: Effect.Effect<void, PlacementRefused | PlacementUnavailable>
+  /** The level of formats in force from then on; every one where it is left out. */
+  readonly level?: () => number
   /** Signs of life of the lock's connection. */
   readonly watch?: AdvisoryLock.HoldOptions["watch"]
 }
@@ -133,6 +137,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
         }),
         Effect.mapError((error) => (error._tag === "LockHeld" ? refusal(error) : unavailable(error)))
       )
+      yield* options.whenHeld ?? Effect.void
       yield* Effect.forkScoped(keepHeld(hold, lock))
       // Made after the lock, so that all partitions have ended when the lock is given back.
       const serving = yield* FiberSet.make<void>()
@@ -156,7 +161,7 @@ export const make = (options: PlacementOptions = {}): Effect.Effect<Placement["S
       )
     })
 
-    return Placement.of({ place, owns })
+    return Placement.of({ place, owns, ...(options.level === undefined ? {} : { level: options.level }) })
   })
 
 const watchOf = (options: PlacementOptions): AdvisoryLock.HoldOptions =>

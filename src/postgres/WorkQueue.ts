@@ -8,14 +8,36 @@
  * A job is taken for a time, and its `due_at` is simply the end of that time, so nobody has to notice when its taker
  * dies. An outcome counts only for its own attempt (`where attempts = n`), so a late one changes nothing.
  */
-import { Data, Effect } from "effect"
+import { Effect } from "effect"
 import { SqlClient, type SqlError, type Statement } from "effect/sql"
 import { deferred } from "./deferred.ts"
 import { mapSqlError } from "./transactions.ts"
 import { unnest } from "./unnest.ts"
+import {
+  type Backlog,
+  type DueLane,
+  type ExpiredJob,
+  type ParkedJob,
+  type PartitionClaim,
+  type TakenJob,
+  type WorkQueue,
+  WorkQueueUnavailable
+} from "./workQueueModel.ts"
 import { type Outcome, settlingIn } from "./workQueueOutcomes.ts"
 import { tableOf } from "./workQueueTable.ts"
 
+export {
+  type Backlog,
+  type Claim,
+  type DueLane,
+  type ExpiredJob,
+  type NewJob,
+  type ParkedJob,
+  type PartitionClaim,
+  type TakenJob,
+  type WorkQueue,
+  WorkQueueUnavailable
+} from "./workQueueModel.ts"
 export type { Outcome }
 
 /** Most jobs, claims or outcomes in one statement; more is a defect of the caller. */
@@ -26,161 +48,6 @@ export const maximumDuePage = 1_000
 
 /** Jobs removed in one statement when a whole group goes. */
 const removalBatch = 10_000
-
-/** A job as it is put in. Times in milliseconds since the Unix epoch. */
-export interface NewJob {
-  /** Chosen by the caller; the same id a second time is the same job and changes nothing. */
-  readonly id: string
-  readonly partition: number
-  readonly group: string
-  /** 0 to 32,767. */
-  readonly lane: number
-  readonly dueAt: number
-  /** When it is not worth doing any more; null for never. */
-  readonly expiresAt: number | null
-  /** What to do, as text. Keep it short: give the id of data that is stored elsewhere. */
-  readonly payload: string
-  /**
-   * Puts the job in as taken until this time, with its first attempt begun, for a caller that starts on it right after
-   * the commit. If the caller dies before, the job is taken again.
-   */
-  readonly leasedUntil?: number | undefined
-}
-
-/** A job that was taken. */
-export interface TakenJob {
-  readonly id: string
-  readonly group: string
-  readonly lane: number
-  /** The number of the attempt that begins now, from 1. The outcome must name it. */
-  readonly attempt: number
-  /** When another taker may take it. */
-  readonly leasedUntil: number
-  readonly expiresAt: number | null
-  readonly payload: string
-}
-
-/** How many jobs of a lane of a group are wanted. */
-export interface Claim {
-  readonly group: string
-  readonly lane: number
-  readonly limit: number
-}
-
-/** The earliest job of a lane of a group. */
-export interface DueLane {
-  readonly group: string
-  readonly lane: number
-  readonly dueAt: number
-}
-
-/** A job that waits for an operator. */
-export interface ParkedJob {
-  readonly id: string
-  readonly group: string
-  readonly lane: number
-  readonly attempts: number
-  readonly expiresAt: number | null
-  readonly payload: string
-  readonly error: string
-}
-
-/** A job that was removed because it had expired. */
-export interface ExpiredJob {
-  readonly id: string
-  readonly group: string
-  readonly lane: number
-  readonly attempts: number
-  readonly payload: string
-}
-
-export interface Backlog {
-  /** Jobs that wait or are being worked on. */
-  readonly pending: number
-  readonly parked: number
-  /** When the longest waiting job became due; null when there is none. */
-  readonly oldestDueAt: number | null
-}
-
-/**
- * PostgreSQL cannot be reached, or cancelled the statement. Inside a transaction nothing was done; outside, the
- * statement may have run.
- */
-export class WorkQueueUnavailable extends Data.TaggedError("WorkQueueUnavailable")<{
-  readonly message: string
-  readonly cause?: unknown
-}> {}
-
-export interface WorkQueue {
-  /**
-   * Puts jobs in. Inside a transaction the statement is sent together with the transaction's next one, which then fails
-   * if this one fails.
-   */
-  readonly put: (jobs: ReadonlyArray<NewJob>) => Effect.Effect<void, WorkQueueUnavailable>
-
-  /**
-   * Lists the lanes that hold jobs with their earliest job, in the order of group and lane, at most `limit`. Lanes that
-   * are due only later are included, so that the caller knows when. `after` continues behind a lane.
-   */
-  readonly due: (
-    partition: number,
-    options: { readonly after?: { readonly group: string; readonly lane: number } | undefined; readonly limit: number }
-  ) => Effect.Effect<ReadonlyArray<DueLane>, WorkQueueUnavailable>
-
-  /**
-   * Takes jobs that are due at `now`, the longest waiting of each claim first, until `leasedUntil`. Jobs that somebody
-   * else is taking at this moment are skipped.
-   */
-  readonly take: (
-    partition: number,
-    claims: ReadonlyArray<Claim>,
-    options: { readonly now: number; readonly leasedUntil: number }
-  ) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
-
-  /** Keeps taken jobs longer; answers the ids of those that are still the caller's. */
-  readonly keep: (
-    jobs: ReadonlyArray<{ readonly id: string; readonly attempt: number }>,
-    leasedUntil: number
-  ) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
-
-  /**
-   * Records outcomes, as part of a transaction if one is open. Answers the ids of those that counted; a job that
-   * somebody else has taken since, or that is gone, is not among them.
-   */
-  readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<ReadonlySet<string>, WorkQueueUnavailable>
-
-  /**
-   * The same as the first part of a caller's own statement, `with ${settling(outcomes)} …`, which finds the ids of those that counted in
-   * `counted (id)`: what belongs to the outcomes is recorded in one round trip and without a transaction of its own. Join `counted` in a
-   * `from`, not in a sub-select: a statement that has waited for a row is evaluated once more, and cannot settle a second time. Throws a
-   * RangeError for more than `maximumBatch`.
-   */
-  readonly settling: (outcomes: ReadonlyArray<Outcome>) => Statement.Fragment
-
-  /**
-   * Removes expired jobs, at most `limit`, and answers them, so that the caller can record it in the same transaction.
-   * Jobs that are taken, or whose next attempt is later, expire when they are due.
-   */
-  readonly expire: (
-    partition: number,
-    options: { readonly now: number; readonly limit: number }
-  ) => Effect.Effect<ReadonlyArray<ExpiredJob>, WorkQueueUnavailable>
-
-  /** Removes all jobs of a group, parked ones too; answers how many. */
-  readonly removeGroup: (partition: number, group: string) => Effect.Effect<number, WorkQueueUnavailable>
-
-  /** Jobs that wait for an operator, in the order of id, at most `limit`. */
-  readonly parked: (
-    partition: number,
-    options: { readonly group?: string | undefined; readonly after?: string | undefined; readonly limit: number }
-  ) => Effect.Effect<ReadonlyArray<ParkedJob>, WorkQueueUnavailable>
-
-  /** Lets parked jobs be tried again from `dueAt` on, their attempts counted anew; answers how many. */
-  readonly unpark: (ids: ReadonlyArray<string>, dueAt: number) => Effect.Effect<number, WorkQueueUnavailable>
-
-  /** For metrics. It counts the whole queue, so do not call it every second. */
-  readonly backlog: (partition: number) => Effect.Effect<Backlog, WorkQueueUnavailable>
-}
 
 const tooMany = (items: ReadonlyArray<unknown>): RangeError =>
   new RangeError(`${items.length} are more than one statement takes (${maximumBatch})`)
@@ -262,7 +129,10 @@ const filling = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "put" 
 }
 
 /** Jobs out: what a taker does with them. */
-const taking = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "take" | "keep" | "settle" | "settling"> => {
+const taking = (
+  sql: SqlClient.SqlClient,
+  name: string
+): Pick<WorkQueue, "take" | "takeFrom" | "keep" | "settle" | "settling"> => {
   const table = tableOf(sql, name)
 
   const settling = (outcomes: ReadonlyArray<Outcome>): Statement.Fragment => {
@@ -270,29 +140,37 @@ const taking = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "take" 
     return settlingIn(sql, name, outcomes)
   }
 
+  // Claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it.
+  const takeFrom: WorkQueue["takeFrom"] = (claims, { leasedUntil, now }) =>
+    forAll<PartitionClaim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
+      run(sql<TakenJob>`
+          update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
+          where t.id = any(array(
+            select job.id
+            from ${unnest(
+              claims.map(({ group, lane, limit, partition }) => ({ partition, group_key: group, lane, wanted: limit })),
+              { partition: "int4", group_key: "text", lane: "int2", wanted: "int4" }
+            )}
+            cross join lateral (
+              select t.id from ${table} t
+              where t.partition = batch.partition and t.group_key = batch.group_key and t.lane = batch.lane
+                and t.due_at <= ${now}
+              order by t.due_at limit batch.wanted
+              for update skip locked
+            ) job
+          ))
+          returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
+            t.expires_at as "expiresAt", t.payload`)
+    )
+
   return {
-    // Claims come as an array: a planner that knew their number would expect a tenth of the table and read all of it.
-    take: (partition, claims, { now, leasedUntil }) =>
-      forAll<Claim, ReadonlyArray<TakenJob>, WorkQueueUnavailable>(claims, [], () =>
-        run(sql<TakenJob>`
-            update ${table} t set attempts = t.attempts + 1, due_at = ${leasedUntil}
-            where t.id = any(array(
-              select job.id
-              from ${unnest(
-                claims.map((claim) => ({ group_key: claim.group, lane: claim.lane, wanted: claim.limit })),
-                { group_key: "text", lane: "int2", wanted: "int4" }
-              )}
-              cross join lateral (
-                select t.id from ${table} t
-                where t.partition = ${partition} and t.group_key = batch.group_key and t.lane = batch.lane
-                  and t.due_at <= ${now}
-                order by t.due_at limit batch.wanted
-                for update skip locked
-              ) job
-            ))
-            returning t.id, t.group_key as "group", t.lane, t.attempts as attempt, t.due_at as "leasedUntil",
-              t.expires_at as "expiresAt", t.payload`)
+    take: (partition, claims, options) =>
+      takeFrom(
+        claims.map((claim) => ({ ...claim, partition })),
+        options
       ),
+
+    takeFrom,
 
     keep: (jobs, leasedUntil) =>
       forAll(jobs, none, () =>
@@ -370,12 +248,16 @@ const operating = (sql: SqlClient.SqlClient, name: string): Pick<WorkQueue, "par
         )
       ),
 
+    // Each part is read from its index alone: the rows themselves, with what they say, are many times as large.
     backlog: (partition) =>
       Effect.map(
         run(sql<Backlog>`
-          select count(*) filter (where due_at is not null) as pending, count(*) filter (where due_at is null) as parked,
-            min(due_at) as "oldestDueAt"
-          from ${table} where partition = ${partition}`),
+          select waiting.pending, waiting.oldest as "oldestDueAt", parked.parked
+          from (
+            select count(*) as pending, min(due_at) as oldest from ${table} where partition = ${partition} and due_at is not null
+          ) waiting, (
+            select count(*) as parked from ${table} where partition = ${partition} and due_at is null
+          ) parked`),
         ([row]) => row!
       )
   }

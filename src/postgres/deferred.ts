@@ -25,6 +25,20 @@ export const deferred = (
 ): Effect.Effect<void, SqlError.SqlError> =>
   ofTransaction(sql, (connection) => connection.defer(...statement.compile()), Effect.asVoid(statement))
 
+/**
+ * The same for a statement that looks up the rows of a batch in a table that grows. It is planned each time: a prepared one keeps the plan of when the
+ * table was nearly empty, which reads all of it, until PostgreSQL analyzes the table, a minute later at best.
+ */
+export const deferredPlanned = (
+  sql: SqlClient.SqlClient,
+  statement: Statement.Statement<unknown>
+): Effect.Effect<void, SqlError.SqlError> =>
+  ofTransaction(
+    sql,
+    (connection) => connection.deferPlanned(...statement.compile()),
+    Effect.asVoid(statement.unprepared)
+  )
+
 /** Sends the deferred statements now, so that a failure shows here. */
 export const flushDeferred = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError.SqlError> =>
   ofTransaction(sql, (connection) => connection.flush, Effect.void)

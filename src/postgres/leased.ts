@@ -87,11 +87,12 @@ export class Leased extends Borrowed {
    * drops statements that were not sent.
    */
   defer(sql: string, params: ReadonlyArray<unknown>): Answer<void> {
-    return Effect.suspend((): Answer<void> => {
-      if (!this.open || this.ahead.length >= maximumAhead) return Effect.asVoid(this.query(sql, params, true))
-      this.ahead.push((connection) => connection.query(sql, params))
-      return Effect.void
-    })
+    return this.later(sql, params, true)
+  }
+
+  /** The same for a statement that is planned each time (`deferredPlanned`). */
+  deferPlanned(sql: string, params: ReadonlyArray<unknown>): Answer<void> {
+    return this.later(sql, params, false)
   }
 
   /** Sends what was deferred. */
@@ -106,6 +107,14 @@ export class Leased extends Borrowed {
     this.pin = undefined
     return pin === undefined ? Effect.void : Scope.close(pin.scope, Exit.void)
   })
+
+  private later(sql: string, params: ReadonlyArray<unknown>, isPrepared: boolean): Answer<void> {
+    return Effect.suspend((): Answer<void> => {
+      if (!this.open || this.ahead.length >= maximumAhead) return Effect.asVoid(this.query(sql, params, isPrepared))
+      this.ahead.push((connection) => connection.query(sql, params, isPrepared))
+      return Effect.void
+    })
+  }
 
   private run<A>(sql: string, statement: Statement<A>): Answer<A> {
     if (sql === "BEGIN" || sql.startsWith("BEGIN ")) return this.begin(statement)

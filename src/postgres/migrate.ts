@@ -17,7 +17,7 @@ export const defaultMigrationsTable = "schema_migrations"
 /** A statement of a migration, or the wait for another node's, may take this long. */
 export const migrationTimeoutMillis = 60 * 60 * 1000
 
-/** One step. Published steps are never changed or renumbered; a new need is a new step. */
+/** One step. Published steps are never changed or renumbered; a new need is a new step. See {@link Durable.layer}. */
 export interface Migration {
   /** Position in the list, whole, from 1 upwards; gaps are allowed. */
   readonly number: number

@@ -4,7 +4,9 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { createClusterTables, createFormatLevels } from "./cluster/tables.ts"
 import type { Migration } from "./migrate.ts"
+import { createProgramTable } from "./program.ts"
 
 /** Names sort by bytes, which the index must agree with; the engine sorts a page again when its own order counts. */
 export const createEngineTables = Effect.gen(function* () {
@@ -143,5 +145,8 @@ export const engineMigrations: ReadonlyArray<Migration> = [
   { number: 3, name: "counts of parked records", run: countParked },
   { number: 4, name: "look-ups of actors", run: keepLookupsOnPrimaryKey },
   { number: 5, name: "expiry of actors", run: addExpiryOfActors },
-  { number: 6, name: "expiring rows apart", run: keepExpiringRowsApart }
+  { number: 6, name: "expiring rows apart", run: keepExpiringRowsApart },
+  { number: 7, name: "nodes", run: createClusterTables },
+  { number: 8, name: "levels of formats", run: createFormatLevels },
+  { number: 9, name: "the program", run: createProgramTable }
 ]

@@ -21,6 +21,15 @@ export const isOutOfSpace = ({ reason }: SqlError.SqlError): boolean => {
 }
 
 /**
+ * A table, schema or column is not there (42P01, 3F000, 42703): the database is not as the program needs it, so a
+ * statement succeeds once its migration was run, whatever it is about.
+ */
+export const isMissing = (error: unknown): error is SqlError.SqlError => {
+  const state = SqlError.isSqlError(error) ? sqlState(error.reason.cause) : undefined
+  return state === "42P01" || state === "3F000" || state === "42703"
+}
+
+/**
  * Whether a failure is the store's (connection, deadlock, serialization, timeout, full disk) and so worth trying again.
  */
 export const isStoreFailure = (error: unknown): error is SqlError.SqlError =>
@@ -38,16 +47,18 @@ export const mapSqlError = <A, E, R, E2>(
 /**
  * Runs `body` in a transaction, or in a savepoint when one is open. A failure that the store caused, inside or around it, becomes
  * `unavailable`; every other failure of `body`, an `SqlError` of its own mistake included, is passed on after the roll-back.
+ * `isStores` says which failures are the store's.
  */
 export const transaction = <A, E, R, E2>(
   sql: SqlClient.SqlClient,
   body: Effect.Effect<A, E, R>,
-  unavailable: (cause: SqlError.SqlError) => E2
+  unavailable: (cause: SqlError.SqlError) => E2,
+  isStores: (error: unknown) => error is SqlError.SqlError = isStoreFailure
 ): Effect.Effect<A, E | E2, R> =>
   sql
     .withTransaction(
       Effect.mapError(body, (error) =>
-        isStoreFailure(error) ? error : new OwnFailure(error as Exclude<E, SqlError.SqlError>)
+        isStores(error) ? error : new OwnFailure(error as Exclude<E, SqlError.SqlError>)
       )
     )
     .pipe(

@@ -18,7 +18,18 @@ interface Kept {
   state: unknown
 }
 
-/** One organization's actors. */
+/**
+ * One organization's actors.
+ *
+ * @example
+ * ```ts
+ * import { ActorsMemory, SendSender, senderKey } from "sluice/send"
+ *
+ * const account = new ActorsMemory("acme")
+ * const { reply } = account.ask(SendSender, senderKey("live", "one.test"), { _tag: "Verify" }, 0)
+ * console.log(reply?.tier, reply?.dailyCap) // new 200
+ * ```
+ */
 export class ActorsMemory {
   private readonly organization: string
   private readonly kept = new Map<string, Kept>()
@@ -95,6 +106,7 @@ export class ActorsMemory {
     return {
       now: this.latest,
       self: address,
+      level: Number.POSITIVE_INFINITY,
       id: () => {
         throw new Error("rules without an engine have no ids")
       },

@@ -40,6 +40,7 @@ import type { Risk, SendPlan } from "./limits.ts"
 import { retryAfterSeconds, type SendRejection, statusOf } from "./rejections.ts"
 import type { NotPaused, TrustView } from "./trustRules.ts"
 
+/** What an account is told, and which of an organization's two it is. See {@link Admission}. */
 export interface AccountOptions {
   /** Where an account finds a larger plan. */
   readonly upgradeUrl: string
@@ -47,7 +48,7 @@ export interface AccountOptions {
   readonly mode?: Mode | undefined
 }
 
-/** What became of one email of a request. */
+/** What became of one email of a request. See {@link Admission}. */
 export interface SentAnswer {
   readonly id: string
   readonly state: EmailState["state"]
@@ -57,12 +58,26 @@ export interface SentAnswer {
   readonly heldUntil?: number
 }
 
-/** A report of an email, whose sender the account knows. */
+/** A report of an email, whose sender the account knows. See {@link Admission}. */
 export type ReportOf = Omit<EmailReport, "sender">
 
 /** The account's stage after the call. */
 type View = Effect.Effect<TrustView, Unanswered>
 
+/**
+ * Decides requests to send whole: plan, probation, pauses, tiers and holds together (docs/send.md, 2.6).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Admission } from "sluice/send"
+ *
+ * const refused = Effect.flatMap(Admission, ({ send }) =>
+ *   Effect.flip(send("ann", [{ id: "1", from: "ann@one.test", recipients: ["bob@two.test"] }]))
+ * ).pipe(Effect.provide(Admission.layerMemory({ upgradeUrl: "https://one.test/plans" })))
+ * console.log((await Effect.runPromise(refused)).message) // The sender "ann@one.test" is not verified
+ * ```
+ */
 export class Admission extends Context.Service<
   Admission,
   {

@@ -23,6 +23,22 @@ import {
 /** The sender's tier and cap after the call. */
 type View = Effect.Effect<TierView, NotVerified | Unanswered>
 
+/**
+ * Which tier a sender has, and so how much it may hand over in a day (docs/send.md, 2.4).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { DomainTier } from "sluice/send"
+ *
+ * const handedOver = Effect.gen(function* () {
+ *   const tiers = yield* DomainTier
+ *   yield* tiers.verify("one.test")
+ *   return yield* tiers.handOver("one.test", 100)
+ * })
+ * console.log(await Effect.runPromise(Effect.provide(handedOver, DomainTier.layerMemory()))) // { tier: 'new', dailyCap: 200 }
+ * ```
+ */
 export class DomainTier extends Context.Service<
   DomainTier,
   {

@@ -16,7 +16,19 @@ import { type QueueAnswer, type QueueCommand, type QueueState, queueWithPages } 
 /** Places that may go now, first in first out. */
 type Places = Effect.Effect<ReadonlyArray<number>, Unanswered>
 
-/** `cap` is the sender's daily cap in force, an integer of at least 1. */
+/**
+ * `cap` is the sender's daily cap in force, an integer of at least 1.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Holds } from "sluice/send"
+ *
+ * const accepted = Effect.flatMap(Holds, (queue) => queue.accept("one.test", 203, 200))
+ * const { held, released } = await Effect.runPromise(Effect.provide(accepted, Holds.layerMemory()))
+ * console.log(released, held.length) // 200 3
+ * ```
+ */
 export class Holds extends Context.Service<
   Holds,
   {

@@ -21,7 +21,7 @@ import {
   pauseTriggers
 } from "./pauseRules.ts"
 
-/** Emails that are accepted together. */
+/** Emails that are accepted together. See {@link PauseTriggers}. */
 export interface AcceptedEmails {
   /** Their ids, in order, at most 100. */
   readonly emails: ReadonlyArray<string>
@@ -34,6 +34,22 @@ export interface AcceptedEmails {
 /** Why the account is to be paused, or null. */
 type Pause = Effect.Effect<PauseReason | null, Unanswered>
 
+/**
+ * What pauses an account on probation: bounces, complaints, spikes, risky content (docs/send.md, 2.2).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { PauseTriggers } from "sluice/send"
+ *
+ * const paused = Effect.gen(function* () {
+ *   const triggers = yield* PauseTriggers
+ *   yield* triggers.accept("ann", { emails: ["a"], lastHour: 1 })
+ *   return yield* triggers.complain("ann", "a")
+ * })
+ * console.log(await Effect.runPromise(Effect.provide(paused, PauseTriggers.layerMemory()))) // complaint
+ * ```
+ */
 export class PauseTriggers extends Context.Service<
   PauseTriggers,
   {

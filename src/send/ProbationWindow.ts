@@ -27,14 +27,28 @@ export interface ProbationCapsOptions {
   readonly caps?: ((account: string) => ProbationCaps) | undefined
 }
 
+/** The caps, and how many accounts are kept. See {@link ProbationWindow}. */
 export interface ProbationWindowOptions extends ProbationCapsOptions, MemoryOptions {}
 
-/** The caps took the request. */
+/** The caps took the request. See {@link ProbationWindow}. */
 export interface Taken {
   /** Emails of the account in the hour that ends now, the request's included. */
   readonly lastHour: number
 }
 
+/**
+ * The caps of a new account over any hour: emails, and domains of recipients (docs/send.md, 2.1).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { ProbationWindow } from "sluice/send"
+ *
+ * const over = Effect.flatMap(ProbationWindow, ({ take }) => Effect.flip(take("ann", 51, ["bob@one.test"])))
+ * const error = await Effect.runPromise(Effect.provide(over, ProbationWindow.layerMemory()))
+ * console.log(error._tag === "CapReached" && [error.limit, error.metric, error.window]) // [ 50, 'sends', 'hour' ]
+ * ```
+ */
 export class ProbationWindow extends Context.Service<
   ProbationWindow,
   {

@@ -25,6 +25,18 @@ import {
 /** The account's stage after the call. */
 type View = Effect.Effect<TrustView, Unanswered>
 
+/**
+ * How far an account is trusted, and why (docs/send.md, 2.3).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { TrustStage } from "sluice/send"
+ *
+ * const begun = Effect.flatMap(TrustStage, (stage) => stage.begin("ann", "higher"))
+ * console.log((await Effect.runPromise(Effect.provide(begun, TrustStage.layerMemory()))).trustStage) // probation
+ * ```
+ */
 export class TrustStage extends Context.Service<
   TrustStage,
   {

@@ -15,7 +15,7 @@ import { type PauseReason, type PauseState, pauseTriggers } from "./pauseRules.t
 import { type ProbationState, probationWindow } from "./probationRules.ts"
 import { type TrustFact, type TrustState, trustStage } from "./trustRules.ts"
 
-/** Limits that an operator may set in place of the plan's and the risk's; null for those. */
+/** Limits that an operator may set in place of the plan's and the risk's; null for those. See {@link admission}. */
 export interface CustomLimits {
   readonly emailsPerMonth: number | "unlimited" | null
   /** At most `maximumProbationCaps`. */
@@ -24,7 +24,7 @@ export interface CustomLimits {
   readonly requestsPerMinute?: number | "unlimited" | null
 }
 
-/** Plain data: numbers, short strings and flat arrays, at most 13 kB with the caps of any risk. */
+/** Plain data: numbers, short strings and flat arrays, at most 13 kB with the caps of any risk. See {@link admission}. */
 export interface AccountState {
   readonly plan: SendPlan
   readonly custom: CustomLimits
@@ -36,6 +36,7 @@ export interface AccountState {
   readonly accepted: number
 }
 
+/** What happens to an account. See {@link admission}. */
 export type AccountFact =
   | Exclude<TrustFact, { readonly _tag: "Bounced" }>
   /** A request was accepted: so many emails, which of them are among the first 100, domains as `domainKey` names them, and risky signals. */

@@ -28,11 +28,12 @@ import {
 } from "./rejections.ts"
 import { type NotPaused, type TrustView, takeDueTransitions, trustStage, viewOf } from "./trustRules.ts"
 
-/** Kinds of risky content (docs/platform.md, 9.4). Each counts once for an email. */
+/** Kinds of risky content (docs/platform.md, 9.4). Each counts once for an email. See {@link riskySignalsOf}. */
 export const riskySignals = ["foreign_link", "shortened_link", "verification_subject"] as const
+/** A kind of risky content. See {@link riskySignalsOf}. */
 export type RiskySignal = (typeof riskySignals)[number]
 
-/** What admission needs of an email. */
+/** What admission needs of an email. See {@link admission}. */
 export interface AdmittedEmail {
   /** Made before the decision. */
   readonly id: string
@@ -43,6 +44,7 @@ export interface AdmittedEmail {
   readonly signals?: ReadonlyArray<RiskySignal>
 }
 
+/** What can be asked of the rule of admission. See {@link admission}. */
 export type AccountCommand =
   | {
       readonly _tag: "Send"
@@ -64,7 +66,7 @@ export type AccountCommand =
   /** Takes the transitions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
-/** What became of one email. */
+/** What became of one email. See {@link admission}. */
 export interface AdmissionAnswer {
   readonly id: string
   /** `held`: accepted, but this very request paused the account. `suppressed`: no recipient is left; counted nowhere. */
@@ -73,6 +75,7 @@ export interface AdmissionAnswer {
   readonly suppressed: ReadonlyArray<string>
 }
 
+/** What admission answers. See {@link admission}. */
 export interface AccountAnswer {
   /** One for each email of a request, in order; none for other commands. */
   readonly emails: ReadonlyArray<AdmissionAnswer>
@@ -184,6 +187,18 @@ const otherFacts = (
   }
 }
 
+/**
+ * The rule of `Admission` alone, as a decider over one account's plain state.
+ *
+ * @example
+ * ```ts
+ * import { admission } from "sluice/send"
+ *
+ * const begun = admission.decide(admission.initialState, { _tag: "Begin", risk: "higher" }, 0)
+ * const state = begun.facts.reduce(admission.evolve, admission.initialState)
+ * console.log(state.trust.stage) // probation
+ * ```
+ */
 export const admission: Decider<AccountCommand, AccountFact, AccountState, AccountAnswer, SendRejection | NotPaused> = {
   initialState,
   evolve,

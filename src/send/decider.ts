@@ -6,6 +6,7 @@ import type { Decision } from "../engine/Actor.ts"
 
 export { decided, rejected } from "../engine/Actor.ts"
 
+/** A rule alone: pure functions over a plain state, for whoever keeps states in a store of their own. See {@link holds}. */
 export interface Decider<Command, Fact, State, Reply, Rejection> {
   readonly initialState: State
   /** What a command comes to at `now` (Unix milliseconds); a rejection has no facts. */

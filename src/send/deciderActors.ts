@@ -1,5 +1,6 @@
 /** The rules of this folder as actors, each alone: what the services' `layer` stands on. An account on an engine has actors of its own (`actors`). */
 import { Schema } from "effect"
+import { Numbers } from "../common/numbers.ts"
 import {
   CapsSchema,
   HoldsStateSchema,
@@ -21,7 +22,6 @@ import { queueWithPages } from "./queueRules.ts"
 import { domainTier } from "./tierRules.ts"
 import { stages, trustStage } from "./trustRules.ts"
 
-const Numbers = Schema.Array(Schema.Number)
 const Texts = Schema.Array(Schema.String)
 const at = { at: Schema.Number }
 const restarted = Schema.TaggedStruct("Restarted", at)

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import type { InvalidArgument } from "../limits/errors.ts"
 
-/** The memory has no room for another account or sender. Nothing was decided. */
+/** The memory has no room for another account or sender. Nothing was decided. See {@link Admission}. */
 export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
   /** Keys that it keeps. */
   maxKeys: Schema.Int
@@ -15,7 +15,7 @@ export class MemoryFull extends Schema.TaggedError<MemoryFull>()("MemoryFull", {
   }
 }
 
-/** The engine gave no answer. Retryable, unless the message says what is wrong with the request. */
+/** The engine gave no answer. Retryable, unless the message says what is wrong with the request. See {@link Admission}. */
 export class DecisionUnavailable extends Schema.TaggedError<DecisionUnavailable>()("DecisionUnavailable", {
   /** What was tried and why there was no answer, for an operator. */
   message: Schema.String,
@@ -23,10 +23,10 @@ export class DecisionUnavailable extends Schema.TaggedError<DecisionUnavailable>
   mayBeDecided: Schema.Boolean
 }) {}
 
-/** Why any call of these services may have no answer. */
+/** Why any call of these services may have no answer. See {@link Admission}. */
 export type Unanswered = InvalidArgument | MemoryFull | DecisionUnavailable
 
-/** A request that admission rejects (docs/platform.md, 9.7). */
+/** A request that admission rejects (docs/platform.md, 9.7). See {@link Admission}. */
 export class SendRejected extends Schema.TaggedError<SendRejected>()("SendRejected", {
   status: Schema.Literals([403, 429]),
   /** What an answer has under `error`: code, message and the code's own fields. */

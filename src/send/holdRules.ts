@@ -5,7 +5,7 @@
 import { type Decider, decided, rejected } from "./decider.ts"
 import { dayMillis, maximumPagesPerStep, placesPerPage, releaseMillis, releaseSteps } from "./limits.ts"
 
-/** Plain data. */
+/** Plain data. See {@link holds}. */
 export interface HoldsState {
   /** The UTC day of the counts: days since 1970-01-01. */
   readonly day: number
@@ -22,12 +22,22 @@ export interface HoldsState {
   readonly paused: boolean
 }
 
-/** Cancelled places of one page, 32 a number. Plain data. */
+/** Cancelled places of one page, 32 a number. Plain data. See {@link withCancelled}. */
 export type CancelledPage = ReadonlyArray<number>
 
+/** A page without cancelled places. See {@link withCancelled}. */
 export const emptyPage: CancelledPage = Array.from({ length: placesPerPage / 32 }, () => 0)
 
-/** The page that a place stands in. */
+/**
+ * The page that a place stands in.
+ *
+ * @example
+ * ```ts
+ * import { pageOf } from "sluice/send"
+ *
+ * console.log(pageOf(4_095), pageOf(4_096)) // 0 1
+ * ```
+ */
 export const pageOf = (place: number): number => Math.floor(place / placesPerPage)
 
 export const isCancelled = (page: CancelledPage, place: number): boolean => {
@@ -35,13 +45,22 @@ export const isCancelled = (page: CancelledPage, place: number): boolean => {
   return (((page[bit >>> 5] as number) >>> (bit & 31)) & 1) === 1
 }
 
-/** The page with a place cancelled. */
+/**
+ * The page with a place cancelled.
+ *
+ * @example
+ * ```ts
+ * import { emptyPage, withCancelled } from "sluice/send"
+ *
+ * console.log(withCancelled(emptyPage, 1)[0]) // 2
+ * ```
+ */
 export const withCancelled = (page: CancelledPage, place: number): CancelledPage => {
   const bit = place % placesPerPage
   return page.with(bit >>> 5, ((page[bit >>> 5] as number) | (1 << (bit & 31))) >>> 0)
 }
 
-/** `cap` is the sender's daily cap in force, at least 1; `pages` gives the page of a number. */
+/** `cap` is the sender's daily cap in force, at least 1; `pages` gives the page of a number. See {@link holds}. */
 export type HoldsCommand =
   | { readonly _tag: "Accept"; readonly emails: number; readonly cap: number }
   /** A step of the release, if one is due. */
@@ -54,6 +73,7 @@ export type HoldsCommand =
   /** The pause is over: what fits under the cap is due at once. */
   | { readonly _tag: "Lift" }
 
+/** What happens to a queue of held email. See {@link holds}. */
 export type HoldsFact =
   /** The first `released` emails of the request went, the next `held` got the places from the tail on. */
   | { readonly _tag: "Accepted"; readonly at: number; readonly released: number; readonly held: number }
@@ -71,6 +91,7 @@ export type HoldsFact =
   | { readonly _tag: "Paused"; readonly at: number }
   | { readonly _tag: "Lifted"; readonly at: number }
 
+/** What a queue of held email answers. See {@link holds}. */
 export interface HoldsAnswer {
   /** Emails that may go now. */
   readonly released: number
@@ -78,7 +99,7 @@ export interface HoldsAnswer {
   readonly held: ReadonlyArray<{ readonly place: number; readonly heldUntil: number | null }>
 }
 
-/** A cancel of a place that holds nothing: released, cancelled before, or never given. */
+/** A cancel of a place that holds nothing: released, cancelled before, or never given. See {@link holds}. */
 export interface NotHeld {
   readonly _tag: "NotHeld"
   readonly place: number
@@ -86,7 +107,17 @@ export interface NotHeld {
 
 const initialState: HoldsState = { day: 0, released: 0, steps: 0, head: 0, tail: 0, cancelled: 0, paused: false }
 
-/** Emails that wait. */
+/**
+ * Emails that wait.
+ *
+ * @example
+ * ```ts
+ * import { holds, waiting } from "sluice/send"
+ *
+ * const { facts } = holds.decide(holds.initialState, { _tag: "Accept", emails: 203, cap: 200 }, 0)
+ * console.log(waiting(facts.reduce(holds.evolve, holds.initialState))) // 3
+ * ```
+ */
 export const waiting = (state: HoldsState): number => state.tail - state.head - state.cancelled
 
 /** The state on the day of `at`; a clock that was set back stays on the later day. */
@@ -109,7 +140,17 @@ export const heldUntil = (state: HoldsState, ahead: number, cap: number, now: nu
   return (today.day + 1 + Math.floor((ahead - room) / cap)) * dayMillis
 }
 
-/** When the next step is due, in Unix milliseconds; undefined where nothing waits or all of it is paused. A time that has passed means now. */
+/**
+ * When the next step is due, in Unix milliseconds; undefined where nothing waits or all of it is paused. A time that has passed means now.
+ *
+ * @example
+ * ```ts
+ * import { holds, nextRelease } from "sluice/send"
+ *
+ * const { facts } = holds.decide(holds.initialState, { _tag: "Accept", emails: 203, cap: 200 }, 0)
+ * console.log(nextRelease(facts.reduce(holds.evolve, holds.initialState), 200)) // 86400000
+ * ```
+ */
 export const nextRelease = (state: HoldsState, cap: number): number | undefined => {
   if (waiting(state) === 0 || state.paused) return undefined
   if (roomOf(state, cap) === 0) return (state.day + 1) * dayMillis
@@ -181,6 +222,17 @@ const nothing = decided<never, HoldsAnswer>({ reply: { released: 0, held: [] } }
 const stepAt = (state: HoldsState, now: number): number =>
   Math.min(releaseSteps - 1, Math.max(0, Math.floor(((now - state.day * dayMillis) * releaseSteps) / releaseMillis)))
 
+/**
+ * The rule of `Holds` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { holds } from "sluice/send"
+ *
+ * const { facts, reply } = holds.decide(holds.initialState, { _tag: "Accept", emails: 203, cap: 200 }, 0)
+ * console.log(reply?.released, facts.reduce(holds.evolve, holds.initialState).tail) // 200 3
+ * ```
+ */
 export const holds: Decider<HoldsCommand, HoldsFact, HoldsState, HoldsAnswer, NotHeld> = {
   initialState,
   evolve,

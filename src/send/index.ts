@@ -2,6 +2,8 @@
  * `sluice/send`: the rules of sending email as a library. `ProbationWindow`, `PauseTriggers`, `TrustStage`, `DomainTier`, `Holds` and `Admission` are Effect
  * services; `probationWindow`, `pauseTriggers`, `trustStage`, `domainTier`, `holds` and `admission` are their rules alone, as deciders.
  */
+import "../common/checkedPeers.ts"
+
 export { InvalidArgument } from "../limits/errors.ts"
 export { ActorsMemory } from "./ActorsMemory.ts"
 export { type AccountOptions, Admission, type ReportOf, type SentAnswer } from "./Admission.ts"

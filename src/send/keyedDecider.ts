@@ -10,6 +10,7 @@ import { assertInteger } from "../limits/windowDecision.ts"
 import type { Decider } from "./decider.ts"
 import { MemoryFull, type Unanswered } from "./errors.ts"
 
+/** How many accounts or senders are kept in memory. See {@link Holds}. */
 export interface MemoryOptions {
   /** Accounts or senders that are kept, at most `maximumMaxKeys`. Default `defaultMaxKeys`. */
   readonly maxKeys?: number | undefined

@@ -17,10 +17,12 @@ import {
   spikeHours
 } from "./limits.ts"
 
+/** Why an account may be paused. See {@link pauseTriggers}. */
 export const pauseReasons = ["bounces", "complaint", "spike", "risky_content"] as const
+/** Why an account is paused. See {@link pauseTriggers}. */
 export type PauseReason = (typeof pauseReasons)[number]
 
-/** What the triggers remember of a probation. */
+/** What the triggers remember of a probation. See {@link pauseTriggers}. */
 export interface PauseState {
   /** Ids of the first 100 emails, in the order of their acceptance. */
   readonly first: ReadonlyArray<string>
@@ -33,6 +35,7 @@ export interface PauseState {
   readonly signals: Rolling.RollingState
 }
 
+/** What the triggers are told. See {@link pauseTriggers}. */
 export type PauseCommand =
   /** Emails that are accepted now. `lastHour`: emails accepted in the hour that ends now, these included. `signals`: their risky signals. */
   | {
@@ -47,6 +50,7 @@ export type PauseCommand =
   /** Probation begins again after a pause, or is over: nothing of before counts. */
   | { readonly _tag: "Restart" }
 
+/** What the triggers remember. See {@link pauseTriggers}. */
 export type PauseFact =
   /** `first`: the ids of those that are among the first 100. */
   | {
@@ -113,6 +117,18 @@ const isSpike = (state: PauseState, lastHour: number, now: number): boolean => {
   return hours > 0 && lastHour * hours > spikeFactor * sumHours(state.accepted, 0, hour - hours, hour)
 }
 
+/**
+ * The rule of `PauseTriggers` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { pauseTriggers } from "sluice/send"
+ *
+ * const { initialState } = pauseTriggers
+ * const accept = { _tag: "Accept", emails: ["a"], signals: 5, lastHour: 1 } as const
+ * console.log(pauseTriggers.decide(initialState, accept, 0).reply?.pause) // risky_content
+ * ```
+ */
 export const pauseTriggers: Decider<PauseCommand, PauseFact, PauseState, PauseAnswer, never> = {
   initialState,
   evolve,

@@ -8,12 +8,13 @@ import { assertInteger, type WindowDecision } from "../limits/windowDecision.ts"
 import { type Decider, decided, rejected } from "./decider.ts"
 import { dayMillis, hourMillis, maximumProbationCaps, type ProbationCaps } from "./limits.ts"
 
-/** What was accepted. One history of emails answers for the hour and for the day. */
+/** What was accepted. One history of emails answers for the hour and for the day. See {@link probationWindow}. */
 export interface ProbationState {
   readonly emails: Rolling.RollingState
   readonly domains: Distinct.DistinctState
 }
 
+/** What can be asked of a probation. See {@link probationWindow}. */
 export type ProbationCommand =
   /** A whole request: at least one email, with the domains of all its recipients as `domainKey` names them. */
   | {
@@ -25,11 +26,12 @@ export type ProbationCommand =
   /** Probation begins again: the caps start over. */
   | { readonly _tag: "Restart" }
 
+/** What happens to a probation. See {@link probationWindow}. */
 export type ProbationFact =
   | { readonly _tag: "Taken"; readonly at: number; readonly emails: number; readonly domains: ReadonlyArray<string> }
   | { readonly _tag: "Restarted"; readonly at: number }
 
-/** The cap that a request crosses; of several the one that it must wait for longest. */
+/** The cap that a request crosses; of several the one that it must wait for longest. See {@link ProbationWindow}. */
 export interface CapReached {
   readonly _tag: "CapReached"
   readonly limit: number
@@ -83,6 +85,17 @@ const evolve = (state: ProbationState, fact: ProbationFact): ProbationState => {
 export const emailsInLastHour = (state: ProbationState, now: number): number =>
   Rolling.used(state.emails, hourMillis, now)
 
+/**
+ * The rule of `ProbationWindow` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { probationWindow, SendLimits } from "sluice/send"
+ *
+ * const take = { _tag: "Take", emails: 51, domains: ["two.test"], caps: SendLimits.probationCaps.standard } as const
+ * console.log(probationWindow.decide(probationWindow.initialState, take, 0).rejection?.metric) // sends
+ * ```
+ */
 export const probationWindow: Decider<ProbationCommand, ProbationFact, ProbationState, null, CapReached> = {
   initialState: { emails: Rolling.initial, domains: Distinct.initial },
   evolve,

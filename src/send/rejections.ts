@@ -34,14 +34,33 @@ export interface ProbationLimitReached {
   readonly resetsAt: string
 }
 
+/** Why a request to send is refused, as its caller is told (docs/platform.md, 9.7). See {@link statusOf}. */
 export type SendRejection = SenderNotVerified | SendingPaused | MonthlyLimitReached | ProbationLimitReached
 
+/**
+ * The HTTP status of a refusal.
+ *
+ * @example
+ * ```ts
+ * import { statusOf } from "sluice/send"
+ *
+ * console.log(statusOf({ code: "sending_paused", message: "paused" })) // 403
+ * ```
+ */
 export const statusOf = (rejection: SendRejection): 403 | 429 =>
   rejection.code === "sender_not_verified" || rejection.code === "sending_paused" ? 403 : 429
 
 /**
  * Whole seconds for a Retry-After, rounded up so that a retry then passes the cap. Undefined where waiting does not help, or, for the month,
  * where an upgrade helps sooner.
+ *
+ * @example
+ * ```ts
+ * import { retryAfterSeconds } from "sluice/send"
+ *
+ * // a pause does not end by waiting
+ * console.log(retryAfterSeconds({ code: "sending_paused", message: "paused" }, 0)) // undefined
+ * ```
  */
 export const retryAfterSeconds = (rejection: SendRejection, now: number): number | undefined =>
   rejection.code === "probation_limit_reached"

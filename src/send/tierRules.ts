@@ -5,7 +5,7 @@
 import { type Decider, decided, rejected, type Transition, takeDue } from "./decider.ts"
 import { ceilHour, emailsPerDayByTier, isBelow, nextHour, promotions, type Tier } from "./limits.ts"
 
-/** Plain data. Times are Unix milliseconds. */
+/** Plain data. Times are Unix milliseconds. See {@link domainTier}. */
 export interface TierState {
   readonly tier: Tier
   /** Null before the sender was verified. */
@@ -17,6 +17,7 @@ export interface TierState {
   readonly changedAt: number
 }
 
+/** What the rule of tiers is told. See {@link domainTier}. */
 export type TierCommand =
   | { readonly _tag: "Verify" }
   | { readonly _tag: "HandOver"; readonly emails: number }
@@ -26,6 +27,7 @@ export type TierCommand =
   /** Takes the promotions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
+/** What happens to a sender's tier. See {@link domainTier}. */
 export type TierFact =
   | { readonly _tag: "Verified"; readonly at: number }
   | { readonly _tag: "HandedOver"; readonly at: number; readonly emails: number }
@@ -33,13 +35,14 @@ export type TierFact =
   | { readonly _tag: "Complained"; readonly at: number }
   | { readonly _tag: "Promoted"; readonly at: number; readonly tier: Tier }
 
+/** A sender's tier, and what it may hand over. See {@link domainTier}. */
 export interface TierView {
   readonly tier: Tier
   /** Emails per UTC day. */
   readonly dailyCap: number
 }
 
-/** Mail of a sender that is not verified. */
+/** Mail of a sender that is not verified. See {@link domainTier}. */
 export interface NotVerified {
   readonly _tag: "NotVerified"
 }
@@ -53,7 +56,21 @@ const initialState: TierState = {
   changedAt: 0
 }
 
-/** The promotion that comes if nothing happens before it; undefined where the totals do not suffice. */
+/**
+ * The promotion that comes if nothing happens before it; undefined where the totals do not suffice.
+ *
+ * @example
+ * ```ts
+ * import { domainTier, nextPromotion } from "sluice/send"
+ *
+ * const told = [{ _tag: "Verify" }, { _tag: "HandOver", emails: 100 }] as const
+ * const state = told.reduce(
+ *   (before, command) => domainTier.decide(before, command, 0).facts.reduce(domainTier.evolve, before),
+ *   domainTier.initialState
+ * )
+ * console.log(nextPromotion(state)?.at) // 259200000
+ * ```
+ */
 export const nextPromotion = (state: TierState): Transition<TierFact> | undefined => {
   const { bounced, changedAt, complained, handedOver, tier, verifiedAt } = state
   const promotion = promotions[tier]
@@ -104,6 +121,18 @@ const factsOf = (state: TierState, command: TierCommand, at: number): ReadonlyAr
   }
 }
 
+/**
+ * The rule of `DomainTier` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { domainTier } from "sluice/send"
+ *
+ * const { facts } = domainTier.decide(domainTier.initialState, { _tag: "Verify" }, 0)
+ * const state = facts.reduce(domainTier.evolve, domainTier.initialState)
+ * console.log(domainTier.decide(state, { _tag: "HandOver", emails: 100 }, 0).reply) // { tier: 'new', dailyCap: 200 }
+ * ```
+ */
 export const domainTier: Decider<TierCommand, TierFact, TierState, TierView, NotVerified> = {
   initialState,
   evolve,

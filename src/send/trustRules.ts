@@ -18,10 +18,12 @@ import {
 } from "./limits.ts"
 import type { PauseReason } from "./pauseRules.ts"
 
+/** Stages of an account. See {@link trustStage}. */
 export const stages = ["probation", "established", "trusted", "sending_paused"] as const
+/** A stage of an account. See {@link trustStage}. */
 export type Stage = (typeof stages)[number]
 
-/** Plain data. Times are Unix milliseconds, null where there was none. */
+/** Plain data. Times are Unix milliseconds, null where there was none. See {@link trustStage}. */
 export interface TrustState {
   readonly stage: Stage
   readonly risk: Risk
@@ -40,6 +42,7 @@ export interface TrustState {
   readonly uncleanAt: number | null
 }
 
+/** What the rule of trust is told. See {@link trustStage}. */
 export type TrustCommand =
   /** The account begins, on probation. Once. */
   | { readonly _tag: "Begin"; readonly risk: Risk }
@@ -54,6 +57,7 @@ export type TrustCommand =
   /** Takes the transitions that are due, and nothing else. */
   | { readonly _tag: "Check" }
 
+/** What happens to an account's trust. See {@link trustStage}. */
 export type TrustFact =
   | { readonly _tag: "Began"; readonly at: number; readonly risk: Risk }
   | { readonly _tag: "HandedOver"; readonly at: number; readonly emails: number }
@@ -67,7 +71,7 @@ export type TrustFact =
   | { readonly _tag: "Established"; readonly at: number }
   | { readonly _tag: "Trusted"; readonly at: number }
 
-/** What an account is told of its stage. */
+/** What an account is told of its stage. See {@link trustStage}. */
 export interface TrustView {
   readonly trustStage: Stage
   /** Unix milliseconds of the check that ends the present window; on probation only. */
@@ -76,7 +80,7 @@ export interface TrustView {
   readonly pauseReason?: PauseReason
 }
 
-/** A lift of an account that is not paused. */
+/** A lift of an account that is not paused. See {@link trustStage}. */
 export interface NotPaused {
   readonly _tag: "NotPaused"
   readonly trustStage: Stage
@@ -148,7 +152,17 @@ const probationEnd = (state: TrustState, since: number): number => {
   return state.riskAt === null ? end : Math.max(end, nextHour(state.riskAt))
 }
 
-/** The transition that comes if nothing happens before it; undefined where none can. */
+/**
+ * The transition that comes if nothing happens before it; undefined where none can.
+ *
+ * @example
+ * ```ts
+ * import { nextTransition, trustStage } from "sluice/send"
+ *
+ * const { facts } = trustStage.decide(trustStage.initialState, { _tag: "Begin", risk: "standard" }, 0)
+ * console.log(nextTransition(facts.reduce(trustStage.evolve, trustStage.initialState))?.at) // 259200000
+ * ```
+ */
 export const nextTransition = (state: TrustState): Transition<TrustFact> | undefined => {
   const { complainedAt, handedOverAt, mail, since, stage } = state
   if (since === null) return undefined
@@ -238,6 +252,17 @@ export const takeDueTransitions = (state: TrustState, risk: Risk, now: number) =
   return { state: evolve(state, began), facts: [began] }
 }
 
+/**
+ * The rule of `TrustStage` alone, as a decider.
+ *
+ * @example
+ * ```ts
+ * import { trustStage } from "sluice/send"
+ *
+ * const { reply } = trustStage.decide(trustStage.initialState, { _tag: "Begin", risk: "standard" }, 0)
+ * console.log(reply?.trustStage) // probation
+ * ```
+ */
 export const trustStage: Decider<TrustCommand, TrustFact, TrustState, TrustView, NotPaused> = {
   initialState,
   evolve,

@@ -3,13 +3,16 @@
  * under `checkers`; each scenario gets new ones.
  */
 import type { ActorRow, CheckpointRecord } from "../engine/Checkpoints.ts"
-import type { LogRecord } from "../engine/records.ts"
+import type { FactsPurged } from "../engine/following.ts"
+import type { FactRecord, LogRecord } from "../engine/records.ts"
 import type { Decided, Woken } from "./Decisions.ts"
-import type { Attempt, LaneAnswer, LookAnswer, Operation } from "./Operations.ts"
+import type { Follower } from "./followers/Follower.ts"
+import type { Attempt, LaneAnswer, ListAnswer, LookAnswer, Operation } from "./Operations.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
 import type { Commit } from "./Truth.ts"
 
+/** What a checker is told while a scenario is played. See {@link engineCheckers}. */
 export interface Observer {
   /** A frame was stored. */
   readonly committed?: (commit: Commit) => void
@@ -32,12 +35,19 @@ export interface Observer {
   readonly forgetting?: (partition: number, through: number, by: string) => void
   /** A reactor's transaction with this record was committed. */
   readonly effected?: (record: LogRecord) => void
+  /** A follower is given a fact, behind its position. */
+  readonly given?: (follower: Follower, record: FactRecord, json: string) => void
+  readonly shown?: (follower: Follower, json: string) => void
+  /** A follower is told that facts behind its position are gone. */
+  readonly purgedPast?: (follower: Follower, error: FactsPurged) => void
+  readonly listed?: (list: ListAnswer) => void
   /** Called between two steps. */
   readonly rested?: () => void
   /** Called after healing, when everything has come to rest or its time is over. */
   readonly healed?: () => void
 }
 
+/** Something that watches a scenario and reports what must not be. See {@link engineCheckers}. */
 export interface Checker {
   readonly name: string
   /** `violate` reports a finding; the scenario ends there. */

@@ -6,13 +6,14 @@ import { type AnyActor, type DecideContext, type Decision, WakeAgain } from "../
 import type { ActorAddress } from "../engine/address.ts"
 import { encodeEvent } from "../engine/frame.ts"
 import { isRefusal } from "./answers.ts"
+import { takingBoxed } from "./boxed.ts"
 import type { Answer } from "./Operations.ts"
 import { type ActorHistory, jsonOf, type Moment } from "./Truth.ts"
 
 /** A decision as it was taken, durable or not. */
 export interface Decided extends ActorAddress {
   readonly actor: AnyActor
-  /** The very object that was asked; undefined for a timer. */
+  /** The very object that was asked, in a box where it is none (`unboxed`); undefined for a timer. */
   readonly command: unknown
   readonly accepted: boolean
   readonly reply: unknown
@@ -85,11 +86,12 @@ export class Decisions {
 
   /** The same actor, watched. */
   watch(actor: AnyActor): AnyActor {
-    const { decide, wake } = actor.options
+    const taking = takingBoxed(actor)
+    const { decide, wake } = taking.options
     return {
-      ...actor,
+      ...taking,
       options: {
-        ...actor.options,
+        ...taking.options,
         decide: (state: unknown, command: unknown, context: DecideContext) => {
           const decision = decide(state, command, context)
           this.note(actor, state, command, context, decision)

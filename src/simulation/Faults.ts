@@ -1,18 +1,23 @@
 /** The fault plan as it is played: counts the operations, hands out the planned faults, and notes which were reached. Needs no service. */
 import type { Marks } from "./Marks.ts"
-import type { Operation, Scenario } from "./Scenario.ts"
+import type { Operation } from "./Scenario.ts"
 
-export class Faults {
+/** `O`: the operations that a simulation knows. */
+export class Faults<O extends string = Operation> {
   /** For each operation, the planned fault by its number. */
-  private readonly planned = new Map<Operation, Map<number, string>>()
-  private readonly counts = new Map<Operation, number>()
+  private readonly planned = new Map<O, Map<number, string>>()
+  private readonly counts = new Map<O, number>()
   private readonly marks: Marks
   private readonly trace: (line: () => string) => void
   private healed = false
   /** Faults that happened, by `<operation>: <kind>`. */
   readonly happened = new Set<string>()
 
-  constructor(plan: Scenario["faults"], marks: Marks, trace: (line: () => string) => void) {
+  constructor(
+    plan: ReadonlyArray<{ readonly operation: O; readonly nth: number; readonly kind: string }>,
+    marks: Marks,
+    trace: (line: () => string) => void
+  ) {
     for (const { kind, nth, operation } of plan) {
       const kinds = this.planned.get(operation)
       if (kinds === undefined) this.planned.set(operation, new Map([[nth, kind]]))
@@ -23,7 +28,7 @@ export class Faults {
   }
 
   /** The fault of the operation that happens now, if one is planned. */
-  take(operation: Operation): string | undefined {
+  take(operation: O): string | undefined {
     const planned = this.planned.get(operation)
     if (this.healed || planned === undefined) return undefined
     const nth = this.counts.get(operation) ?? 0

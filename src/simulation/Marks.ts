@@ -6,6 +6,18 @@
 import { appendBranches } from "../engine/shell/append.ts"
 import { operations } from "./Scenario.ts"
 
+/**
+ * Counts of the branches and faults that scenarios have reached.
+ *
+ * @example
+ * ```ts
+ * import { Marks } from "sluice/simulation"
+ *
+ * const marks = new Marks()
+ * marks.reach("a branch of your own")
+ * console.log(marks.counts) // Map(1) { 'a branch of your own' => 1 }
+ * ```
+ */
 export class Marks {
   readonly counts = new Map<string, number>()
 
@@ -49,7 +61,7 @@ export const noteMessage = (marks: Marks, message: string): void => {
   for (const [fragment, mark] of sentences) if (message.includes(fragment)) marks.reach(mark)
 }
 
-/** Every branch of docs/architecture.md, rule 2. */
+/** Every branch of docs/architecture.md, rule 2. See {@link campaign}. */
 export const appendMarks = appendBranches.map((branch) => `append, ${branch}`)
 
 /** What becomes of messages, by the counter that counts it. */
@@ -58,7 +70,7 @@ export const messageMarks: Readonly<Record<string, string>> = {
   sluice_outbox_rejected_total: "message, rejected"
 }
 
-/** What a campaign over the engine's own workload must have reached. */
+/** What a campaign over the engine's own workload must have reached. See {@link campaign}. */
 export const requiredMarks: ReadonlyArray<string> = [
   ...Object.entries(operations).flatMap(([operation, kinds]) => kinds.map((kind) => `fault, ${operation}: ${kind}`)),
   ...appendMarks,

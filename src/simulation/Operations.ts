@@ -71,6 +71,15 @@ export interface LookAnswer {
   readonly json: string
 }
 
+/** The keys of a kind, as a process has listed them. */
+export interface ListAnswer {
+  readonly engine: SimulatedEngine
+  readonly organization: string
+  readonly kind: string
+  readonly keys: ReadonlyArray<string>
+  readonly startedAt: number
+}
+
 /** A lane's answer. */
 export interface LaneAnswer {
   readonly engine: SimulatedEngine

@@ -3,13 +3,9 @@
  * each time. The fault plan names its occurrences one by one ("the third publish"), so that a shrunk scenario keeps only those that matter.
  */
 import { Schema } from "effect"
+import { Count, faultOf, Seed } from "./scenarios.ts"
 
-/** `sluice simulate` takes every one. */
-export const Seed = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
-
-const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
-
-/** The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. */
+/** The operations of the ports at which something can go wrong. They are counted over the whole deployment, from 0. See {@link generate}. */
 export const operations = {
   publish: [
     "ack lost",
@@ -58,12 +54,8 @@ export const operations = {
 } as const
 export type Operation = keyof typeof operations
 
-/** One planned fault: the `nth` operation of its kind goes wrong like this. */
-export const Fault = Schema.Struct({
-  operation: Schema.Literals(Object.keys(operations) as [Operation, ...Array<Operation>]),
-  nth: Count,
-  kind: Schema.String
-})
+/** One planned fault: the `nth` operation of its kind goes wrong like this. See {@link generate}. */
+export const Fault = faultOf<Operation>(operations)
 export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
 /** Which process a step is about: the newest one, or an older one that still lives. */
@@ -73,6 +65,7 @@ export type Which = typeof Which.Type
 /** What can be asked of an actor: a command in its JSON form, or nothing for a look at its durable state. */
 export const Target = { organization: Schema.String, actor: Schema.String, key: Schema.String }
 
+/** A step of a scenario. See {@link generate}. */
 export const Step = Schema.Union([
   Schema.TaggedStruct("Command", {
     ...Target,
@@ -110,6 +103,12 @@ export const Step = Schema.Union([
   Schema.TaggedStruct("Burst", { ...Target, commands: Schema.Array(Schema.Json) }),
   /** Reads an actor's durable state. */
   Schema.TaggedStruct("Look", { ...Target, to: Which }),
+  /** Somebody follows an actor from here on, or all of its kind, or lists the keys of its kind. */
+  Schema.TaggedStruct("Follow", {
+    ...Target,
+    to: Which,
+    what: Schema.Literals(["facts", "facts of all", "states", "keys"])
+  }),
   Schema.TaggedStruct("AskLane", { organization: Schema.String, to: Which }),
   Schema.TaggedStruct("Signal", { organization: Schema.String, amount: Count }),
   Schema.TaggedStruct("Advance", { millis: Count }),
@@ -141,7 +140,7 @@ export const Step = Schema.Union([
 ])
 export type Step = typeof Step.Type
 
-/** The deployment. */
+/** The deployment. See {@link generate}. */
 export const Topology = Schema.Struct({
   /** Replicas of the log: 1 answers a re-sent frame with a wrong sequence, 3 with `duplicate`. */
   replicas: Schema.Literals([1, 3]),
@@ -166,6 +165,7 @@ export const Topology = Schema.Struct({
 })
 export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 
+/** What is played: a seed, a deployment, steps and faults. Saved by `toJson`. See {@link generate}. */
 export const Scenario = Schema.Struct({
   /** The seed that the scenario was drawn from, and of all draws of the event loop. */
   seed: Seed,
@@ -179,10 +179,31 @@ export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
 
 const codec = Schema.toCodecJson(Scenario)
 
-/** Reads a saved scenario. Throws when the text is none. */
+/**
+ * Reads a saved scenario. Throws when the text is none.
+ *
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs"
+ * import { bank, fromJson, play } from "sluice/simulation"
+ *
+ * // Whether a finding that was saved is still one.
+ * export const isFound = (file: string) => play(fromJson(readFileSync(file, "utf8")), bank).violation !== undefined
+ * ```
+ */
 export const fromJson = (text: string): Scenario => Schema.decodeUnknownSync(codec)(JSON.parse(text))
 
-/** The text of a scenario to be saved. */
+/**
+ * The text of a scenario to be saved.
+ *
+ * @example
+ * ```ts
+ * import { bank, fromJson, generate, toJson } from "sluice/simulation"
+ *
+ * const scenario = generate(bank, 7, 20)
+ * console.log(fromJson(toJson(scenario)).seed) // 7
+ * ```
+ */
 export const toJson = (scenario: Scenario): string => {
   const { faults, steps, ...rest } = scenario
   const lines = (values: ReadonlyArray<unknown>) =>

@@ -97,11 +97,15 @@ export class SimulatedEngine {
     })
   }
 
-  /** Its partitions, while it runs. */
+  /**
+   * Its partitions, while it runs.
+   * @internal
+   */
   partitions(): ReadonlyArray<Partition> {
     return this.engine === undefined ? [] : [...internals(this.engine).partitions.values()]
   }
 
+  /** @internal */
   partition(id: number): Partition | undefined {
     return this.partitions().find((partition) => partition.id === id)
   }

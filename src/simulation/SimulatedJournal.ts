@@ -21,8 +21,8 @@ import {
   publishTo,
   surveyLogs
 } from "../engine/memory/JournalMemory.ts"
-import type { SimulatedEngine } from "./SimulatedEngine.ts"
-import type { Simulation } from "./Simulation.ts"
+import type { Decided } from "./Decisions.ts"
+import type { Host, HostedProcess } from "./Host.ts"
 
 /** The largest frame that the simulated server takes. */
 const maximumMessageBytes = 1024 * 1024
@@ -58,10 +58,10 @@ interface ServerLog {
 export class LogServer {
   /** How many frames a fault delays on their way. */
   lateFrames = 0
-  private readonly simulation: Simulation
+  private readonly simulation: Host
   private readonly logs = new Map<number, ServerLog>()
 
-  constructor(simulation: Simulation) {
+  constructor(simulation: Host) {
     this.simulation = simulation
   }
 
@@ -78,7 +78,7 @@ export class LogServer {
   publish(
     partition: number,
     request: PublishRequest,
-    from: SimulatedEngine | undefined,
+    from: HostedProcess | undefined,
     drafted: Drafted
   ): PublishAnswer {
     const { simulation } = this
@@ -122,7 +122,7 @@ export class LogServer {
   }
 }
 
-type Drafted = ReturnType<SimulatedEngine["decisions"]["draftedFor"]>
+type Drafted = ReadonlyArray<Decided>
 
 type RoundTrip = <A>(
   partition: number,
@@ -134,7 +134,7 @@ type RoundTrip = <A>(
  * A request and its answer, with a delay each way. During an outage, or with `unavailable`, it fails after its
  * timeout.
  */
-const makeRoundTrip = (simulation: Simulation, engine: SimulatedEngine): RoundTrip => {
+const makeRoundTrip = (simulation: Host, engine: HostedProcess): RoundTrip => {
   const { latency, world } = simulation
   const { process } = engine
   return (partition, fault, serve) =>
@@ -168,7 +168,7 @@ const makeRoundTrip = (simulation: Simulation, engine: SimulatedEngine): RoundTr
 
 /** Reads frames in batches; a read can be cut off between two of them. */
 const makeRead =
-  ({ faults, server }: Simulation, roundTrip: RoundTrip, partition: number): Log["read"] =>
+  ({ faults, server }: Host, roundTrip: RoundTrip, partition: number): Log["read"] =>
   (from, through) =>
     Stream.unfold(from, (at) => {
       if (at > through) return Effect.undefined
@@ -196,7 +196,7 @@ const makeRead =
     })
 
 /** One process's way to the log. */
-export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Journal["Service"] => {
+export const makeJournal = (simulation: Host, engine: HostedProcess): Journal["Service"] => {
   const { faults, server } = simulation
   const roundTrip = makeRoundTrip(simulation, engine)
 
@@ -244,8 +244,8 @@ export const makeJournal = (simulation: Simulation, engine: SimulatedEngine): Jo
 
 /** One publish attempt on its way. */
 class Publish {
-  private readonly simulation: Simulation
-  private readonly engine: SimulatedEngine
+  private readonly simulation: Host
+  private readonly engine: HostedProcess
   private readonly partition: number
   private readonly request: PublishRequest
   private readonly answer: (answer: PublishAnswer) => void
@@ -253,8 +253,8 @@ class Publish {
   private readonly outages: number
 
   constructor(
-    simulation: Simulation,
-    engine: SimulatedEngine,
+    simulation: Host,
+    engine: HostedProcess,
     partition: number,
     request: PublishRequest,
     answer: (answer: PublishAnswer) => void

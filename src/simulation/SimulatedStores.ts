@@ -10,6 +10,7 @@ import * as CursorsMemory from "../engine/memory/CursorsMemory.ts"
 import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
 import { Placement } from "../engine/Placement.ts"
 import { type Signal, Signals, SignalsUnavailable } from "../engine/Signals.ts"
+import type { Host, HostedProcess } from "./Host.ts"
 import type { Operation } from "./Scenario.ts"
 import type { SimulatedEngine } from "./SimulatedEngine.ts"
 import type { Simulation } from "./Simulation.ts"
@@ -24,13 +25,13 @@ const slowMillis = [3_000, 15_000] as const
 const lateMillis = [30_000, 90_000] as const
 
 /** Waits on the time of one process. */
-const wait = (simulation: Simulation, engine: SimulatedEngine, millis: number): Effect.Effect<void> =>
+const wait = (simulation: Host, engine: HostedProcess, millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const cancel = simulation.world.after(millis, engine.process, () => resume(Effect.void))
     return Effect.sync(cancel)
   })
 
-const crash = (simulation: Simulation, engine: SimulatedEngine, where: string): Effect.Effect<never> =>
+const crash = (simulation: Host, engine: HostedProcess, where: string): Effect.Effect<never> =>
   Effect.suspend(() => {
     simulation.crash(engine, where)
     return Effect.never
@@ -38,8 +39,8 @@ const crash = (simulation: Simulation, engine: SimulatedEngine, where: string): 
 
 /** A statement with its delay each way. */
 const statement = <A, E, F>(
-  simulation: Simulation,
-  engine: SimulatedEngine,
+  simulation: Host,
+  engine: HostedProcess,
   operation: Operation | undefined,
   unavailable: (message: string) => F,
   effect: (fault: string | undefined) => Effect.Effect<A, E>
@@ -67,7 +68,7 @@ const statement = <A, E, F>(
     return Effect.sync(() => cancel())
   })
 
-export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine): Checkpoints["Service"] => {
+export const makeCheckpoints = (simulation: Host, engine: HostedProcess): Checkpoints["Service"] => {
   const store = simulation.stores.checkpoints
   const inner = CheckpointsMemory.make(store)
   const unavailable = (message: string) => new CheckpointsUnavailable({ message })
@@ -111,6 +112,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
         ask("load", () => inner.load(partition, addresses, through)),
         (rows) => Effect.sync(() => rows.length > 0 && simulation.marks.reach("an actor was read again"))
       ),
+    keys: (partition, page) => ask("lookup", () => inner.keys(partition, page)),
     timers: (partition, options) => ask("timers", () => inner.timers(partition, options)),
     expiring: (partition, options) => ask("keys", () => inner.expiring(partition, options)),
     prune: (partition, stateless) => ask("lookup", () => inner.prune(partition, stateless)),
@@ -119,7 +121,7 @@ export const makeCheckpoints = (simulation: Simulation, engine: SimulatedEngine)
   })
 }
 
-export const makeCursors = (simulation: Simulation, engine: SimulatedEngine): Cursors["Service"] => {
+export const makeCursors = (simulation: Host, engine: HostedProcess): Cursors["Service"] => {
   const inner = CursorsMemory.make(simulation.stores.cursors)
   const unavailable = (message: string) => new CursorsUnavailable({ message })
   const ask = <A, E>(operation: Operation | undefined, effect: (fault: string | undefined) => Effect.Effect<A, E>) =>

@@ -14,9 +14,11 @@ import * as SignalsMemory from "../engine/memory/SignalsMemory.ts"
 import type { LogRecord } from "../engine/records.ts"
 import { answerOf, decodeCommand, describeAnswer } from "./answers.ts"
 import { JobWorker, makeBooksStore } from "./Books.ts"
+import { boxed, unboxed } from "./boxed.ts"
 import type { Checker, Observer } from "./Checker.ts"
 import type { Decided } from "./Decisions.ts"
 import { Faults } from "./Faults.ts"
+import type { Follower } from "./followers/Follower.ts"
 import { restartLater } from "./healing.ts"
 import { Marks } from "./Marks.ts"
 import type { Answer, Attempt, BeginOptions, LookAnswer, Operation } from "./Operations.ts"
@@ -29,7 +31,7 @@ import { type Commit, jsonOf, Truth } from "./Truth.ts"
 import type { Workload } from "./Workload.ts"
 import { World } from "./World.ts"
 
-/** What a checker found. */
+/** What a checker found. See {@link play}. */
 export interface Violation {
   readonly checker: string
   readonly message: string
@@ -68,6 +70,7 @@ export class Simulation {
   /** All processes ever started. */
   readonly engines: Array<SimulatedEngine> = []
   readonly operations: Array<Operation> = []
+  readonly followers: Array<Follower> = []
   readonly violations: Array<Violation> = []
   readonly lines: Array<string> = []
   /** The random source of faults and steps. */
@@ -213,7 +216,7 @@ export class Simulation {
     if (engine?.engine === undefined || !engine.process.alive) return this.askLater(operation)
     const actor = engine.actors.get(operation.kind)
     if (actor === undefined) throw new Error(`the workload has no actor ${operation.kind}`)
-    const command = decodeCommand(actor, operation.command)
+    const command = boxed(decodeCommand(actor, operation.command))
     const attempt: Attempt = {
       operation,
       engine,
@@ -363,7 +366,7 @@ export class Simulation {
     if (oracle !== undefined && decided.command !== undefined) {
       decided.step = (history, before, now) => {
         if (history.kind !== decided.kind || history.key !== decided.key) return before.model
-        const expected = oracle.step(before.model, decided.command, now)
+        const expected = oracle.step(before.model, unboxed(decided.command), now)
         return "model" in expected ? expected.model : before.model
       }
     }

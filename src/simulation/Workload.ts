@@ -11,6 +11,7 @@ import type { States } from "./rules/States.ts"
 
 /**
  * A model of an actor, written independently of its rule: it is told every stored decision in order and says what the reply must have been.
+ * See {@link simulate}.
  */
 export interface Oracle<Model, Command, Reply, Rejection> {
   readonly initial: (key: string) => Model
@@ -18,7 +19,7 @@ export interface Oracle<Model, Command, Reply, Rejection> {
   readonly step: (model: Model, command: Command, now: number) => Expected<Model, Reply, Rejection>
 }
 
-/** Exactly one of `reply` and `rejection`; compared as JSON. */
+/** Exactly one of `reply` and `rejection`; compared as JSON. See {@link simulate}. */
 export type Expected<Model, Reply, Rejection> =
   | { readonly model: Model; readonly reply: Reply }
   | { readonly rejection: Rejection }
@@ -26,10 +27,10 @@ export type Expected<Model, Reply, Rejection> =
 // biome-ignore lint/suspicious/noExplicitAny: oracles of all types side by side; each is only used with its own actor's values
 export type AnyOracle = Oracle<any, any, any, any>
 
-/** Statements about every state of an actor; a false one is a finding. */
+/** Statements about every state of an actor; a false one is a finding. See {@link plan}. */
 export type Invariants<State> = Readonly<Record<string, (state: State, key: string) => boolean>>
 
-/** A statement about several actors together: those of one organization, or all. */
+/** A statement about several actors together: those of one organization, or all. See {@link States}. */
 export type Sentences = Readonly<Record<string, (states: States, organization: string) => boolean>>
 
 /** Statements that hold after every stored frame, of each organization and of all together. */
@@ -46,7 +47,7 @@ export interface Meetings {
   readonly floods: boolean
 }
 
-/** Commands of an actor and how often they are drawn. */
+/** Commands of an actor and how often they are drawn. See {@link workloadOf}. */
 export interface CommandSource {
   readonly actor: AnyActor
   readonly weight: number
@@ -61,6 +62,7 @@ export interface CommandSource {
   readonly isFresh?: boolean
 }
 
+/** What is simulated: actors, commands, and what must hold of them. See {@link workloadOf}. */
 export interface Workload {
   readonly name: string
   readonly actors: ReadonlyArray<AnyActor>
@@ -73,6 +75,8 @@ export interface Workload {
   readonly onceCommands?: ReadonlyArray<CommandSource>
   /** The least that a deployment must hold for its largest command. */
   readonly least?: { readonly maximumActors: number; readonly logBytes: number }
+  /** Actors that are followed and listed; none when left out. */
+  readonly follows?: ReadonlyArray<AnyActor>
   /** Stretches of time that are leapt over, milliseconds, for rules of hours and days; none when left out. */
   readonly leaps?: ReadonlyArray<number>
   /** Makes scenarios for rules that nobody knows yet: commands at times that matter, and very many of them; none when left out. */

@@ -309,6 +309,16 @@ const withText = (command: unknown, number: number): unknown => ({ ...(command a
 
 const draw = <S extends Schema.Constraint>(schema: S) => Arbitrary.schema(schema) as Arbitrary.Arbitrary<unknown>
 
+/**
+ * The workload that the engine is proved with: actors of every kind, with sentences about all of them.
+ *
+ * @example
+ * ```ts
+ * import { bank, campaign } from "sluice/simulation"
+ *
+ * console.log(campaign(bank, { seed: 1, seeds: 1, steps: 20 }).failure) // undefined
+ * ```
+ */
 export const bank: Workload = {
   name: "bank",
   actors: [Account, Alarm, Meter, Letter, Bell, Till, Purse, Lookout, Spinner, Singer, Choir],

@@ -17,6 +17,7 @@ const repeatEvery = 50
 /** Tasks of all plays that make one scenario small, beside a bound on their number: some scenarios take a second to play. */
 const shrinkingTasks = 6_000_000
 
+/** Which seeds are played, and how. See {@link campaign}. */
 export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   /** The first seed; further ones follow it. */
   readonly seed: number
@@ -27,7 +28,7 @@ export interface CampaignOptions extends Omit<PlayOptions, "isTraced"> {
   readonly isOver?: (played: number) => boolean
 }
 
-/** A failing scenario, made small. */
+/** A failing scenario, made small. See {@link campaign}. */
 export interface Failure {
   readonly seed: number
   readonly violation: Violation
@@ -41,13 +42,24 @@ export interface Failure {
   readonly trace: ReadonlyArray<string>
 }
 
+/** How many scenarios were played, what they reached, and the first that failed. See {@link campaign}. */
 export interface CampaignReport {
   readonly played: number
   readonly marks: Marks
   readonly failure: Failure | undefined
 }
 
-/** Plays seeds from `seed` on. */
+/**
+ * Plays seeds from `seed` on.
+ *
+ * @example
+ * ```ts
+ * import { bank, campaign, describeFailure } from "sluice/simulation"
+ *
+ * const { failure, played } = campaign(bank, { seed: 1, seeds: 2, steps: 20 })
+ * console.log(failure === undefined ? `${played} played` : describeFailure(failure)) // 2 played
+ * ```
+ */
 export const campaign = (workload: Workload, options: CampaignOptions): CampaignReport => {
   const marks = new Marks()
   let played = 0
@@ -66,7 +78,17 @@ export const campaign = (workload: Workload, options: CampaignOptions): Campaign
   return { played, marks, failure: undefined }
 }
 
-/** Shrinks a scenario that fails and plays what is left of it with a trace. Undefined when it does not fail. */
+/**
+ * Shrinks a scenario that fails and plays what is left of it with a trace. Undefined when it does not fail.
+ *
+ * @example
+ * ```ts
+ * import { bank, explain, generate } from "sluice/simulation"
+ *
+ * // plays a scenario again; what fails is made small and told
+ * console.log(explain(bank, generate(bank, 7, 20))) // undefined
+ * ```
+ */
 export const explain = (workload: Workload, scenario: Scenario, options: PlayOptions = {}): Failure | undefined => {
   const { violation } = play(scenario, workload, options)
   if (violation === undefined) return undefined
@@ -121,7 +143,17 @@ const repeats = (workload: Workload, scenario: Scenario, first: Outcome, options
 /** Lines of a trace that are shown at most. */
 const shownLines = 200
 
-/** A failure as a person reads it: what was found, the trace, the scenario. */
+/**
+ * A failure as a person reads it: what was found, the trace, the scenario.
+ *
+ * @example
+ * ```ts
+ * import { bank, describeFailure, explain, generate } from "sluice/simulation"
+ *
+ * const failure = explain(bank, generate(bank, 7, 20))
+ * console.log(failure === undefined ? "nothing found" : describeFailure(failure)) // nothing found
+ * ```
+ */
 export const describeFailure = (failure: Failure): string => {
   const { drawnFaults, drawnSteps, isSmall, scenario, seed, trace, violation } = failure
   const left = trace.length - shownLines

@@ -15,7 +15,7 @@ import {
 } from "./Scenario.ts"
 import type { CommandSource, Workload } from "./Workload.ts"
 
-/** Steps of a scenario unless told otherwise. */
+/** Steps of a scenario unless told otherwise. See {@link generate}. */
 export const defaultSteps = 100
 
 /** Faults are planned among this many first operations of a kind. */
@@ -69,7 +69,16 @@ const themes: ReadonlyArray<Partial<Record<StepTag, number>>> = [
   { Once: 40, Repeat: 12, SecondOwner: 3, ClockJump: 2 }
 ]
 
-/** Draws a scenario from a seed. The same seed and workload give the same one. */
+/**
+ * Draws a scenario from a seed. The same seed and workload give the same one.
+ *
+ * @example
+ * ```ts
+ * import { bank, generate } from "sluice/simulation"
+ *
+ * console.log(generate(bank, 7, 20).steps.length, generate(bank, 7).seed) // 20 7
+ * ```
+ */
 export const generate = (workload: Workload, seed: number, stepCount = defaultSteps): Scenario => {
   const draw = new Prng(seed, "scenario")
   const weights: Partial<Record<StepTag, number>> = { ...usual }
@@ -77,6 +86,7 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   if (Object.keys(workload.signals).length === 0) delete weights.Signal
   if (workload.onceCommands === undefined) delete weights.Once
   if (workload.isWithoutRepeats === true) delete weights.Repeat
+  if (workload.follows !== undefined) weights.Follow = 6
   if (workload.leaps !== undefined) weights.Leap = 10
   if (workload.meetings !== undefined) weights.Meet = 30
   const hasLane = weights.AskLane !== undefined
@@ -107,7 +117,17 @@ export const generate = (workload: Workload, seed: number, stepCount = defaultSt
   }
 }
 
-/** Scenarios as an Arbitrary, for whoever wants to combine them. */
+/**
+ * Scenarios as an Arbitrary, for whoever wants to combine them.
+ *
+ * @example
+ * ```ts
+ * import { bank, scenarios } from "sluice/simulation"
+ *
+ * // for a property test of your own
+ * export const drawn = scenarios(bank)
+ * ```
+ */
 export const scenarios = (workload: Workload): Arbitrary.Arbitrary<Scenario> =>
   Arbitrary.map(
     Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maximumSeed }))),
@@ -213,6 +233,15 @@ const drawOnce = (draw: Prng, commands: CommandDraw): Step => {
   }
 }
 
+const drawFollow = (draw: Prng, workload: Workload): Step => ({
+  _tag: "Follow",
+  organization: draw.pick(workload.organizations),
+  actor: draw.pick(workload.follows ?? []).kind,
+  key: draw.pick(workload.keys),
+  to: which(draw),
+  what: draw.pick(["facts", "facts of all", "states", "keys"] as const)
+})
+
 const drawStep = (
   draw: Prng,
   weights: Partial<Record<StepTag, number>>,
@@ -246,6 +275,8 @@ const drawStep = (
     }
     case "Look":
       return { _tag: tag, ...commands.target(commands.source()), to: which(draw) }
+    case "Follow":
+      return drawFollow(draw, workload)
     case "AskLane":
       return { _tag: tag, organization: draw.pick(workload.organizations), to: which(draw) }
     case "Signal":

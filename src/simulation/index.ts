@@ -2,6 +2,8 @@
  * `sluice/simulation`: property-based proof of actors. `given(facts).when(command).then(…)` specifies a rule alone; `simulate` runs it in the real
  * engine under seeded faults; `campaign`, `play` and `shrink` are the parts, for who wants workloads of their own.
  */
+import "../common/checkedPeers.ts"
+
 export { bank } from "./bank.ts"
 export type { Checker, Observer } from "./Checker.ts"
 export {
@@ -13,6 +15,7 @@ export {
   type Failure
 } from "./campaign.ts"
 export { engineCheckers } from "./checkers/index.ts"
+export { followed, requiredFollowerMarks } from "./followers/followed.ts"
 export { defaultSteps, generate, scenarios } from "./generate.ts"
 export { appendMarks, Marks, requiredMarks } from "./Marks.ts"
 export { type Outcome, type PlayOptions, play } from "./play.ts"

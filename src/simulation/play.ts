@@ -16,6 +16,7 @@ import { describeStep, perform } from "./steps.ts"
 import type { Workload } from "./Workload.ts"
 import { epochMillis, RunawaySimulation } from "./World.ts"
 
+/** How a scenario is played. See {@link play}. */
 export interface PlayOptions {
   /** Whether the readable trace is kept; costs time. */
   readonly isTraced?: boolean
@@ -23,7 +24,7 @@ export interface PlayOptions {
   readonly checkers?: ReadonlyArray<Checker>
 }
 
-/** How a scenario went. */
+/** How a scenario went. See {@link play}. */
 export interface Outcome {
   /** The first thing that a checker found. */
   readonly violation: Violation | undefined
@@ -44,7 +45,17 @@ export interface Outcome {
  */
 const settlingMillis = 160_000
 
-/** Plays one scenario from beginning to end. */
+/**
+ * Plays one scenario from beginning to end.
+ *
+ * @example
+ * ```ts
+ * import { bank, generate, play } from "sluice/simulation"
+ *
+ * const outcome = play(generate(bank, 7, 20), bank)
+ * console.log(outcome.violation, outcome.marks.counts.size > 0) // undefined true
+ * ```
+ */
 export const play = (scenario: Scenario, workload: Workload, options: PlayOptions = {}): Outcome => {
   const simulation = new Simulation(scenario, workload, {
     checkers: options.checkers ?? engineCheckers,

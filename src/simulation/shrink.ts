@@ -10,6 +10,7 @@ import type { Workload } from "./Workload.ts"
 /** Most plays for shrinking one scenario. */
 const maximumPlays = 1_500
 
+/** What is left of a scenario that fails. See {@link shrink}. */
 export interface Shrunk {
   readonly scenario: Scenario
   readonly plays: number
@@ -32,7 +33,18 @@ export const leaveOut = <A>(
   return left
 }
 
-/** `fails` plays a scenario and says whether it still fails in the same way. */
+/**
+ * `fails` plays a scenario and says whether it still fails in the same way.
+ *
+ * @example
+ * ```ts
+ * import { bank, generate, shrink } from "sluice/simulation"
+ *
+ * // what is left of a scenario while it has a step that asks
+ * const shrunk = shrink(generate(bank, 7), bank, ({ steps }) => steps.some(({ _tag }) => _tag === "Command"))
+ * console.log(shrunk.scenario.steps.length) // 1
+ * ```
+ */
 export const shrink = (scenario: Scenario, workload: Workload, fails: (candidate: Scenario) => boolean): Shrunk => {
   let plays = 0
   let best = scenario

@@ -17,6 +17,7 @@ import { membersOf } from "./rules/tags.ts"
 import { toJson } from "./Scenario.ts"
 import type { CommandSource, Invariants, Oracle, Sentences, Workload } from "./Workload.ts"
 
+/** What is said of an actor, and how its commands are drawn (docs/simulation.md, "What may be said of a rule"). See {@link simulate}. */
 export interface SimulateOptions<Command, State, Reply, Rejection> {
   /** How commands are drawn; from the command's schema unless told otherwise. */
   readonly commands?: Arbitrary.Arbitrary<Command>
@@ -63,7 +64,7 @@ export interface SimulateOptions<Command, State, Reply, Rejection> {
   readonly steps?: number
 }
 
-/** What a simulation of an actor showed. */
+/** What a simulation of an actor showed. See {@link simulate}. */
 export interface SimulationReport {
   readonly kind: string
   readonly scenarios: number
@@ -73,7 +74,7 @@ export interface SimulationReport {
   readonly reach: Reach
 }
 
-/** A scenario in which the actor breaks an invariant, its oracle or a promise of the engine. */
+/** A scenario in which the actor breaks an invariant, its oracle or a promise of the engine. See {@link simulate}. */
 export class SimulationFailed extends Data.TaggedError("SimulationFailed")<{
   /** For people: what was found, the trace, the scenario. */
   readonly message: string
@@ -126,7 +127,19 @@ type OldVersion = NonNullable<SimulateOptions<never, never, never, never>["old"]
 
 const organizations = ["org_1", "org_2"]
 
-/** A workload of one actor. Its rules are watched while it is played. */
+/**
+ * A workload of one actor. Its rules are watched while it is played.
+ *
+ * @example
+ * ```ts
+ * import type { Actor } from "sluice"
+ * import { campaign, workloadOf } from "sluice/simulation"
+ *
+ * // `simulate` in two steps, for what a campaign can do beside it
+ * export const played = <C, F, S, Reply, R>(actor: Actor.Actor<C, F, S, Reply, R>) =>
+ *   campaign(workloadOf(actor, { keys: ["ann", "ben"] }), { seed: 1, seeds: 20 })
+ * ```
+ */
 export const workloadOf = <Command, Fact, State, Reply, Rejection>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   options: SimulateOptions<Command, State, Reply, Rejection>
@@ -193,7 +206,7 @@ const problemOf = (workload: Workload, message: string | undefined): Failure | u
 const failedWith = (failure: Failure): SimulationFailed =>
   new SimulationFailed({ message: describeFailure(failure), failure, scenario: toJson(failure.scenario) })
 
-/** A simulation that is yet to be played: `simulate` plays it, and `sluice simulate --file` those that a file exports. */
+/** A simulation that is yet to be played: `simulate` plays it, and `sluice simulate --file` those that a file exports. See {@link plan}. */
 export interface SimulationPlan {
   readonly _tag: "SimulationPlan"
   readonly kind: string
@@ -207,7 +220,19 @@ export interface SimulationPlan {
   readonly reachOf: (marks: Marks) => Reach
 }
 
-/** Plans the simulation of an actor. */
+/**
+ * Plans the simulation of an actor.
+ *
+ * @example
+ * ```ts
+ * import type { Actor } from "sluice"
+ * import { plan } from "sluice/simulation"
+ *
+ * // exported from a file, `sluice simulate --file` plays it
+ * export const proofOf = <C, F, R>(Account: Actor.Actor<C, F, number, number, R>) =>
+ *   plan(Account, { invariants: { "nobody owes anything": (balance) => balance >= 0 } })
+ * ```
+ */
 export const plan = <Command, Fact, State, Reply, Rejection>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   options: SimulateOptions<Command, State, Reply, Rejection> = {}
@@ -225,7 +250,30 @@ export const plan = <Command, Fact, State, Reply, Rejection>(
   }
 }
 
-/** Simulates an actor. Fails with the first finding, shrunk. */
+/**
+ * Simulates an actor. Fails with the first finding, shrunk.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Actor } from "sluice"
+ * import { simulate } from "sluice/simulation"
+ *
+ * const Counter = Actor.make({
+ *   kind: "counter",
+ *   command: Schema.Struct({ add: Schema.Int }),
+ *   fact: Schema.Struct({ added: Schema.Int }),
+ *   state: Schema.Int,
+ *   initial: () => 0,
+ *   evolve: (total, { added }) => total + added,
+ *   decide: (_, { add }) => Actor.decided({ facts: [{ added: add }] })
+ * })
+ *
+ * const proof = simulate(Counter, { invariants: { "it never counts below zero": (total) => total >= 0 }, seed: 1, seeds: 5 })
+ * const found = await Effect.runPromise(Effect.flip(proof))
+ * console.log(found.failure.scenario.steps.length) // 1
+ * ```
+ */
 export const simulate = <Command, Fact, State, Reply, Rejection>(
   actor: Actor<Command, Fact, State, Reply, Rejection>,
   options: SimulateOptions<Command, State, Reply, Rejection> = {}
@@ -239,7 +287,19 @@ export const simulate = <Command, Fact, State, Reply, Rejection>(
     return Effect.succeed({ kind, scenarios: played, marks: marks.counts, reach: planned.reachOf(marks) })
   })
 
-/** A report as text: scenarios, what was reached of the rule, and the coverage of the engine's marks. */
+/**
+ * A report as text: scenarios, what was reached of the rule, and the coverage of the engine's marks.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import type { Actor } from "sluice"
+ * import { describeReport, simulate } from "sluice/simulation"
+ *
+ * export const told = <C, F, S, Reply, R>(actor: Actor.Actor<C, F, S, Reply, R>) =>
+ *   Effect.map(simulate(actor, { seeds: 50 }), describeReport)
+ * ```
+ */
 export const describeReport = (report: SimulationReport): string =>
   [
     `${report.kind}: ${report.scenarios} scenarios, nothing found`,

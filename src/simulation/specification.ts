@@ -16,14 +16,17 @@ import {
 } from "../engine/Actor.ts"
 import { RuleWatch } from "./rules/RuleWatch.ts"
 
-/** A rule did not do what its specification says. */
+/** A rule did not do what its specification says. See {@link given}. */
 export class SpecificationFailed extends Data.TaggedError("SpecificationFailed")<{ readonly message: string }> {}
 
+/** The time and the actors around a specification. See {@link given}. */
 export interface SpecificationOptions {
   /** Milliseconds since the Unix epoch; 2026-01-01 unless told otherwise. */
   readonly now?: number
   readonly organization?: string
   readonly key?: string
+  /** The level of formats in force; every one unless told otherwise. */
+  readonly level?: number
   /** What the rule reads of other actors: their facts so far. */
   readonly others?: ReadonlyArray<{
     readonly actor: AnyActor
@@ -32,7 +35,7 @@ export interface SpecificationOptions {
   }>
 }
 
-/** What a decision must be. Parts left out are not compared, but without `rejection` the decision must be accepted. */
+/** What a decision must be. Parts left out are not compared, but without `rejection` the decision must be accepted. See {@link given}. */
 export interface ExpectedDecision<Fact, Reply, Rejection> {
   readonly facts?: ReadonlyArray<Fact>
   readonly reply?: Reply
@@ -56,6 +59,7 @@ export interface ExpectedDecision<Fact, Reply, Rejection> {
   readonly wakeAgain?: number
 }
 
+/** What a rule has decided in a specification. See {@link given}. */
 export interface Decided<Fact, State, Reply, Rejection> {
   /** Of a wake that answers `wakeAgain`, one without facts. */
   readonly decision: Decision<Fact, Reply, Rejection>
@@ -74,6 +78,7 @@ const contextOf = (self: AnyActor, options: SpecificationOptions): DecideContext
   return {
     now: options.now ?? defaultNow,
     self: { organization, kind: self.kind, key: options.key ?? "" },
+    level: options.level ?? Number.POSITIVE_INFINITY,
     id: (index) => `00000000-0000-8000-8000-${index.toString(16).padStart(12, "0")}`,
     read: <State>(actor: ActorOfState<State>, key = "") => {
       const other = options.others?.find((known) => known.actor.kind === actor.kind && (known.key ?? "") === key)
@@ -112,6 +117,30 @@ const expectEqual = (what: string, wanted: unknown, found: unknown): void => {
  *
  * Throws what a schema refuses, and `SpecificationFailed` when the rule is not pure: when it changes what it was given, reads the machine's clock or
  * random numbers, or answers the same question in two ways.
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect"
+ * import { Actor } from "sluice"
+ * import { given } from "sluice/simulation"
+ *
+ * const Counter = Actor.make({
+ *   kind: "counter",
+ *   command: Schema.Struct({ add: Schema.Int }),
+ *   fact: Schema.Struct({ added: Schema.Int }),
+ *   state: Schema.Int,
+ *   initial: () => 0,
+ *   evolve: (total, { added }) => total + added,
+ *   decide: (total, { add }) =>
+ *     add > 0 ? Actor.decided({ facts: [{ added: add }], reply: total + add }) : Actor.rejected("nothing to add")
+ * })
+ *
+ * given(Counter, [{ added: 2 }])
+ *   .when({ add: 3 })
+ *   .then({ facts: [{ added: 3 }], reply: 5 })
+ * given(Counter, []).when({ add: 0 }).then({ rejection: "nothing to add" })
+ * console.log("as specified") // as specified
+ * ```
  */
 export const given = <Command, Fact, State, Reply, Rejection>(
   defined: Actor<Command, Fact, State, Reply, Rejection>,

@@ -1,6 +1,7 @@
 /** What the steps of a scenario do to a simulation, faults of disks and clocks included. */
 import { lastSequenceOf } from "../engine/memory/JournalMemory.ts"
 import { purgeableBelow } from "../engine/shell/purge.ts"
+import { follow } from "./followers/Follower.ts"
 import { floodOf } from "./generate.ts"
 import { ensureOwner, heal } from "./healing.ts"
 import { flood, meet } from "./rules/meeting.ts"
@@ -60,6 +61,8 @@ export const perform = (simulation: Simulation, step: Step) => {
       const engine = pick(simulation, step.to)
       return engine === undefined ? undefined : simulation.look(step, engine)
     }
+    case "Follow":
+      return follow(simulation, step, pick(simulation, step.to))
     case "AskLane": {
       const engine = pick(simulation, step.to)
       return engine === undefined ? undefined : simulation.askLane(step.organization, engine)

@@ -4,11 +4,17 @@
  */
 import { Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { BoundedMap } from "../common/BoundedMap.ts"
 import { type InvalidCursor, PageCursors, pageOf } from "../http/PageCursors.ts"
+import { isStoreFailure } from "../postgres/transactions.ts"
 import { unnest } from "../postgres/unnest.ts"
 
 /** Most numbers in one request. A larger file is imported in several requests. */
 export const maximumNumbers = 5_000
+
+/** Organizations without numbers that are remembered, and for how long that counts while the database is away. */
+const maximumRemembered = 20_000
+const rememberedMillis = 10_000
 
 /** The organization has no such number. */
 export class NumberNotFound extends Data.TaggedError("NumberNotFound")<{ readonly tn: string }> {
@@ -38,6 +44,10 @@ export class Inventory extends Context.Service<
     /** Adds numbers, 10 digits each, at most `maximumNumbers`; answers how many were new. */
     readonly add: (organizationId: string, numbers: ReadonlyArray<string>) => Effect.Effect<number, SqlError.SqlError>
     readonly remove: (organizationId: string, tn: string) => Effect.Effect<void, NumberNotFound | SqlError.SqlError>
+    /**
+     * Whether the organization has the number. While the database is away, an organization that had no number at all in the last ten seconds is taken
+     * to have none: nothing can be added now, and only what another node added in these seconds is missed.
+     */
     readonly has: (organizationId: string, tn: string) => Effect.Effect<boolean, SqlError.SqlError>
     /** Lists numbers in ascending order. */
     readonly list: (
@@ -70,6 +80,9 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* PageCursors
 
+  /** When organizations were last seen without any number. */
+  const withoutNumbers = new BoundedMap<string, number>(maximumRemembered)
+
   const add = Effect.fn("Inventory.add")(function* (organizationId: string, numbers: ReadonlyArray<string>) {
     if (numbers.length > maximumNumbers) return yield* Effect.die(new RangeError(`${numbers.length} numbers at once`))
     const now = yield* Clock.currentTimeMillis
@@ -80,6 +93,7 @@ const make = Effect.gen(function* () {
         { tn: "text" }
       )}
       on conflict do nothing returning 1`
+    withoutNumbers.delete(organizationId)
     return added.length
   })
 
@@ -89,11 +103,24 @@ const make = Effect.gen(function* () {
     if (removed.length === 0) return yield* new NumberNotFound({ tn })
   })
 
-  const has = (organizationId: string, tn: string) =>
-    Effect.map(
-      sql`select 1 from telco_numbers where organization_id = ${organizationId} and tn = ${tn}`,
-      (rows) => rows.length > 0
+  const has = Effect.fnUntraced(function* (organizationId: string, tn: string) {
+    const asked = yield* Clock.currentTimeMillis
+    const found = yield* sql<{ readonly has: boolean; readonly isEmpty: boolean }>`
+      select exists (select from telco_numbers where organization_id = ${organizationId} and tn = ${tn}) as has,
+        not exists (select from telco_numbers where organization_id = ${organizationId}) as "isEmpty"`.pipe(
+      Effect.map(([row]) => row!),
+      Effect.catchIf(
+        (error) =>
+          isStoreFailure(error) &&
+          asked - (withoutNumbers.get(organizationId) ?? Number.NEGATIVE_INFINITY) < rememberedMillis,
+        () => Effect.succeed(undefined)
+      )
     )
+    if (found === undefined) return false
+    if (found.isEmpty) withoutNumbers.set(organizationId, asked)
+    else withoutNumbers.delete(organizationId)
+    return found.has
+  })
 
   const list: Inventory["Service"]["list"] = Effect.fn("Inventory.list")(function* (organizationId, { cursor, limit }) {
     const name = listOf(organizationId)

@@ -6,8 +6,10 @@ import { engineBesideBenchmarks } from "./rows/engineBeside.ts"
 import { crossingBenchmarks } from "./rows/engineCrossing.ts"
 import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
+import { importBenchmarks } from "./rows/imports.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
+import { nodesBenchmarks } from "./rows/nodes.ts"
 import { sendBenchmarks } from "./rows/send.ts"
 import { sendHttpBenchmarks } from "./rows/sendHttp.ts"
 import { sendQueueBenchmarks } from "./rows/sendQueue.ts"
@@ -20,10 +22,12 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...ingestionBenchmarks,
   ...directoryIndexBenchmarks,
   ...startupBenchmarks,
+  ...importBenchmarks,
   ...engineBenchmarks,
   ...engineBesideBenchmarks,
   ...engineRecoveryBenchmarks,
   ...crossingBenchmarks,
+  ...nodesBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,

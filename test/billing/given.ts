@@ -30,6 +30,7 @@ export class Life {
     return {
       now,
       self: { organization: "org_1", kind: "billing", key: "" },
+      level: Number.POSITIVE_INFINITY,
       id: (index) => `${String(decision).padStart(8, "0")}-0000-8000-8000-${String(index).padStart(12, "0")}`,
       read: (actor) => (actor.kind === "organization" ? this.organization : undefined) as never
     } as Actor.DecideContext

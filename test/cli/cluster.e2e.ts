@@ -2,9 +2,11 @@
  * Two nodes on one database and one NATS: they share the partitions, every node answers every organization, and what a node had is served by the
  * other one when it is killed or stopped. Times are printed, and judged by `npm run test:cluster`.
  */
+import { connect } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
+import { partitionOf } from "../../src/engine/address.ts"
+import { logNamespaceOf, type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { makeTenant, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const folder = useFolders()
@@ -14,7 +16,8 @@ const partitions = 8
 let databaseUrl = ""
 let first: Platform
 let second: Platform
-/** Keys of organizations of all partitions. */
+/** Organizations of all partitions, and their keys. */
+const ids: Array<string> = []
 const keys: Array<string> = []
 
 const environment = (name: string) => ({
@@ -74,10 +77,9 @@ beforeAll(async () => {
   ;[first, second] = await Promise.all([start("one"), start("two")])
   // While partitions go to a node that has just come, their requests are answered 503.
   await until(isSpread)
-  const at = { SLUICE_DATA_DIR: first.dataDir }
   for (let organization = 0; organization < 2 * partitions; organization++) {
-    const { id } = await okJson(["orgs", "create", `Org ${organization}`, "--plan", "team"], at)
-    const { key } = await okJson(["keys", "create", "--org", id, "--services", "telco"], at)
+    const { id, key } = await makeTenant(first, { name: `Org ${organization}`, plan: "team" }, "telco")
+    ids.push(id)
     keys.push(key)
   }
 })
@@ -161,6 +163,52 @@ describe("two nodes of a cluster", () => {
     }
   })
 
+  it("have the owner try again and give up what is parked there, whichever of them is asked", async () => {
+    await until(isSpread)
+    const here = await served(first)
+    const at = { SLUICE_DATA_DIR: first.dataDir }
+    const organization = ids.find((id) => !here.includes(partitionOf(id, partitions)))!
+    const { host, password, username } = new URL(inject("natsUrl"))
+    const client = await connect({ servers: host, user: username, pass: password })
+    try {
+      const subject = `${logNamespaceOf(new URL(databaseUrl).pathname)}.signal.${organization}.feedback`
+      await client.request(subject, JSON.stringify({ id: "em_none", what: "nonsense" }), { timeout: 5_000 })
+    } finally {
+      await client.close()
+    }
+    const parked = () =>
+      query<{ readonly reactor: string }>(databaseUrl, "select reactor from engine_parked where organization = $1", [
+        organization
+      ])
+    await until(async () => (await parked()).length === 1)
+    const signals = ["--reactor", "sluice.signals"]
+    expect(await okJson(["parked", "retry", organization, ...signals], at)).toMatchObject({
+      retried: 0,
+      left: 1,
+      error: expect.stringContaining("it cannot be read")
+    })
+    const { records } = await okJson(["parked", "show", organization, ...signals], at)
+    const place = `${records[0].sequence}/${records[0].index}`
+    expect(await okJson(["parked", "dismiss", organization, place, ...signals], at)).toMatchObject({ left: 0 })
+
+    await query(
+      databaseUrl,
+      "alter table organizations add constraint no_early check (plan <> 'early_adopter') not valid"
+    )
+    await okJson(["orgs", "set-plan", organization, "--plan", "early_adopter"], at)
+    await until(async () => (await parked()).length === 1)
+    await query(databaseUrl, "alter table organizations drop constraint no_early")
+    expect(await okJson(["parked", "retry", organization], at)).toEqual({ reactor: "projections", retried: 1, left: 0 })
+  })
+
+  it("are named by a command that needs all of them stopped", async () => {
+    const { SLUICE_PLACEMENT: _, SLUICE_NODE: __, ...named } = environment("four")
+    const refused = await sluice(["recover", "--partition", "0"], { ...named, SLUICE_DATA_DIR: await folder() })
+    expect(refusal(refused)).toMatch(
+      /^sluice: Stop every node first, and start them again when this is done: one, two\. /
+    )
+  })
+
   it("serve on when the sessions of their locks are ended", async () => {
     const sessions = async () =>
       (
@@ -208,6 +256,38 @@ describe("two nodes of a cluster", () => {
     } finally {
       await Promise.all([api.stop(), engine.stop()])
     }
+  })
+
+  it("have the owner of a partition that refuses to start recover it, whichever of them is asked", async () => {
+    await Promise.all([first.stop(), second.stop()])
+    const at = "partition = 3 and reactor = 'projections'"
+    await query(databaseUrl, `update engine_cursors set sequence = 100000, hash = repeat('f', 64) where ${at}`)
+    ;[first, second] = await Promise.all([start("one"), start("two")])
+    const settings = { SLUICE_DATA_DIR: first.dataDir }
+    const shown = async (node: Platform) =>
+      (await okJson(["inspect", "partition", "3"], { SLUICE_DATA_DIR: node.dataDir })) as {
+        readonly status: { readonly _tag: string }
+      }
+    for (const node of [first, second])
+      await until(async () => {
+        const { code } = await sluice(["inspect", "partition", "3"], { SLUICE_DATA_DIR: node.dataDir })
+        return code === 0 && (await shown(node)).status._tag === "Stopped"
+      })
+    // One of the two does not have it.
+    for (const node of [first, second]) {
+      const told = await ok(["recover", "--partition", "3"], { SLUICE_DATA_DIR: node.dataDir })
+      expect(told).toMatch(
+        /^Partition 3: .*the cursor of projections has seen frame 100000.*Nothing was changed; --accept-loss does it\.\n$/s
+      )
+    }
+    const owner = (await okJson(["cluster", "status"], settings)).partitions[3].node
+    const other = owner === "one" ? second : first
+    expect(await ok(["recover", "--partition", "3", "--accept-loss"], { SLUICE_DATA_DIR: other.dataDir })).toContain(
+      "Moved: the cursor of projections from frame 100000"
+    )
+    await until(isSpread)
+    await untilServed(first)
+    await untilServed(second)
   })
 
   it("refuse settings that do not fit", async () => {

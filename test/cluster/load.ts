@@ -3,6 +3,7 @@
  * number is looked up once and never again, so each answered one must be there exactly once, and no number twice.
  */
 import { setTimeout as pause } from "node:timers/promises"
+import { ask } from "../deliveries/tenants.ts"
 import { adminKey, type Node } from "./deployment.ts"
 
 /** Between two look-ups of a caller. */
@@ -11,20 +12,17 @@ const restMillis = 20
 /** How long a look-up may take before its caller goes to another node. */
 const patienceMillis = 15_000
 
+/** Characters of a refusal that are told apart. */
+const longestSentence = 160
+
 export interface Organization {
   readonly id: string
   readonly key: string
 }
 
-const admin = async (node: Node, path: string, body: unknown): Promise<Record<string, string>> => {
-  const answer = await fetch(`${node.adminUrl}/admin/v1${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
-    body: JSON.stringify(body)
-  })
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Record<string, string>
-}
+/** Asked again while a partition is not served yet. */
+const admin = (node: Node, path: string, body: object): Promise<Record<string, string>> =>
+  ask(() => `${node.adminUrl}/admin/v1${path}`, { method: "POST", bearer: adminKey, body })
 
 export const makeOrganizations = async (node: Node, count: number): Promise<ReadonlyArray<Organization>> => {
   const made: Array<Organization> = []
@@ -43,6 +41,8 @@ export interface Calls {
   readonly answered: Set<string>
   /** How often each status came; 0 for no answer. */
   readonly statuses: Map<number, number>
+  /** How often each sentence came with a 503, since it was last looked at. */
+  readonly refusals: Map<string, number>
   /** 503 without Retry-After. */
   unhelpful: number
   answeredAt: number
@@ -54,6 +54,8 @@ export interface Load {
   readonly calls: ReadonlyArray<Calls>
   /** The longest time that any organization had no answer since the last look, in milliseconds, and begins anew. */
   readonly takeGaps: () => ReadonlyArray<number>
+  /** What requests were refused with since the last look, and how often. */
+  readonly takeRefusals: () => ReadonlyMap<string, number>
   readonly stop: () => Promise<void>
 }
 
@@ -66,6 +68,7 @@ export const startLoad = (nodes: ReadonlyArray<Node>, organizations: ReadonlyArr
       asked: new Set(),
       answered: new Set(),
       statuses: new Map(),
+      refusals: new Map(),
       unhelpful: 0,
       answeredAt: Date.now(),
       gapMillis: 0
@@ -81,9 +84,13 @@ export const startLoad = (nodes: ReadonlyArray<Node>, organizations: ReadonlyArr
           headers: { authorization: `Bearer ${own.organization.key}` },
           signal: AbortSignal.timeout(patienceMillis)
         })
-        await answer.arrayBuffer()
+        const text = await answer.text()
         ;({ status } = answer)
-        if (status === 503 && answer.headers.get("retry-after") === null) own.unhelpful++
+        if (status === 503) {
+          if (answer.headers.get("retry-after") === null) own.unhelpful++
+          const said = text.replaceAll(/[0-9]+/g, "n").slice(0, longestSentence)
+          own.refusals.set(said, (own.refusals.get(said) ?? 0) + 1)
+        }
       } catch {
         // The node is away.
       }
@@ -109,6 +116,14 @@ export const startLoad = (nodes: ReadonlyArray<Node>, organizations: ReadonlyArr
         own.gapMillis = 0
         return gap
       }),
+    takeRefusals: () => {
+      const all = new Map<string, number>()
+      for (const { refusals } of calls) {
+        for (const [said, count] of refusals) all.set(said, (all.get(said) ?? 0) + count)
+        refusals.clear()
+      }
+      return all
+    },
     stop: async () => {
       isGoing = false
       await Promise.all(callers)

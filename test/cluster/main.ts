@@ -8,7 +8,8 @@ import { describeReport, faults, runCluster } from "./run.ts"
 const usage = `Usage: npm run test:cluster [-- options]
 
   --rounds n     rounds of faults, 1 to 1000; default 20
-  --fault text   only faults whose name has this in it; default: all, one after the other`
+  --fault text   only faults whose name has this in it; default: all, one after the other
+  --logs folder  what the nodes write goes to files there`
 
 const main = async (): Promise<number> => {
   try {
@@ -16,6 +17,7 @@ const main = async (): Promise<number> => {
       options: {
         rounds: { type: "string", default: "20" },
         fault: { type: "string", default: "" },
+        logs: { type: "string" },
         help: { type: "boolean", default: false }
       }
     })
@@ -29,6 +31,7 @@ const main = async (): Promise<number> => {
     if (chosen.length === 0) throw new Error(`no fault has "${values.fault}" in its name`)
     const report = await runCluster({
       faults: Array.from({ length: rounds }, (_, round) => chosen[round % chosen.length]!),
+      logs: values.logs,
       tell: (line) => process.stdout.write(`${line}\n`)
     })
     process.stdout.write(`${describeReport(report)}\n`)

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import pg from "pg"
+import { hammer } from "./caps.ts"
 import {
   adminKey,
   type Deployment,
@@ -23,6 +24,9 @@ const organizationCount = 24
 const frozenMillis = 9_000
 const cutMillis = 6_000
 
+/** For how long two of three servers are away while a node starts. */
+const electionMillis = 4_000
+
 /** What a partition may take to be served again; judged by `npm run test:cluster` alone. */
 const processBoundMillis = 5_000
 const machineBoundMillis = 15_000
@@ -30,6 +34,8 @@ const machineBoundMillis = 15_000
 interface Fault {
   readonly name: string
   readonly boundMillis: number
+  /** Whether every partition stays with its owner, who serves on. */
+  readonly movesNothing?: true
   readonly happen: (deployment: Deployment, victim: Node) => Promise<void>
 }
 
@@ -95,11 +101,13 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "PostgreSQL is restarted",
     boundMillis: processBoundMillis,
+    movesNothing: true,
     happen: ({ door }) => door.shutFor(2_000)
   },
   {
     name: "the sessions in PostgreSQL are ended",
     boundMillis: processBoundMillis,
+    movesNothing: true,
     happen: async ({ door }) => door.endSessions()
   },
   {
@@ -111,6 +119,20 @@ export const faults: ReadonlyArray<Fault> = [
       victim.nats.start()
       // The node starts while the servers still elect.
       await restart(victim)
+    }
+  },
+  {
+    name: "a node starts during an election",
+    boundMillis: machineBoundMillis + electionMillis,
+    happen: async ({ nodes }, victim) => {
+      await victim.sluice.end("SIGTERM")
+      const others = nodes.filter((node) => node !== victim)
+      // Two of three servers: nothing is led until they are back and have elected.
+      await Promise.all(others.map(({ nats }) => nats.end("SIGKILL")))
+      victim.sluice.start()
+      await pause(electionMillis)
+      for (const { nats } of others) nats.start()
+      await untilReady(victim)
     }
   },
   {
@@ -136,7 +158,7 @@ export interface Report {
   readonly answered: number
   readonly statuses: ReadonlyMap<number, number>
   readonly violations: ReadonlyArray<string>
-  /** Rounds in which a partition took longer than it may. */
+  /** Rounds in which a partition took longer than it may, or moved without need; a machine that is too busy does that. */
   readonly late: ReadonlyArray<string>
 }
 
@@ -170,7 +192,7 @@ const audit = async (databaseUrl: string, load: Load): Promise<ReadonlyArray<str
     const wrong: Array<string> = []
     const stored = async (id: string) => {
       const { rows } = await client.query<{ readonly tn: string }>(
-        `select substring(e::text from '212[0-9]{7}') as tn from events e where e.organization_id = $1`,
+        `select substring(body from '"tn":"([0-9]{10})"') as tn from events e where e.organization_id = $1`,
         [id]
       )
       return rows.map(({ tn }) => tn)
@@ -202,10 +224,12 @@ export interface RunOptions {
   /** Which faults, in their order. */
   readonly faults: ReadonlyArray<Fault>
   readonly tell: (line: string) => void
+  /** A folder for what the nodes write. */
+  readonly logs?: string | undefined
 }
 
 export const runCluster = async (options: RunOptions): Promise<Report> => {
-  const deployment = await openDeployment()
+  const deployment = await openDeployment(options.logs)
   try {
     const { nodes } = deployment
     const organizations = await makeOrganizations(nodes[0]!, organizationCount)
@@ -217,8 +241,12 @@ export const runCluster = async (options: RunOptions): Promise<Report> => {
     let epochs = await epochsOf(nodes[0]!)
     for (const [index, fault] of options.faults.entries()) {
       const victim = nodes[index % nodes.length]!
+      const capped = await hammer(nodes, index)
       load.takeGaps()
+      load.takeRefusals()
       await fault.happen(deployment, victim)
+      const { wrong } = await capped.done
+      if (wrong !== undefined) violations.push(`${fault.name}: ${wrong}`)
       try {
         await untilWhole(deployment, load)
       } catch (error) {
@@ -229,12 +257,16 @@ export const runCluster = async (options: RunOptions): Promise<Report> => {
       const now = await epochsOf(nodes[(index + 1) % nodes.length]!)
       if (now.some((epoch, partition) => epoch < epochs[partition]!))
         violations.push(`${fault.name}: an epoch went back, from ${epochs.join(" ")} to ${now.join(" ")}`)
+      if (fault.movesNothing === true && now.some((epoch, partition) => epoch > epochs[partition]!))
+        late.push(`${fault.name}: owners have changed, epochs went from ${epochs.join(" ")} to ${now.join(" ")}`)
       epochs = now
       const gaps = load.takeGaps()
       rounds.push({ fault: fault.name, machine: victim.machine.name, gaps })
       const worst = Math.max(...gaps)
       if (worst > fault.boundMillis) late.push(`${fault.name}: ${worst} ms, ${fault.boundMillis} may pass`)
       options.tell(`  ${index + 1}. ${fault.name} (${victim.machine.name}): ${histogram(gaps)}`)
+      for (const [said, count] of load.takeRefusals()) options.tell(`     ${count} times 503: ${said}`)
+      options.tell(`     epochs ${epochs.join(" ")}`)
     }
     await load.stop()
     violations.push(...(await audit(deployment.databaseUrl, load)))

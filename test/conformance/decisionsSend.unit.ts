@@ -80,7 +80,7 @@ describeDocument("Decisions, sending", {
     ],
     [
       "A request that never fits is told so",
-      ["send/inbound/readmeTour.e2e.ts", "a customer signs up, buys, sends up to the cap"]
+      ["send/inbound/tours.e2e.ts", "a customer signs up, buys, sends up to the cap"]
     ],
     [
       "Checks come at whole hours, and a window that was not clean begins again",

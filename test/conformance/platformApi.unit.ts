@@ -15,7 +15,7 @@ const log = "http/sections/events.ts"
 const telco = "http/sections/telco.ts"
 const talk = "talk/talkHttp.it.ts"
 const rate = "http/requestRate.e2e.ts"
-const tour = "send/inbound/readmeTour.e2e.ts"
+const tour = "send/inbound/tours.e2e.ts"
 
 describeDocument("Platform API", {
   Conventions: [

@@ -22,10 +22,12 @@ interface Asked {
   readonly method?: string
   readonly bearer: string
   readonly body?: object
+  /** An answer that is as good as a 2xx. */
+  readonly orStatus?: number
 }
 
 /** Asks until there is an answer that is not 503, and wants a 2xx. */
-export const ask = async <A>(url: () => string, { bearer, body, method = "GET" }: Asked): Promise<A> => {
+export const ask = async <A>(url: () => string, { bearer, body, method = "GET", orStatus }: Asked): Promise<A> => {
   for (;;) {
     const response = await fetch(url(), {
       method,
@@ -41,7 +43,8 @@ export const ask = async <A>(url: () => string, { bearer, body, method = "GET" }
       continue
     }
     const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${url()} answers ${response.status} ${text}`)
+    if (!response.ok && response.status !== orStatus)
+      throw new Error(`${method} ${url()} answers ${response.status} ${text}`)
     return JSON.parse(text) as A
   }
 }

@@ -30,6 +30,7 @@ describe("a drain in which a belief of the core is false", () => {
       braked: () => {},
       crowded: () => {},
       wantsRecords: false,
+      level: () => Number.POSITIVE_INFINITY,
       mayLoad: () => true,
       defer: () => {},
       waitsForPage: () => false

@@ -60,6 +60,21 @@ describe("the engine in memory", () => {
     }).pipe(Effect.provide(layerMemory({ actors: [Counter] })))
   )
 
+  it.effect("refuses a command that its schema refuses, before a rule sees it", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      for (const command of [{ _tag: "Nonsense" }, { _tag: "Add", amount: "1" }, undefined]) {
+        const asks: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          engine.ask(Counter, { organization: "org_1" }, command as never),
+          engine.askOnce(Counter, { organization: "org_1" }, command as never, { key: "k", digest: "d" })
+        ]
+        for (const ask of asks)
+          expect(yield* Effect.flip(ask)).toMatchObject({ _tag: "CommandInvalid", kind: "counter", retryable: false })
+      }
+      expect(partitionIn(engine).core.probe.counts.organizations).toBe(0)
+    }).pipe(Effect.provide(layerMemory({ actors: [Counter] })))
+  )
+
   it.effect.each([
     ["another engine's actor", Reminder, { organization: "org_1" }],
     ["an organization with a dot", Counter, { organization: "org.1" }],

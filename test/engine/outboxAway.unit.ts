@@ -176,13 +176,16 @@ describe("a message to a partition in another process", () => {
         Remote,
         Remote.of({
           ...remote,
-          serve: (partition, handle) =>
-            remote.serve(partition, (payload) =>
-              Effect.map(handle(payload), (answer) => {
-                const text = Buffer.from(answer).toString()
-                // An owner's word on its epoch alone is left as it is.
-                return text.includes("delivered") ? Buffer.from(edit(text)) : answer
-              })
+          serve: (partition, handle, of) =>
+            remote.serve(
+              partition,
+              (payload, more) =>
+                Effect.map(handle(payload, more), (answer) => {
+                  const text = Buffer.from(answer).toString()
+                  // An owner's word on its epoch alone is left as it is.
+                  return text.includes("delivered") ? Buffer.from(edit(text)) : answer
+                }),
+              of
             )
         })
       )

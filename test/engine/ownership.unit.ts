@@ -3,9 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { decodeFrame } from "../../src/engine/frame.ts"
-import { Placement } from "../../src/engine/Placement.ts"
+import { layerLocal, Placement } from "../../src/engine/Placement.ts"
 import { Counter } from "./support/actors.ts"
-import { type Deployment, makeDeployment, type Running, serving, start } from "./support/deployment.ts"
+import { type Deployment, elapse, makeDeployment, type Running, serving, start } from "./support/deployment.ts"
 import { makeFaultyLog } from "./support/faultyLog.ts"
 
 const target = { organization: "org_1" }
@@ -17,6 +17,11 @@ const askUntilServed = ({ engine }: Running) => {
   const ask = Effect.andThen(engine.ready, engine.ask(Counter, target, add(1)))
   return Effect.catchTag(ask, "PartitionMoved", () => ask)
 }
+
+const shared = Layer.effect(
+  Placement,
+  Effect.map(Placement, (local) => Placement.of({ ...local, isShared: true }))
+).pipe(Layer.provide(layerLocal))
 
 describe("rules 3 and 4", () => {
   it.effect("given an empty log, when a partition starts, then a claim of epoch 1 precedes everything", () =>
@@ -128,6 +133,29 @@ describe("rules 3 and 4", () => {
         expect(error).toMatchObject({ _tag: "PartitionStopped", retryable: false })
         expect(error).toHaveProperty("message", expect.stringContaining("two processes own it"))
         expect(yield* Effect.flip(first.engine.ready)).toMatchObject({ _tag: "PartitionStopped" })
+      })
+  )
+
+  it.effect(
+    "given three fences within a minute where nodes share the partitions, then it rests for 15 seconds and goes on",
+    () =>
+      Effect.gen(function* () {
+        const deployment = makeDeployment()
+        const first = yield* serving(deployment, { placementLayer: shared })
+        const second = yield* serving(deployment, { placementLayer: shared })
+        for (let fence = 1; fence <= 3; fence++) {
+          yield* askUntilServed(second)
+          yield* Effect.flip(first.engine.ask(Counter, target, add(1)))
+          yield* TestClock.adjust("1 second")
+        }
+        yield* second.stop
+        const resting = yield* first.engine.status
+        expect(resting).toMatchObject([
+          { status: { _tag: "NotOwned", reason: expect.stringContaining("rests for 15 s") } }
+        ])
+        expect(yield* Effect.flip(first.engine.ask(Counter, target, add(1)))).toMatchObject({ retryable: true })
+        yield* elapse(15)
+        expect(yield* first.engine.ask(Counter, target, add(1))).toBe(4)
       })
   )
 

@@ -26,12 +26,33 @@ const replaced = Layer.effect(
   Effect.map(Placement, ({ place }) => Placement.of({ place, owns: () => Effect.succeed(false) }))
 ).pipe(Layer.provide(layerLocal))
 
+/** What an older program would have answered. */
+const asOlder = (bytes: Uint8Array): Uint8Array => {
+  const { takesMany: _, ...said } = JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>
+  return Buffer.from(JSON.stringify(said))
+}
+
 /** A process without partitions, and whatever owners a test starts. */
 const processes = Effect.gen(function* () {
   const deployment = makeDeployment()
   const store = RemoteMemory.makeStore()
   const remoteLayer = RemoteMemory.layerOf(store)
-  const { engine: far } = yield* start(deployment, { placementLayer: none, remoteLayer })
+  let requests = 0
+  const counting = RemoteMemory.make(store)
+  const { engine: far } = yield* start(deployment, {
+    placementLayer: none,
+    remoteLayer: Layer.succeed(
+      Remote,
+      Remote.of({
+        ...counting,
+        request: (...request) =>
+          Effect.suspend(() => {
+            requests++
+            return counting.request(...request)
+          })
+      })
+    )
+  })
   const ownerOver = (remoteLayer: Layer.Layer<Remote>, placementLayer: Layer.Layer<Placement> = layerLocal) =>
     Effect.tap(serving(deployment, { remoteLayer, placementLayer }), () => elapse(0.1, 100))
   return {
@@ -46,9 +67,12 @@ const processes = Effect.gen(function* () {
       const remote = RemoteMemory.make(store)
       let isFrozen = false
       const thawed = Deferred.makeUnsafe<void>()
-      const serve: Remote["Service"]["serve"] = (partition, handle) =>
-        remote.serve(partition, (payload) =>
-          isFrozen ? Effect.andThen(Deferred.await(thawed), handle(payload)) : handle(payload)
+      const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
+        remote.serve(
+          partition,
+          (payload, more) =>
+            isFrozen ? Effect.andThen(Deferred.await(thawed), handle(payload, more)) : handle(payload, more),
+          of
         )
       return Effect.map(ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve }))), (running) => ({
         ...running,
@@ -58,6 +82,23 @@ const processes = Effect.gen(function* () {
         thaw: Deferred.succeed(thawed, undefined)
       }))
     }),
+    /** An owner that says nothing of what came with later programs. */
+    olderOwner: Effect.suspend(() => {
+      const remote = RemoteMemory.make(store)
+      const serve: Remote["Service"]["serve"] = (partition, handle, of) =>
+        remote.serve(
+          partition,
+          (payload) =>
+            Effect.map(
+              handle(payload, () => {}),
+              asOlder
+            ),
+          of
+        )
+      return ownerOver(Layer.succeed(Remote, Remote.of({ ...remote, serve })))
+    }),
+    /** Requests that the process without partitions has sent. */
+    sent: () => requests,
     subscribed: () => store.owners.get(0)?.size ?? 0
   }
 })
@@ -101,6 +142,68 @@ describe("asks from another process", () => {
       expect(far.askLaneNow(Limiter, target, null, (exit) => void later.push(exit._tag))).toBeUndefined()
       yield* elapse(0.1, 100)
       expect(later).toEqual(["Success"])
+    })
+  )
+
+  it.effect("cross together when they come in one turn, each with its own answer", () =>
+    Effect.gen(function* () {
+      const { far, owner, sent } = yield* processes
+      yield* owner
+      yield* far.ask(Counter, target, add(1))
+      const before = sent()
+      const asked = yield* Effect.forkChild(
+        Effect.all(
+          [
+            far.ask(Counter, target, add(2)),
+            Effect.flip(far.ask(Counter, target, { _tag: "AddUpTo", amount: 9, maximum: 5 })),
+            Effect.flip(far.ask(Counter, target, { _tag: "Throw" })),
+            far.ask(Counter, { organization: "org_2" }, add(7)),
+            far.state(Counter, { organization: "org_3" })
+          ],
+          { concurrency: "unbounded" }
+        )
+      )
+      yield* elapse(0.5, 100)
+      const [sum, rejected, failed, other, state] = yield* Fiber.join(asked)
+      expect([sum, rejected, other]).toEqual([3, { over: 3 }, 7])
+      expect(failed).toMatchObject({ _tag: "CommandFailed" })
+      expect(state).toMatchObject({ total: 0 })
+      expect(sent() - before).toBe(1)
+    })
+  )
+
+  it.effect("go one by one to an owner of an older program, which knows nothing of several in a message", () =>
+    Effect.gen(function* () {
+      const { far, olderOwner, sent } = yield* processes
+      yield* olderOwner
+      yield* far.ask(Counter, target, add(1))
+      const before = sent()
+      const asked = yield* Effect.forkChild(
+        Effect.all([far.ask(Counter, target, add(2)), far.ask(Counter, target, add(3))], { concurrency: "unbounded" })
+      )
+      yield* elapse(0.5, 100)
+      expect(yield* Fiber.join(asked)).toEqual([3, 6])
+      expect(sent() - before).toBe(2)
+    })
+  )
+
+  it.effect("of one message that are too many are refused one by one, and the others are decided", () =>
+    Effect.gen(function* () {
+      const { far, owner } = yield* processes
+      const { engine } = yield* owner
+      yield* far.ask(Counter, target, add(1))
+      const { traffic } = internals(engine).parts
+      traffic.answers = maximumAnswers - 1
+      const asked = yield* Effect.forkChild(
+        Effect.all([far.ask(Counter, target, add(2)), Effect.flip(far.ask(Counter, target, add(4)))], {
+          concurrency: "unbounded"
+        })
+      )
+      yield* elapse(0.5, 100)
+      const [sum, refused] = yield* Fiber.join(asked)
+      expect(sum).toBe(3)
+      expect(refused).toMatchObject({ _tag: "Overloaded" })
+      expect(traffic.answers).toBe(maximumAnswers - 1)
     })
   )
 
@@ -157,6 +260,28 @@ describe("asks from another process", () => {
         yield* thaw
         yield* elapse(1, 100)
         expect(yield* far.ask(Counter, target, get)).toBe(11)
+      })
+  )
+
+  it.effect(
+    "given a question that an owner gets to only after its partition has restarted, then it is not worked on",
+    () =>
+      Effect.gen(function* () {
+        const { far, frozenOwner } = yield* processes
+        const { engine, freeze, thaw } = yield* frozenOwner
+        yield* far.ask(Counter, target, add(1))
+        const { epoch } = partitionIn(engine).core.head
+        freeze()
+        const waiting = yield* Effect.forkChild(Effect.exit(far.ask(Counter, target, add(100))))
+        yield* elapse(0.1, 10)
+        partitionIn(engine).restart("the test wants it")
+        yield* elapse(1, 100)
+        expect(partitionIn(engine).core.head.epoch).toBeGreaterThan(epoch)
+        yield* thaw
+        yield* elapse(3, 100)
+        expect(Exit.isFailure(yield* Fiber.join(waiting))).toBe(true)
+        // Whoever asked has turned to the new life meanwhile, or may.
+        expect(yield* engine.state(Counter, target)).toMatchObject({ total: 1 })
       })
   )
 

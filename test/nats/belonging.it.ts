@@ -1,10 +1,13 @@
 /** A log on a nats-server and its database belong together: two databases never write into one another's streams, and streams of before are adopted once. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, type Redacted } from "effect"
+import { Context, Effect, Layer, Logger, type Redacted, Schema } from "effect"
+import { Reactivity } from "effect/reactivity"
 import * as Durable from "../../src/durable.ts"
+import * as Actor from "../../src/engine/Actor.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { acceptLoss } from "../../src/engine/operator/recover.ts"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
+import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Counter } from "../engine/support/actors.ts"
 import { makeDatabase } from "../support/database.ts"
 import {
@@ -160,6 +163,76 @@ describe("deployments on one nats-server", { timeout: 120_000 }, () => {
       assert.deepStrictEqual((yield* streamOf(options.natsUrl)).state, before.state)
       assert.strictEqual(yield* embedded({ namespace: "mine" }), 1)
       yield* note(platform.engine, "note 1")
+    })
+  )
+
+  it.live("two programs that name neither a database nor a namespace of their own are not mixed", () =>
+    Effect.gen(function* () {
+      const { options } = yield* deployment
+      const { url } = yield* makeDatabase
+      const shop = Actor.make({
+        kind: "shop",
+        command: Schema.Struct({ cents: Schema.Int }),
+        fact: Schema.Struct({ cents: Schema.Int }),
+        state: Schema.Int,
+        initial: () => 0,
+        evolve: (sold, { cents }) => sold + cents,
+        decide: (sold, order) => Actor.decided({ facts: [order], reply: sold + order.cents })
+      })
+      const program = (actors: ReadonlyArray<Actor.AnyActor>, more: Partial<Durable.DurableOptions> = {}) =>
+        Effect.flatMap(
+          Layer.build(
+            Durable.layer(
+              { actors, config: { partitions: 1 } },
+              { natsUrl: options.natsUrl, databaseUrl: url, ...more }
+            ).pipe(Layer.provide(Logger.layer([])))
+          ),
+          (built) => Effect.tap(Effect.succeed(Context.get(built, Engine)), ({ ready }) => ready)
+        )
+      const refusal = (actors: ReadonlyArray<Actor.AnyActor>, more?: Partial<Durable.DurableOptions>) =>
+        Effect.map(Effect.flip(Effect.scoped(program(actors, more))), ({ _tag, message }) => `${_tag}: ${message}`)
+      const add = (engine: Engine["Service"]) =>
+        engine.ask(Counter, { organization: "org_1", key: "a" }, { _tag: "Add", amount: 1 })
+      const isTaken =
+        /^DatabaseTaken: the database test_\w+ holds the engine of another program, with the actors counter, and this one has none of them/
+
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const first = yield* program([Counter])
+          assert.strictEqual(yield* add(first), 1)
+          // While the first runs, and below when it does not.
+          assert.match(yield* refusal([shop]), isTaken)
+        })
+      )
+      const before = yield* streamOf(options.natsUrl)
+      // Nothing is written there either, though the database is of an older version, which lacks a step.
+      const sql = yield* Effect.provide(PgClient.make({ url }), Reactivity.layer)
+      const steps = sql<{ readonly number: number }>`select number from sluice_engine_migrations order by number`
+      const [lacking] = yield* sql<{ readonly number: number; readonly name: string }>`
+        delete from sluice_engine_migrations where number = (select max(number) from sluice_engine_migrations)
+        returning number, name`
+      const known = yield* steps
+      assert.match(yield* refusal([shop]), isTaken)
+      assert.deepStrictEqual(yield* steps, known)
+      yield* sql`insert into sluice_engine_migrations ${sql.insert(lacking!)}`
+      assert.match(yield* refusal([shop], { namespace: "shop" }), isTaken)
+      assert.match(
+        yield* refusal([Counter], { namespace: "mine" }),
+        /^NamespaceChanged: the log that belongs to the database test_\w+ is without a namespace, and not under the namespace mine/
+      )
+      assert.deepStrictEqual((yield* streamOf(options.natsUrl)).state, before.state)
+      // A later version of the first program has another actor more, and the earlier one may come back.
+      for (const [actors, total] of [
+        [[Counter, shop], 2],
+        [[Counter], 3]
+      ] as const)
+        assert.strictEqual(yield* Effect.scoped(Effect.flatMap(program(actors), add)), total)
+      // The other one has all it needs with a database and a namespace.
+      const own = yield* makeDatabase
+      const sold = Effect.flatMap(program([shop], { databaseUrl: own.url, namespace: "shop" }), (engine) =>
+        engine.ask(shop, { organization: "org_1" }, { cents: 300 })
+      )
+      assert.strictEqual(yield* Effect.scoped(sold), 300)
     })
   )
 })

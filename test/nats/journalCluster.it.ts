@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { NatsConnection as Client } from "@nats-io/transport-node"
 import { Effect, Fiber } from "effect"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
+import { raiseReplicas } from "../../src/nats/replicas.ts"
 import { fill, text } from "../engine/contracts/journalHarness.ts"
 import { appendText, connectTo, contents, eventually, observed, openOn, waitUntil } from "./jetStreamSupport.ts"
 import { type NatsServer, threeServers } from "./natsServers.ts"
@@ -33,6 +34,46 @@ const start = Effect.gen(function* () {
   const log = yield* openOn(urlsOf(servers), replicas)
   yield* fill(log, 0, [text("first")])
   return { servers, client, log }
+})
+
+describe("streams that were made with one copy", { timeout: 120_000 }, () => {
+  it.live("are raised to three while the log is written, and outlive the server that had them", () =>
+    Effect.gen(function* () {
+      const servers = yield* threeServers
+      const { client } = yield* connectTo(urlsOf(servers))
+      const log = yield* openOn(urlsOf(servers))
+      yield* fill(log, 0, [text("first")])
+      const { leader } = yield* leaderOf(client, servers)
+      const written: Array<string> = ["first"]
+      let isRaised = false
+      const writer = yield* Effect.forkScoped(
+        Effect.gen(function* () {
+          while (!isRaised || written.length < 3) {
+            const content = `frame ${written.length}`
+            const outcome = yield* appendText(log, content, written.length)
+            if (outcome._tag === "Stored") written.push(content)
+            else assert.strictEqual(outcome._tag, "Unknown")
+          }
+        })
+      )
+      const raised = yield* raiseReplicas(client, { namespace: undefined, partitions: 2, replicas: 3 })
+      isRaised = true
+      yield* Fiber.join(writer)
+      assert.deepStrictEqual(raised, [{ stream: "log-0", from: 1, to: 3, isComplete: true }])
+      // There is nothing left to do; a copy that has fallen behind for a moment is looked at until it is complete again.
+      const again = yield* raiseReplicas(client, { namespace: undefined, partitions: 2, replicas: 3 })
+      assert.deepStrictEqual(
+        again.filter(({ from, isComplete }) => from !== 3 || !isComplete),
+        []
+      )
+      yield* leader.kill
+      const elsewhere = yield* eventually(openOn(urlsOf(servers.filter((server) => server !== leader)), replicas))
+      assert.deepStrictEqual(yield* eventually(contents(elsewhere)), written)
+      let outcome = yield* appendText(elsewhere, "after it", written.length)
+      while (outcome._tag === "Unknown") outcome = yield* appendText(elsewhere, "after it", written.length)
+      assert.strictEqual(outcome._tag, "Stored")
+    })
+  )
 })
 
 describe("the fenced append over three servers", { timeout: 120_000 }, () => {

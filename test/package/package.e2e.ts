@@ -1,16 +1,19 @@
 /**
  * The published package, as a stranger gets it: packed, installed into an empty project together with its peers, checked
  * by the compiler and run from JavaScript, because Node strips no types under node_modules. The programs are those of the
- * README, of docs/reactors.md, of docs/outbox.md and of docs/send.md, as written.
+ * README, of the documents and of docs/examples, as written.
  */
-import { execFile } from "node:child_process"
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { execFile, spawn } from "node:child_process"
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { Effect, Redacted } from "effect"
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { oneServer } from "../nats/natsServers.ts"
 import { makeDatabase } from "../support/database.ts"
+import { freePort } from "../support/freePort.ts"
+import { apiReport, entriesOf } from "./apiReport.ts"
 
 const run = promisify(execFile)
 const root = new URL("../..", import.meta.url).pathname
@@ -21,14 +24,95 @@ const npm = process.env.npm_execpath
 const npmRun = (args: ReadonlyArray<string>, cwd: string) =>
   npm === undefined ? run("npm", args, { cwd }) : run(node, [npm, ...args], { cwd })
 
-/** A document's programs by the file name in their first line. */
-const programs = (document: string): ReadonlyArray<readonly [file: string, text: string]> =>
+/** A document's programs, by the file name in their first line. */
+const programsOf = (document: string): ReadonlyArray<readonly [file: string, text: string]> =>
   [...document.matchAll(/```ts\n\/\/ (\S+\.ts)\n([\s\S]*?)```/g)].map(([, file, text]) => [file!, text!])
+
+/**
+ * A database and a nats-server for one program. Logs of the default size set aside most of what a server has, so on the
+ * one of the run no other test would find room beside them.
+ */
+const servers = Effect.gen(function* () {
+  const database = yield* makeDatabase
+  const { url } = yield* oneServer()
+  return { DATABASE_URL: Redacted.value(database.url), NATS_URL: url }
+})
+
+/** Imports programs one after the other, in one process, and says what each has printed. */
+const runner = `
+import { format } from "node:util"
+const printed = {}
+for (const file of process.argv.slice(2)) {
+  const lines = []
+  console.log = (...values) => lines.push(format(...values))
+  await import(\`./\${file}\`)
+  printed[file] = lines.join("\\n")
+}
+process.stdout.write(JSON.stringify(printed))`
+
+/** The programs that need no server, and what they print: the lines of all but a few, which are compared as patterns. */
+const alone: Readonly<Record<string, string | RegExp>> = {
+  "README/counter.ts": "5",
+  "README/directory.ts": "VERIZON NEW YORK, INC.",
+  "README/sentence.ts": /"it never counts below zero" does not hold .*: -\d+\nshrunk from 100 steps .* to 1 and 0/,
+  "architecture/following.ts": "[ [ 19, 20, 22 ], [ 22 ], [ 'kitchen' ] ]",
+  "architecture/newsletter.ts": "",
+  "architecture/payments.ts": "",
+  "getting-started/counter.ts": "5",
+  "getting-started/reminder.ts": "[ 0, 1 ]",
+  "getting-started/renamed.ts": "{ watts: 3 } { watts: 7, readings: 0 }",
+  "getting-started/lane.ts": "[ true, true, false ]",
+  "limits/limiter.ts": "[ true, false ]",
+  "limits/limited.ts": "[ 200, 429, 200 ]",
+  "limits/plain.ts": "[ true, true, false ]",
+  "outbox/transfers.ts": "[ 70, 130 ]",
+  "reactors/orders.ts": "800 2",
+  "reactors/anew.ts": "1",
+  "send/rolling.ts": "[ true, false, 3600 ]",
+  "send/distinct.ts": "[ 'c.test' ]",
+  "send/monthly.ts": "[ 'allowed', 'limited' ]",
+  "send/probation.ts": "50 sends hour",
+  "send/pauses.ts": "[ null, null, null, 'bounces' ]",
+  "send/trust.ts": "probation sending_paused probation",
+  "send/tier.ts": "{ tier: 'new', dailyCap: 200 }",
+  "send/holds.ts": "200 [ 0, 2 ]",
+  "send/admission.ts": "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified",
+  "send/onEngine.ts": "200",
+  "send/risk.ts": "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]",
+  "send/content.ts": "[ 'foreign_link', 'shortened_link', 'verification_subject' ]",
+  "send/feedback.ts": "5.7.1 permanent true",
+  "send/returnPath.ts": "bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test\n{ emailId: 'em_1', recipientIndex: 0 } null",
+  "simulation/seats.ts": "",
+  "simulation/prove.ts": /every seat is free or held[\s\S]*shrunk from/,
+  "simulation/transfers.ts": "",
+  "testing/specification.ts": "as specified",
+  "testing/inMemory.ts": "passed",
+  "testing/simulated.ts": "voucher: 20 scenarios, nothing found",
+  "webhooks/receiver.ts": "",
+  "webhooks/sender.ts": "orders.created { order: 7 }\nsucceeded",
+  "webhooks/pausing.ts": "as specified",
+  "examples/account.ts": "[ 200, 300, 'only 200 left' ]",
+  "examples/probation.ts": "[ 3600000, 49, Infinity ]",
+  "examples/seats.ts": "[ 'held', 'it is not held for you', 'held', 'sold' ]"
+}
+
+/** Those that need servers, run by tests of their own; `sluice/embedded` by the test of its layer. */
+const withServers = [
+  "README/durable.ts",
+  "durable/counter.ts",
+  "durable/durable.ts",
+  "durable/embedded.ts",
+  "reactors/projection.ts",
+  "examples/projection.ts",
+  "examples/httpService.ts"
+]
 
 describe("the packed package", () => {
   let project: string
   let files: ReadonlyArray<string>
-  let documented: ReadonlyMap<string, string>
+  /** Programs by folder and file: a folder for each document. */
+  const programs: Array<string> = []
+  let packedSizes: { readonly size: number; readonly unpackedSize: number }
 
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), "sluice-package-"))
@@ -37,8 +121,11 @@ describe("the packed package", () => {
       JSON.parse(stdout.slice(stdout.indexOf("["))) as ReadonlyArray<{
         readonly filename: string
         readonly files: ReadonlyArray<{ readonly path: string }>
+        readonly size: number
+        readonly unpackedSize: number
       }>
     )[0]!
+    packedSizes = packed
     files = packed.files.map((file) => file.path)
     const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
       readonly devDependencies: Readonly<Record<string, string>>
@@ -56,17 +143,20 @@ describe("the packed package", () => {
       })
     )
     await npmRun(["install", "--no-audit", "--no-fund"], project)
-    const documents = await Promise.all(
-      ["README.md", "docs/reactors.md", "docs/outbox.md", "docs/send.md"].map((document) =>
-        readFile(join(root, document), "utf8")
-      )
-    )
-    const found = documents.flatMap(programs)
-    documented = new Map(found)
-    // One program would hide another one of the same name.
-    expect(found.map(([file]) => file)).toHaveLength(documented.size)
-    for (const [file, text] of documented) await writeFile(join(project, file), text)
-  })
+    const guides = (await readdir(join(root, "docs"))).filter((file) => file.endsWith(".md"))
+    for (const document of ["README.md", ...guides.map((file) => join("docs", file))]) {
+      const found = programsOf(await readFile(join(root, document), "utf8"))
+      const folder = document === "docs/README.md" ? "documents" : basename(document, ".md")
+      // One program would hide another one of the same name.
+      expect(new Set(found.map(([file]) => file)).size, document).toBe(found.length)
+      if (found.length > 0) await mkdir(join(project, folder))
+      for (const [file, text] of found) await writeFile(join(project, folder, file), text)
+      programs.push(...found.map(([file]) => join(folder, file)))
+    }
+    await cp(join(root, "docs/examples"), join(project, "examples"), { recursive: true })
+    programs.push(...(await readdir(join(project, "examples"))).map((file) => join("examples", file)))
+    await writeFile(join(project, "run.mjs"), runner)
+  }, 300_000)
 
   afterAll(() => rm(project, { recursive: true, force: true }))
 
@@ -100,8 +190,53 @@ describe("the packed package", () => {
     expect(files.filter((file) => /^test\/|^src\/.*\/data\//.test(file))).toEqual([])
   })
 
+  it("has the public types of the report (npm run api writes it anew), and none of them shows a partition's own", async () => {
+    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as Parameters<typeof entriesOf>[0]
+    const report = apiReport(join(project, "node_modules/sluice/dist"), entriesOf(manifest))
+    const committed = await readFile(join(root, "test/package/api.txt"), "utf8")
+    // Lines rather than the whole: a difference is shown by what has changed.
+    expect(report.split("\n")).toEqual(committed.split("\n"))
+    expect(report).not.toMatch(/^## engine\/(core|shell)\/Partition/m)
+  })
+
+  it("is of the size that the README states", async () => {
+    const { size, unpackedSize } = packedSizes
+    const stated = /The package is (\d+\.\d) MB packed and (\d+) MB unpacked/.exec(
+      await readFile(join(root, "README.md"), "utf8")
+    )
+    expect([size / 1e6, unpackedSize / 1e6].map(Math.round)).toEqual([
+      Math.round(Number(stated?.[1])),
+      Math.round(Number(stated?.[2]))
+    ])
+  })
+
   it("shares one effect with its user", async () => {
     expect(await readdir(join(project, "node_modules/sluice/node_modules")).catch(() => [])).not.toContain("effect")
+  })
+
+  it("names a peer that is missing or of another version, and what to install", async () => {
+    const modules = join(project, "node_modules")
+    const failure = (entry: string) =>
+      run(node, ["--input-type=module", "-e", `await import("${entry}")`], { cwd: project }).then(
+        () => "",
+        (error: { readonly stderr: string }) => error.stderr
+      )
+    for (const [peer, entry] of [
+      ["effect", "sluice"],
+      ["effect", "sluice/durable"],
+      ["@effect/platform-node", "sluice/directory"]
+    ] as const) {
+      const manifest = join(modules, peer, "package.json")
+      const text = await readFile(manifest, "utf8")
+      await writeFile(manifest, text.replace(/"version": "[^"]+"/, '"version": "4.0.9"'))
+      const other = await failure(entry).finally(() => writeFile(manifest, text))
+      expect(other).toContain(`sluice 0.1.0 needs ${peer} ~4.1.0, and finds 4.0.9: run npm install ${peer}@~4.1.0`)
+      expect(other).not.toMatch(/^ +at /m)
+      // Node links all imports before any of them runs, so it is Node who says that one is not there.
+      await rename(join(modules, peer), join(modules, "away"))
+      const missing = await failure(entry).finally(() => rename(join(modules, "away"), join(modules, peer)))
+      expect(missing).toContain(`Cannot find package '${peer}'`)
+    }
   })
 
   it("leads an editor from a declaration to its source", async () => {
@@ -110,7 +245,7 @@ describe("the packed package", () => {
     expect(await readFile(join(dirname(map), sources[0]!), "utf8")).toContain("export const make")
   })
 
-  it("type-checks in an empty project, its own declarations too, with every program of the README and of docs/send.md", async () => {
+  it("type-checks in an empty project, its own declarations too, with every program of the README and of the documents", async () => {
     await writeFile(
       join(project, "tsconfig.json"),
       JSON.stringify({
@@ -126,28 +261,34 @@ describe("the packed package", () => {
           skipLibCheck: false,
           noEmit: true
         },
-        include: ["*.ts"]
+        include: ["*/*.ts"]
       })
-    )
-    expect([...documented.keys()]).toEqual(
-      expect.arrayContaining(["counter.ts", "durable.ts", "limiter.ts", "directory.ts", "prove.ts"])
     )
     await run(node, [join(project, "node_modules/typescript/bin/tsc"), "-p", project]).catch(
       (error: { stdout: string }) => expect.fail(error.stdout)
     )
   })
 
-  it("runs the README's actor in memory", async () => {
-    expect(await runProgram("counter.ts")).toBe("5")
+  it("runs every program that needs no server, and prints what the document says", async () => {
+    expect([...Object.keys(alone), ...withServers].sort()).toEqual(programs.toSorted())
+    const { stdout } = await run(node, ["run.mjs", ...Object.keys(alone)], { cwd: project })
+    const printed = JSON.parse(stdout) as Readonly<Record<string, string>>
+    for (const [file, expected] of Object.entries(alone)) {
+      if (expected instanceof RegExp) expect(printed[file], file).toMatch(expected)
+      else expect(printed[file], file).toBe(expected)
+    }
   })
 
-  it("runs the README's actor durably, and goes on where it stopped", async () => {
+  it("runs the README's durable actor, which goes on where it stopped; the guide has the same", async () => {
+    for (const file of ["counter.ts", "durable.ts"])
+      expect(await readFile(join(project, "durable", file), "utf8")).toBe(
+        await readFile(join(project, "README", file), "utf8")
+      )
     const twice = Effect.gen(function* () {
-      const { url } = yield* makeDatabase
-      const environment = { DATABASE_URL: Redacted.value(url), NATS_URL: inject("natsUrl") }
+      const environment = yield* servers
       // The actor's own file runs first, in memory, because it is imported.
       const once = Effect.map(
-        Effect.promise(() => runProgram("durable.ts", environment)),
+        Effect.promise(() => runProgram("README/durable.ts", environment)),
         (printed) => printed.split("\n").filter((line) => /^\d+$/.test(line))
       )
       return [yield* once, yield* once]
@@ -158,53 +299,44 @@ describe("the packed package", () => {
     ])
   })
 
-  it("runs the guide's reactor in memory, and its projection in the transaction of its cursor", async () => {
-    expect(await runProgram("orders.ts")).toBe("800 2")
-    const once = Effect.gen(function* () {
-      const { url } = yield* makeDatabase
-      const environment = { DATABASE_URL: Redacted.value(url), NATS_URL: inject("natsUrl") }
-      return yield* Effect.promise(() => runProgram("projection.ts", environment))
-    })
-    expect(await Effect.runPromise(Effect.scoped(once))).toContain("[ { cents: 800 } ]")
-  })
-
-  it("runs the guide's payment from one organization to another", async () => {
-    expect(await runProgram("transfers.ts")).toBe("[ 70, 130 ]")
-  })
-
-  it("runs the README's limiter and directory without a server", async () => {
-    expect(await runProgram("limiter.ts")).toBe("[ true, false ]")
-    expect(await runProgram("directory.ts")).toBe("VERIZON NEW YORK, INC.")
-  })
-
   it.each([
-    ["rolling.ts", "[ true, false, 3600 ]"],
-    ["distinct.ts", "[ 'c.test' ]"],
-    ["monthly.ts", "[ 'allowed', 'limited' ]"],
-    ["probation.ts", "50 sends hour"],
-    ["pauses.ts", "[ null, null, null, 'bounces' ]"],
-    ["trust.ts", "probation sending_paused probation"],
-    ["tier.ts", "{ tier: 'new', dailyCap: 200 }"],
-    ["holds.ts", "200 [ 0, 2 ]"],
-    ["admission.ts", "[ { id: '1', state: 'queued', suppressed: [] } ]\nThe sender \"ann@two.test\" is not verified"],
-    ["onEngine.ts", "200"],
-    ["risk.ts", "[ 'free_address' ] higher [ 'top_level_domain', 'brand_word' ]"],
-    ["content.ts", "[ 'foreign_link', 'shortened_link', 'verification_subject' ]"],
-    ["feedback.ts", "5.7.1 permanent true"],
-    ["returnPath.ts", "bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test\n{ emailId: 'em_1', recipientIndex: 0 } null"]
-  ])("runs %s of docs/send.md without a server", async (file, printed) => {
-    expect(await runProgram(file)).toBe(printed)
+    ["reactors/projection.ts", "[ { cents: 800 } ]"],
+    ["examples/projection.ts", "[ { item: 'cup', sold: 1, cents: 500 }, { item: 'tea', sold: 2, cents: 600 } ]"]
+  ])("runs %s, whose table follows in the transaction of its cursor", async (file, printed) => {
+    const once = Effect.gen(function* () {
+      const environment = yield* servers
+      return yield* Effect.promise(() => runProgram(file, environment))
+    })
+    // Node breaks lines where a terminal would.
+    const output = await Effect.runPromise(Effect.scoped(once))
+    expect(output.replaceAll(/\s+/g, " ")).toContain(printed)
   })
 
-  it("delivers the README's event to the README's receiver, and keeps the README's specification of pauses", async () => {
-    expect(await runProgram("sender.ts")).toBe("orders.created { order: 7 }\nsucceeded")
-    expect(await runProgram("pausing.ts")).toBe("as specified")
-  })
-
-  it("finds the bug of the README's rule, and shrinks it to the two commands that show it", async () => {
-    const printed = await runProgram("prove.ts")
-    expect(printed).toContain("every seat is free or held")
-    expect(printed).toContain("shrunk from")
+  it("serves the HTTP example: an order that is repeated counts once, and one too many is refused", async () => {
+    const port = String(await freePort())
+    const service = spawn(node, ["examples/httpService.ts"], { cwd: project, env: { PORT: port }, stdio: "pipe" })
+    const order = async (key: string, pieces: number) => {
+      const response = await fetch(`http://127.0.0.1:${port}/shops/acme/orders`, {
+        method: "POST",
+        headers: { "Idempotency-Key": key, "Content-Type": "application/json" },
+        body: JSON.stringify({ pieces })
+      })
+      return [response.status, await response.text()]
+    }
+    try {
+      // It says when it listens.
+      await new Promise<void>((resolve, reject) => {
+        service.stdout.on("data", (chunk) => String(chunk).includes("Listening") && resolve())
+        service.on("exit", () => reject(new Error("the service has ended")))
+      })
+      expect(await order("a", 8)).toEqual([200, '{"left":4}'])
+      expect(await order("a", 8)).toEqual([200, '{"left":4}'])
+      expect(await order("b", 8)).toEqual([409, '{"_tag":"SoldOut","left":4}'])
+      expect((await order("a", 7))[0]).toBe(409)
+      expect((await order("c", 70))[0]).toBe(400)
+    } finally {
+      service.kill()
+    }
   })
 
   it("has a command that runs", async () => {

@@ -4,10 +4,18 @@ import { Cause, Context, Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { emptyLogHash } from "../../src/engine/Checkpoints.ts"
 import { type Cursors, ReactorTransaction } from "../../src/engine/Cursors.ts"
+import * as Engine from "../../src/engine/Engine.ts"
+import * as CheckpointsMemory from "../../src/engine/memory/CheckpointsMemory.ts"
+import * as JournalMemory from "../../src/engine/memory/JournalMemory.ts"
+import * as Parked from "../../src/engine/Parked.ts"
+import { layerLocal } from "../../src/engine/Placement.ts"
+import * as Reactor from "../../src/engine/Reactor.ts"
+import * as Reactors from "../../src/engine/Reactors.ts"
 import * as CursorsPostgres from "../../src/postgres/CursorsPostgres.ts"
 import { deferred } from "../../src/postgres/deferred.ts"
 import { keptErrorCharacters } from "../../src/postgres/text.ts"
 import { cursorsContract, EffectsHarness } from "../engine/contracts/cursors.ts"
+import { Counter } from "../engine/support/actors.ts"
 import { engineTables, freshDatabase } from "../support/database.ts"
 import { backendPid, terminate } from "./support.ts"
 
@@ -227,3 +235,71 @@ layer(
     })
   )
 })
+
+layer(Layer.provideMerge(freshDatabase(), Logger.layer([])), { excludeTestServices: true, timeout: 60_000 })(
+  "a projection on PostgreSQL",
+  (it) => {
+    it.effect("waits for a table that is missing, parks nothing, and is built anew in one transaction", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* engineTables
+        let failures = 0
+        const projection = Reactor.make({
+          name: "totals",
+          parts: [
+            Reactor.facts(Counter, (records) =>
+              Effect.forEach(
+                records,
+                ({ fact, organization }) => sql`
+                  insert into totals as t (organization, total) values (${organization}, ${fact._tag === "Added" ? fact.amount : 0})
+                  on conflict (organization) do update set total = t.total + excluded.total`,
+                { discard: true }
+              ).pipe(Effect.tapError(() => Effect.sync(() => void failures++)))
+            )
+          ]
+        })
+        const engineLayer = Engine.layer({ actors: [Counter], reactors: [projection], config: { partitions: 4 } }).pipe(
+          Layer.provide([JournalMemory.layer, CheckpointsMemory.layer, CursorsPostgres.layer, layerLocal])
+        )
+        yield* Effect.gen(function* () {
+          const engine = yield* Engine.Engine
+          yield* engine.ready
+          const organizations = Array.from({ length: 8 }, (_, index) => `org_${index}`)
+          const addAll = (amount: number) =>
+            Effect.forEach(organizations, (organization) =>
+              engine.ask(Counter, { organization }, { _tag: "Add", amount })
+            )
+          yield* addAll(1)
+          yield* addAll(2)
+          // Three attempts of a batch and then one by one: a record that failed so often would be parked.
+          yield* Effect.repeat(Effect.sleep("50 millis"), { times: 30 })
+          assert.isAbove(failures, 3)
+          assert.deepStrictEqual((yield* Parked.list("totals", { limit: 10 })).organizations, [])
+          yield* sql`create table totals (organization text primary key, total int8 not null)`
+          yield* Reactors.settled
+          const totals = Effect.map(
+            sql<{ readonly total: number }>`select total from totals order by organization`,
+            (rows) => rows.map(({ total }) => total)
+          )
+          assert.deepStrictEqual(
+            yield* totals,
+            organizations.map(() => 3)
+          )
+          const failing = Effect.andThen(sql`delete from totals`, Effect.fail("not now" as const))
+          assert.strictEqual(yield* Effect.flip(Reactors.rebuild({ reactor: "totals", clear: failing })), "not now")
+          assert.deepStrictEqual(
+            yield* totals,
+            organizations.map(() => 3)
+          )
+          yield* Reactors.rebuild({ reactor: "totals", clear: Effect.asVoid(sql`delete from totals`) })
+          yield* addAll(4)
+          yield* Reactors.settled
+          assert.deepStrictEqual(
+            yield* totals,
+            organizations.map(() => 7)
+          )
+        }).pipe(Effect.provide(engineLayer))
+      })
+    )
+  }
+)

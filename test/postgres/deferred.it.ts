@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Data, Effect, Exit, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { deferred, flushDeferred } from "../../src/postgres/deferred.ts"
+import { deferred, deferredPlanned, flushDeferred } from "../../src/postgres/deferred.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { freshDatabase, TestDatabase } from "../support/database.ts"
 import { proxyTo } from "./support.ts"
@@ -48,6 +48,37 @@ layer(freshDatabase({ maxConnections: 1 }), { excludeTestServices: true })("defe
       yield* sql.withTransaction(later("a"))
       expect(yield* entries).toEqual(["a"])
     })
+  )
+
+  it.effect(
+    "that look a batch up in a table find its rows by its index, though the table was empty when they were first run",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        // PostgreSQL expects few rows in an empty table of this width, so that it would rather read them all.
+        yield* sql`
+        CREATE TABLE growing (id text PRIMARY KEY, size int4 NOT NULL, a text, b text, c text, d text, e text)
+        WITH (autovacuum_enabled = false, fillfactor = 40)`
+        /** Changes one row, and answers how many were read one after the other for it. */
+        const change = (id: string) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* deferredPlanned(
+                sql,
+                sql`UPDATE growing g SET size = size + 1 FROM ${PgClient.unnest([{ id }], { id: "text" })} WHERE g.id = batch.id`
+              )
+              yield* flushDeferred(sql)
+              const [read] = yield* sql<{ readonly rows: number }>`
+              SELECT seq_tup_read::int4 AS rows FROM pg_stat_xact_user_tables WHERE relname = 'growing'`
+              return read!.rows
+            })
+          )
+        // As often as it takes until PostgreSQL keeps a plan.
+        for (let run = 0; run < 10; run++) yield* change("a")
+        yield* sql`INSERT INTO growing SELECT 'entry ' || n, 0 FROM generate_series(1, 20000) n`
+        expect(yield* change("entry 7")).toBe(0)
+        expect(yield* sql`SELECT id FROM growing WHERE size > 0`).toEqual([{ id: "entry 7" }])
+      })
   )
 
   it.effect("of more than are held back all are run", () =>

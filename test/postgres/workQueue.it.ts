@@ -116,6 +116,28 @@ layer(
     })
   )
 
+  it.effect("claims of several partitions are served together, each from its own", () =>
+    Effect.gen(function* () {
+      const { queue, partition } = yield* fresh
+      const other = partition + 200_000
+      yield* queue.put([
+        job(partition, "a", { group: "x" }),
+        job(other, "b", { group: "x" }),
+        job(other, "c", { group: "y" }),
+        job(other, "d", { group: "y", dueAt: 2 * minute })
+      ])
+      const taken = yield* queue.takeFrom(
+        [
+          { partition, group: "x", lane: 0, limit: 10 },
+          { partition, group: "y", lane: 0, limit: 10 },
+          { partition: other, group: "y", lane: 0, limit: 10 }
+        ],
+        { now: minute, leasedUntil: 2 * minute }
+      )
+      assert.deepStrictEqual(taken.map(({ id }) => id).sort(), [`${partition} a`, `${other} c`].sort())
+    })
+  )
+
   it.effect("the lanes that hold something are listed with their earliest, page by page, without what is parked", () =>
     Effect.gen(function* () {
       const { queue, partition } = yield* fresh

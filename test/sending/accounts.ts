@@ -38,3 +38,21 @@ export const makeAccount = async (platform: Place, adminKey: string, plan: Accou
   await admin("PUT", `${path}/send/cap`, { sender: domain, dailyCap })
   return { ...plan, organization, key, from: `Ann <ann@${domain}>` }
 }
+
+const lifts = new WeakMap<RunAccount, Promise<unknown>>()
+
+/**
+ * Lifts the pause of an account that is paused, as its operator would: where an hour ends in the middle of a run, what is sent in the new one is a
+ * spike beside the little of the one before. One caller of an account after the other, so that none finds it lifted between its two requests.
+ */
+export const liftPause = (platform: Place, adminKey: string, account: RunAccount): Promise<void> => {
+  const url = () => `${platform.adminUrl}/admin/v1/organizations/${account.organization}/send`
+  const lifted = (lifts.get(account) ?? Promise.resolve()).then(async () => {
+    const { trustStage } = await ask<{ readonly trustStage: string }>(url, { bearer: adminKey })
+    if (trustStage !== "sending_paused") return
+    // A lift whose answer a kill took is asked again, and then there is nothing left to lift.
+    await ask(() => `${url()}/lift`, { method: "POST", bearer: adminKey, body: {}, orStatus: 400 })
+  })
+  lifts.set(account, lifted)
+  return lifted
+}

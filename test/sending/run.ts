@@ -10,7 +10,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { Prng } from "../../src/simulation/Prng.ts"
 import { listed } from "../deliveries/tenants.ts"
 import { KilledPlatform, victims } from "../support/killed.ts"
-import { type AccountPlan, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
+import { type AccountPlan, liftPause, makeAccount, maximumProbationEmails, type RunAccount } from "./accounts.ts"
 import {
   type AccountFacts,
   type Audit,
@@ -152,6 +152,10 @@ const request = async (
       return { ids: (answer.data ?? [answer]).map(({ id }) => id), isRefused: false }
     }
     if (response?.status === 429) return { ids: [], isRefused: true }
+    if (response?.status === 403 && text?.includes('"sending_paused"') === true) {
+      await liftPause(platform, adminKey, account)
+      continue
+    }
     if (response !== undefined && response.status !== 503 && text !== undefined)
       throw new Error(`${subjects[0]} is answered with ${response.status} ${text}`)
     if (key === undefined) return { ids: [], isRefused: false }
@@ -307,13 +311,11 @@ const run = async (options: SendingOptions, folder: string, cleanup: Array<() =>
 
   const look = (): Promise<ReadonlyArray<AccountFacts & RunAccount>> =>
     Promise.all(
-      senders.map(async ({ account, answered, keyed }) => ({
-        ...account,
-        answered,
-        keyed,
-        listed: await listed<ListedEmail>(() => `${platform.url}/v1/send/emails`, account.key),
-        events: []
-      }))
+      senders.map(async ({ account, answered, keyed }) => {
+        await liftPause(platform, adminKey, account)
+        const emails = await listed<ListedEmail>(() => `${platform.url}/v1/send/emails`, account.key)
+        return { ...account, answered, keyed, listed: emails, events: [] }
+      })
     )
   let deadline = performance.now() + patienceMillis
   let leastOpen = Number.POSITIVE_INFINITY

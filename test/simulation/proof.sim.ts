@@ -1,4 +1,4 @@
-/** The worked example of the README, "Prove it", as written: a specification passes, the simulator finds the bug and shrinks it. */
+/** The worked example of docs/simulation.md, "A bug that nobody has thought of", as written: a specification passes, the simulator finds the bug and shrinks it. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { fromJson, play, workloadOf } from "../../src/simulation/index.ts"

@@ -27,6 +27,58 @@ const oracle = {
 }
 
 describe("simulate", () => {
+  describe("given commands that are no objects", () => {
+    /** Counts how often it was knocked at; each answer is another, so that no two equal commands may be taken for each other. */
+    const doorOf = <Command>(
+      command: Actor.JsonCodec<Command>,
+      reply: (knocks: number) => number
+    ): Actor.Actor<Command, Command, number, number, never> =>
+      Actor.make<Command, Command, number, number>({
+        kind: "door",
+        command,
+        fact: command,
+        state: Schema.Int,
+        initial: () => 0,
+        touches: (asked, self) => (asked === "both" ? [doorOf(command, reply).at(`${self.key}'`)] : []),
+        evolve: (knocks) => knocks + 1,
+        decide: (knocks, asked) => Actor.decided({ facts: [asked], reply: reply(knocks + 1) })
+      })
+    const counted = {
+      initial: () => 0,
+      step: (knocks: number) => ({ model: knocks + 1, reply: knocks + 1 })
+    }
+    const plays = <Command>(command: Actor.JsonCodec<Command>) =>
+      Effect.map(
+        simulate(
+          doorOf(command, (knocks) => knocks),
+          { oracle: counted, seeds: 4, floods: false }
+        ),
+        ({ reach, scenarios }) => [scenarios, reach.warnings]
+      )
+
+    it.effect.each([
+      ["texts", Schema.Literals(["one", "both"])],
+      ["numbers", Schema.Int],
+      ["booleans", Schema.Boolean],
+      ["null", Schema.Null],
+      ["texts, numbers and objects", Schema.Union([Schema.String, Schema.Int, Schema.Struct({ x: Schema.Int })])]
+    ])("that are %s, then they are played like any other", ([, command]) =>
+      Effect.gen(function* () {
+        expect(yield* plays(command as Actor.JsonCodec<unknown>)).toEqual([4, []])
+      })
+    )
+
+    it.effect("and a wrong rule, then it is found and the command is told as it is", () =>
+      Effect.gen(function* () {
+        const wrong = doorOf(Schema.Literals(["knock"]), (knocks) => (knocks > 3 ? knocks + 1 : knocks))
+        const { failure, message } = yield* Effect.flip(simulate(wrong, { oracle: counted, seeds: 8, floods: false }))
+        expect(failure.violation.message).toContain('"knock"')
+        expect(failure.scenario.steps.length).toBeLessThan(10)
+        expect(message).not.toContain("Boxed")
+      })
+    )
+  })
+
   it.effect("given a rule that is what its oracle says, then it reports scenarios and marks", () =>
     Effect.gen(function* () {
       const report = yield* simulate(

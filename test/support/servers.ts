@@ -3,6 +3,7 @@ import { mkdtemp, readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
+import pg from "pg"
 import type { TestProject } from "vitest/node"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
 import { startEmbedded } from "../../src/embedded/EmbeddedServers.ts"
@@ -68,6 +69,28 @@ async function removeLeft(): Promise<void> {
   }
 }
 
+/** Files of several workers, and the platforms that they start. */
+const maximumConnections = 400
+
+/**
+ * For the cluster's next start. Nobody asks what it holds after a crash of the machine, hundreds of short-lived databases are made in it, which need no
+ * vacuum, and thousands of connections, each of which would hash the password 4,096 times. Tests that kill PostgreSQL start their own.
+ */
+async function spare(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const setting of ["fsync", "full_page_writes", "autovacuum"])
+      await client.query(`alter system set ${setting} = off`)
+    await client.query(`alter system set max_connections = ${maximumConnections}`)
+    await client.query("set scram_iterations = 1")
+    const password = client.escapeLiteral(decodeURIComponent(new URL(url).password))
+    await client.query(`alter role current_user password ${password}`)
+  } finally {
+    await client.end()
+  }
+}
+
 async function start(): Promise<Servers> {
   await removeLeft()
   const path = await mkdtemp(join(tmpdir(), prefix))
@@ -85,11 +108,17 @@ async function start(): Promise<Servers> {
       Effect.gen(function* () {
         const folder = yield* openDataFolder(path)
         yield* folder.hold({ purpose: "tests" })
-        const servers = yield* startEmbedded(folder, {
+        const settings = {
           postgres: { bin: process.env.SLUICE_POSTGRES_BIN },
           nats: { program: process.env.SLUICE_NATS_SERVER },
-          progress: (line) => Effect.sync(() => process.stdout.write(`${line}\n`))
-        })
+          progress: (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
+        }
+        yield* Effect.scoped(
+          Effect.flatMap(startEmbedded(folder, settings), ({ postgresUrl }) =>
+            Effect.promise(() => spare(Redacted.value(postgresUrl!)))
+          )
+        )
+        const servers = yield* startEmbedded(folder, settings)
         const { program } = yield* findNatsServer({
           folder,
           override: process.env.SLUICE_NATS_SERVER,

@@ -64,7 +64,7 @@ describe("telco", () => {
       const error = yield* Effect.flip(
         engine.ask(TelcoActor, { organization }, { _tag: "LookupCompleted", data, livemode: true })
       )
-      expect(error).toMatchObject({ _tag: "CommandFailed" })
+      expect(error).toMatchObject({ _tag: "CommandInvalid" })
     }).pipe(Effect.provide(layerMemory({ actors: [TelcoActor] })))
   )
 })

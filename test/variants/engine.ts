@@ -1,4 +1,5 @@
 /** Variants of the engine. */
+import { engineFollowers } from "./engineFollowers.ts"
 import { engineLog } from "./engineLog.ts"
 import { engineMemory } from "./engineMemory.ts"
 import { engineOnce } from "./engineOnce.ts"
@@ -9,6 +10,7 @@ import { engineWakes } from "./engineWakes.ts"
 import type { Variant } from "./runner/variant.ts"
 
 export const engine: ReadonlyArray<Variant> = [
+  ...engineFollowers,
   ...engineLog,
   ...engineMemory,
   ...engineOnce,

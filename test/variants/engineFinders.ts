@@ -3,6 +3,8 @@ import type { Finder } from "./runner/variant.ts"
 
 export const simulation: Finder = { kind: "simulation" }
 
+export const followers: Finder = { kind: "followers" }
+
 export const unit = (...names: ReadonlyArray<string>): Finder => ({
   kind: "unit",
   files: names.map((name) => `test/engine/${name}.unit.ts`)

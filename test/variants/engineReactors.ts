@@ -6,8 +6,8 @@ export const engineReactors: ReadonlyArray<Variant> = [
   {
     name: "engine: a signal that cannot be read is passed over",
     file: src("shell/signalFeed"),
-    find: "if (problem !== undefined) {",
-    replace: "if (problem === null) {",
+    find: "if (problem !== undefined) {\n          yield* parkSignal",
+    replace: "if (problem === null) {\n          yield* parkSignal",
     sentence: "what another system reports is lost because of a mistake in a rule or in the report",
     finders: [unit("parkedSignals")]
   },

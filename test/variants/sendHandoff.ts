@@ -83,6 +83,14 @@ export const sendHandoff: ReadonlyArray<Variant> = [
     finders: [turns]
   },
   {
+    name: "hand-off: an account takes another one's mail",
+    file: src("handoff/together"),
+    find: 'byGroup.get(claim?.group ?? "") ?? []',
+    replace: "claim === undefined ? [] : jobs",
+    sentence: "accounts that take together each get the mails of all, and know nothing of most of them",
+    finders: [{ kind: "unit", files: ["test/send/handoff/together.unit.ts"] }]
+  },
+  {
     name: "hand-off: it goes on after 72 hours",
     file: src("handoff/reports"),
     find: "tried.length > 0 && isLast(attempt)",

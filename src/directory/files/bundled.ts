@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url"
 import type { DatasetKind } from "../model.ts"
 
-/** A file of the snapshot, to be opened like any other source. */
+/** A file of the snapshot, to be opened like any other source. See {@link bundledSources}. */
 export interface BundledSource {
   readonly kind: DatasetKind
   /** Path on this machine. */
@@ -17,7 +17,16 @@ const bundled = (kind: DatasetKind, file: string): BundledSource => ({
   path: fileURLToPath(new URL(`../data/${file}`, import.meta.url))
 })
 
-/** One source of each kind. */
+/**
+ * One source of each kind.
+ *
+ * @example
+ * ```ts
+ * import { bundledSources } from "sluice/directory"
+ *
+ * console.log(bundledSources.map(({ kind }) => kind)) // [ 'NANPA', 'CNAC', 'CARRIER_TYPES', 'NPA_REPORT' ]
+ * ```
+ */
 export const bundledSources: ReadonlyArray<BundledSource> = [
   bundled("NANPA", "CoCodeAssignment_Utilized_AllStates_Public.txt.gz"),
   bundled("CNAC", "COCodeStatus_ALL.csv.gz"),

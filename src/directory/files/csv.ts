@@ -38,7 +38,16 @@ const split = (line: string): ReadonlyArray<string> | string => {
   }
 }
 
-/** Answers the trimmed cells of a line, or why it cannot be split. A tab within a cell is no part of a text here. */
+/**
+ * Answers the trimmed cells of a line, or why it cannot be split. A tab within a cell is no part of a text here.
+ *
+ * @example
+ * ```ts
+ * import { splitCsv } from "sluice/directory"
+ *
+ * console.log(splitCsv('9104,"VERIZON NEW YORK, INC.",NY')) // [ '9104', 'VERIZON NEW YORK, INC.', 'NY' ]
+ * ```
+ */
 export const splitCsv = (line: string): ReadonlyArray<string> | string => {
   const cells = split(line)
   if (typeof cells === "string" || !line.includes("\t")) return cells

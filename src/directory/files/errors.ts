@@ -22,7 +22,7 @@ export const sourceFaults = [
 ] as const
 export type SourceFault = (typeof sourceFaults)[number]
 
-/** The bytes of a source could not be read, or not all of them. */
+/** The bytes of a source could not be read, or not all of them. See {@link openSource}. */
 export class SourceUnreadable extends Schema.TaggedError<SourceUnreadable>()("SourceUnreadable", {
   source: Schema.String,
   reason: Schema.Literals(sourceFaults),
@@ -30,7 +30,7 @@ export class SourceUnreadable extends Schema.TaggedError<SourceUnreadable>()("So
   message: Schema.String
 }) {}
 
-/** Nothing in the source is a file of a known kind. */
+/** Nothing in the source is a file of a known kind. See {@link openSource}. */
 export class NotRecognized extends Schema.TaggedError<NotRecognized>()("NotRecognized", {
   source: Schema.String,
   /** The first bytes, printable and short. */
@@ -39,7 +39,7 @@ export class NotRecognized extends Schema.TaggedError<NotRecognized>()("NotRecog
   message: Schema.String
 }) {}
 
-/** Lines that are no records: all counted, the first ones listed. */
+/** Lines that are no records: all counted, the first ones listed. See {@link readFile}. */
 export const MalformedLines = Schema.Struct({
   total: Schema.Int,
   /** At most `listedMalformedLimit`; `line` counts from 1 and includes the header. */
@@ -51,7 +51,7 @@ export type MalformedLines = typeof MalformedLines.Type
 export const refusals = ["NoRecords", "Truncated", "TooManyMalformed", "Changed"] as const
 export type Refusal = (typeof refusals)[number]
 
-/** A recognised file that must not replace what is stored (docs/directory.md, 6.3). */
+/** A recognised file that must not replace what is stored (docs/directory.md, 6.3). See {@link readFile}. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {
   source: Schema.String,
   kind: Schema.Literals(datasetKinds),

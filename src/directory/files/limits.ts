@@ -8,10 +8,10 @@ import { Context } from "effect"
 /** Bytes of one line without its line end; the longest published line has 442. A longer one is malformed. */
 export const lineLimitBytes = 8_192
 
-/** Malformed lines that a summary lists with number and reason; all are counted. */
+/** Malformed lines that a summary lists with number and reason; all are counted. See {@link readFile}. */
 export const listedMalformedLimit = 100
 
-/** Share of malformed lines above which a file is refused (docs/directory.md, 6.3). */
+/** Share of malformed lines above which a file is refused (docs/directory.md, 6.3). See {@link readFile}. */
 export const malformedShareLimit = 0.01
 
 /** How many malformed lines have their record remembered: a few times what a whole published file may have. */
@@ -32,7 +32,7 @@ export const archiveEntryLimit = 256
 /** Different company and place names kept once in memory while one file is read. */
 export const internedNamesLimit = 65_536
 
-/** What a source may cost. */
+/** What a source may cost. See {@link SourceLimits}. */
 export interface Limits {
   /** Bytes as they lie on disk or come over the network. */
   readonly packedBytes: number
@@ -48,7 +48,21 @@ export interface Limits {
   readonly downloadTimeoutMillis: number
 }
 
-/** The limits of {@link Limits} in force: 256 MiB packed, 512 MiB unpacked, 5 redirects, 30 s, 30 s, 15 min. */
+/**
+ * The limits of {@link Limits} in force: 256 MiB packed, 512 MiB unpacked, 5 redirects, 30 s, 30 s, 15 min.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { openSource, SourceLimits } from "sluice/directory"
+ *
+ * // A source with less patience for its server.
+ * export const opened = (address: string) =>
+ *   Effect.flatMap(SourceLimits, (limits) =>
+ *     Effect.provideService(openSource(address), SourceLimits, { ...limits, responseTimeoutMillis: 5_000 })
+ *   )
+ * ```
+ */
 export const SourceLimits = Context.Reference<Limits>("sluice/directory/files/SourceLimits", {
   defaultValue: () => ({
     packedBytes: 256 * 1_024 * 1_024,

@@ -6,6 +6,7 @@
 import { isUtf8 } from "node:buffer"
 import { lineLimitBytes } from "./limits.ts"
 
+/** What is called for each line. See {@link makeLineSplitter}. */
 export interface LineConsumer {
   /** One line without its line end; `number` counts from 1. */
   readonly line: (text: string, number: number) => void
@@ -13,6 +14,7 @@ export interface LineConsumer {
   readonly malformed: (reason: string, number: number) => void
 }
 
+/** Takes bytes as they come, and hands on whole lines. See {@link makeLineSplitter}. */
 export interface LineSplitter {
   readonly push: (chunk: Uint8Array) => void
   /** Hands over what is left. False when the last line had no line end. */
@@ -34,7 +36,20 @@ const hasControlCharacters = "holds control characters"
 const exceeds = (text: string): boolean =>
   text.length > lineLimitBytes || (text.length * 3 > lineLimitBytes && Buffer.byteLength(text) > lineLimitBytes)
 
-/** Makes a splitter that hands its lines to `consumer`. */
+/**
+ * Makes a splitter that hands its lines to `consumer`.
+ *
+ * @example
+ * ```ts
+ * import { makeLineSplitter } from "sluice/directory"
+ *
+ * const lines: Array<string> = []
+ * const splitter = makeLineSplitter({ line: (text) => lines.push(text), malformed: (reason) => lines.push(reason) })
+ * splitter.push(Buffer.from("one\ntw"))
+ * splitter.push(Buffer.from("o\n"))
+ * console.log(splitter.end().terminated, lines) // true [ 'one', 'two' ]
+ * ```
+ */
 export const makeLineSplitter = (consumer: LineConsumer): LineSplitter => {
   let number = 0
   let carry: Buffer | null = null

@@ -15,7 +15,7 @@ import { type FileParser, makeFileParser, type Result, type Unrecognized } from 
 import type { Records } from "./reader.ts"
 import { type PackedFile, type Progress, type SkippedEntry, unpack } from "./unpack.ts"
 
-/** A recognised file of an open source. */
+/** A recognised file of an open source. See {@link openSource}. */
 export interface DirectoryFile extends PackedFile {
   readonly kind: DatasetKind
   /** `YYYY-MM-DD`, null where the layout has none. */
@@ -23,7 +23,7 @@ export interface DirectoryFile extends PackedFile {
   readonly columns: number
 }
 
-/** A source and the files in it. */
+/** A source and the files in it. See {@link openSource}. */
 export interface OpenedSource {
   /** The source's name, without credentials and query. */
   readonly source: string
@@ -33,7 +33,7 @@ export interface OpenedSource {
   readonly skipped: ReadonlyArray<SkippedEntry>
 }
 
-/** Up to 4,096 records of one file, in its order, with the progress of the reading. */
+/** Up to 4,096 records of one file, in its order, with the progress of the reading. See {@link readFile}. */
 export interface Batch {
   readonly data: Records
   /** Data lines read so far, malformed ones included. */
@@ -41,7 +41,7 @@ export interface Batch {
   readonly progress: Progress
 }
 
-/** A file that was read as a whole and may replace what is stored. */
+/** A file that was read as a whole and may replace what is stored. See {@link readFile}. */
 export interface FileSummary extends Result {
   readonly source: string
 }
@@ -82,6 +82,15 @@ const recognition = Effect.fnUntraced(function* (
  *
  * Fails with `SourceUnreadable`, or with `NotRecognized` when nothing in the source is a file of a known kind
  * (docs/directory.md, 6.1).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { bundledSources, layerReaders, openSource } from "sluice/directory"
+ *
+ * const opened = Effect.map(openSource(bundledSources[2]!.path), ({ files }) => files.map(({ kind }) => kind))
+ * console.log(await Effect.runPromise(opened.pipe(Effect.scoped, Effect.provide(layerReaders)))) // [ 'CARRIER_TYPES' ]
+ * ```
  */
 export const openSource = Effect.fn("directory.openSource")(function* (
   source: string
@@ -117,6 +126,16 @@ export const openSource = Effect.fn("directory.openSource")(function* (
  *
  * Fails with `Refused` (over 1 % malformed, truncated, no records), `SourceUnreadable` (corrupt, cut, too large),
  * or what `onBatch` fails with.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { bundledSources, layerReaders, openSource, readFile } from "sluice/directory"
+ *
+ * const read = Effect.flatMap(openSource(bundledSources[3]!.path), ({ files }) => readFile(files[0]!, () => Effect.void))
+ * const { kind } = await Effect.runPromise(read.pipe(Effect.scoped, Effect.provide(layerReaders)))
+ * console.log(kind) // NPA_REPORT
+ * ```
  */
 export const readFile = <E, R>(
   file: DirectoryFile,
@@ -178,7 +197,19 @@ const finish = <E, R>(
     return Effect.as(handOver(parser, file, 1, onBatch), { ...result, source: file.name })
   })
 
-/** `FileSystem` and `HttpClient` on Node. */
+/**
+ * `FileSystem` and `HttpClient` on Node.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { layerReaders, openSource } from "sluice/directory"
+ *
+ * // The kinds of the files in an archive.
+ * export const kindsIn = (path: string) =>
+ *   Effect.map(openSource(path), ({ files }) => files.map(({ kind }) => kind)).pipe(Effect.scoped, Effect.provide(layerReaders))
+ * ```
+ */
 export const layer: Layer.Layer<FileSystem.FileSystem | HttpClient.HttpClient> = Layer.merge(
   NodeFileSystem.layer,
   FetchHttpClient.layer

@@ -92,9 +92,10 @@ export class CheckpointSide {
     const keyActor = this.options.registry.actors[this.options.registry.keyIndex]!
     const { epoch, hash, now, number, sequence, signalSequence } = this.parts.head()
     const record = { partition: this.options.partition, sequence, hash, epoch, number, now, signalSequence }
+    const level = this.options.level?.() ?? Number.POSITIVE_INFINITY
     const rows = {
       *[Symbol.iterator]() {
-        for (const actor of actors) yield rowOf(actor, sequence)
+        for (const actor of actors) yield rowOf(actor, sequence, level)
         for (const key of keys) yield rowOfKey(keyActor, key, sequence)
       }
     }

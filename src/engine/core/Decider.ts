@@ -65,6 +65,8 @@ export const passedOver: unique symbol = Symbol.for("sluice/engine/passedOver")
 export interface DeciderHost extends GatheringHost {
   readonly partition: number
   readonly mailbox: Mailbox
+  /** The level of formats in force. */
+  readonly level: () => number
   /** Asks for all actors of a command. */
   readonly prefetch: (entry: Entry) => void
   /** Makes an entry wait for an actor that was asked for. */
@@ -112,7 +114,7 @@ export class Decider {
   /** Begins a frame after `head`. `logRoom`: bytes that the log takes for facts. */
   begin(head: Head, now: number, monotonic: number, logRoom: number): void {
     assert(this.waiting.length === 0, "a frame begins with entries of another one")
-    this.draft.begin(head, now)
+    this.draft.begin(head, now, this.host.level())
     this.monotonic = monotonic
     this.gathering.begin(monotonic)
     this.logRoom = logRoom

@@ -68,6 +68,8 @@ export class Draft implements DecidingDraft {
   records: Array<LogRecord> = []
   messages: Array<MessageRecord> = []
   now = 0
+  /** The level of formats in force when it began. */
+  level = Number.POSITIVE_INFINITY
   epoch = 0
   frameNumber = 0
   /** How many states were encoded to measure them. That is costly, so the drain checks the time by this count. */
@@ -88,10 +90,11 @@ export class Draft implements DecidingDraft {
   }
 
   /** Starts a new draft after `head`; the previous draft is void. */
-  begin(head: Head, now: number): void {
+  begin(head: Head, now: number, level: number): void {
     this.discard()
     if (this.epoch !== head.epoch || this.frameNumber !== head.number + 1) this.idCommands = 0
     this.now = now
+    this.level = level
     this.epoch = head.epoch
     this.frameNumber = head.number + 1
     this.sequence = head.sequence + 1
@@ -168,10 +171,11 @@ export class Draft implements DecidingDraft {
       bytes += size + recordOverheadBytes
     }
     const addFacts = (target: Cell, own: ReadonlyArray<unknown>) => {
+      const { encodeFact } = target.actor.written(this.level)
       for (const fact of own) {
         facts[at] = fact
         cells[at] = target
-        add(JSON.stringify(target.actor.encodeFact(fact)))
+        add(JSON.stringify(encodeFact(fact)))
       }
     }
     addFacts(cell, decision.facts)
@@ -183,7 +187,7 @@ export class Draft implements DecidingDraft {
     }
     for (const event of events) add(encodeEvent(event))
     if (at !== texts.length) throw new TypeError("its facts change while they are encoded")
-    const messages = encodeMessages(this.registry, decision.messages)
+    const messages = encodeMessages(this.registry, decision.messages, this.level)
     for (const message of messages) bytes += message.bytes + messageOverheadBytes
     return { cells, facts, events, texts, sizes, messages, bytes }
   }
@@ -336,7 +340,8 @@ export class Draft implements DecidingDraft {
       const { actor, key, organization } = cell
       const isFresh = cell.freshOf === this.stamp
       const keyText = key === "" ? '""' : JSON.stringify(key)
-      cell.frameIndex = this.builder.addActorTexts(actor.kind, actor.version, organization.text, keyText, isFresh)
+      const { version } = actor.written(this.level)
+      cell.frameIndex = this.builder.addActorTexts(actor.kind, version, organization.text, keyText, isFresh)
     }
     return cell.frameIndex
   }

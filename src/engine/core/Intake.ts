@@ -120,6 +120,11 @@ export class Intake {
     this.offer(organization, actorIndex, key, peekCommand, caller)
   }
 
+  /** Whether answers may be given that rest on no new frame (docs/architecture.md, rule 6). */
+  isFresh(now: Instant): boolean {
+    return this.refusal === undefined && this.parts.time.isFresh(now)
+  }
+
   /** Asks a lane. Answers at once where it can, otherwise later through the caller. */
   askLane(ask: LaneAsk, now: Instant): LaneAnswer {
     if (this.refusal !== undefined) return { accepted: false, value: this.refusal.error }

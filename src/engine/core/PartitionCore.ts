@@ -30,6 +30,9 @@ import { type Instant, Moment, PartitionTime } from "./time.ts"
 import { Timers } from "./timers.ts"
 import { WorkAhead } from "./WorkAhead.ts"
 
+/** The level in force where no older program is about. */
+const everyLevel = () => Number.POSITIVE_INFINITY
+
 export class PartitionCore implements Evictable {
   /** Where commands, asks of lanes and signals come in. */
   readonly intake: Intake
@@ -85,6 +88,7 @@ export class PartitionCore implements Evictable {
       prefetch,
       mailbox,
       signals,
+      level: options.level ?? everyLevel,
       mayLoad,
       defer,
       waitsForPage,

@@ -5,6 +5,7 @@ import type { ActorMemory } from "./ActorMemory.ts"
 import type { Cell } from "./actors.ts"
 import type { RememberedKey } from "./KeyTable.ts"
 import type { Mailbox } from "./Mailbox.ts"
+import { isOver } from "./rules.ts"
 import type { SignalQueue } from "./SignalQueue.ts"
 import type { Timers } from "./timers.ts"
 
@@ -88,6 +89,24 @@ export class Probe {
     return known && this.key(known)
   }
 
+  /**
+   * The actors of a kind that have changed since the newest checkpoint, by their keys, and whether anything is kept of them: the next
+   * checkpoint would say so too.
+   */
+  changedKeys(organization: string, actorIndex: number): ReadonlyMap<string, boolean> {
+    const { dirty, organizations } = this.look().memory
+    const cells = organizations.get(organization)?.cells[actorIndex]
+    const found = new Map<string, boolean>()
+    if (cells === undefined) return found
+    const note = (cell: Cell) => found.set(cell.key, isKept(cell))
+    if (cells.size < dirty.size) {
+      for (const cell of cells.values()) if (dirty.has(cell)) note(cell)
+    } else {
+      for (const cell of dirty) if (cells.get(cell.key) === cell) note(cell)
+    }
+    return found
+  }
+
   /** An idempotency key as the actor that it stands for. */
   private key(known: RememberedKey): ProbedActor {
     const { key, organization, sequence: changedAt, text } = known
@@ -97,6 +116,10 @@ export class Probe {
     return { token: known, ...address, isLoaded: true, state, changedAt, wakeAt: Number.POSITIVE_INFINITY }
   }
 }
+
+/** Whether a checkpoint would have a state of the actor. */
+const isKept = ({ actor, state, unreadable, wakeAt }: Cell): boolean =>
+  unreadable !== undefined || wakeAt !== Number.POSITIVE_INFINITY || !isOver(actor, state)
 
 const probed = (cell: Cell): ProbedActor => ({
   token: cell,

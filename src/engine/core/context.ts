@@ -8,6 +8,7 @@ import type { Cell } from "./actors.ts"
 export interface DecidingDraft {
   readonly partition: number
   readonly now: number
+  readonly level: number
   readonly epoch: number
   readonly frameNumber: number
   readonly stateOf: (cell: Cell) => unknown
@@ -71,6 +72,10 @@ export class DrainContext implements DecideContext {
 
   get self(): ActorAddress {
     return this.touched.self.address
+  }
+
+  get level(): number {
+    return this.draft.level
   }
 
   // Getters, not methods, so that a rule may destructure the context; most rules never ask for either function.

@@ -19,14 +19,22 @@ export interface EncodedMessage {
 const none: ReadonlyArray<EncodedMessage> = []
 
 /** Checks and encodes a decision's messages. Throws what is wrong with them. */
-export const encodeMessages = (registry: Registry, messages: ReadonlyArray<Message>): ReadonlyArray<EncodedMessage> => {
+export const encodeMessages = (
+  registry: Registry,
+  messages: ReadonlyArray<Message>,
+  level: number
+): ReadonlyArray<EncodedMessage> => {
   if (messages.length === 0) return none
   if (messages.length > maximumMessages)
     throw new RuleBroken(`it sends ${messages.length} messages, at most ${maximumMessages} are allowed`)
-  return messages.map((message) => encodeOne(registry, message))
+  return messages.map((message) => encodeOne(registry, message, level))
 }
 
-const encodeOne = (registry: Registry, { actor: named, command, key, organization }: Message): EncodedMessage => {
+const encodeOne = (
+  registry: Registry,
+  { actor: named, command, key, organization }: Message,
+  level: number
+): EncodedMessage => {
   const actor = registry.actors[registry.actorIndex(named.kind)]
   if (actor === undefined || actor.internal !== undefined)
     throw new RuleBroken(`it sends a message to ${named.kind}, which is not an actor of this engine`)
@@ -42,7 +50,7 @@ const encodeOne = (registry: Registry, { actor: named, command, key, organizatio
   }
   const encoded = actor.encodeCommand(command)
   if (encoded === undefined) throw new RuleBroken(`a message to ${actor.kind} has no JSON form`)
-  const receiver = { organization, kind: actor.kind, key, version: actor.version }
+  const receiver = { organization, kind: actor.kind, key, version: actor.written(level).version }
   const text = encodeMessage({ ...receiver, command: encoded })
   // Read back, because what a schema encodes to may still hold what JSON leaves out.
   const message = { ...receiver, command: (JSON.parse(text) as ReadonlyArray<unknown>)[4] }

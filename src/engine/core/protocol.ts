@@ -103,6 +103,8 @@ export interface CoreOptions extends PaceOptions {
   readonly bounds: ProcessBounds
   /** Whether anybody follows the log from memory. */
   readonly wantsRecords: boolean
+  /** The level of formats in force; every one where it is left out. */
+  readonly level?: (() => number) | undefined
   readonly host: CoreHost
 }
 

@@ -125,17 +125,18 @@ export interface SnapshotActor {
 
 /**
  * The row of an actor at a checkpoint. Its size is noted: a state may grow by more than the facts that are counted, and is measured with its next
- * fact then.
+ * fact then. It is written as the level of formats in force says.
  */
-export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number): ActorRow => {
+export const rowOf = ({ cell, kept, state, wakeAt }: SnapshotActor, sequence: number, level: number): ActorRow => {
   const { actor } = cell
   if (kept !== undefined)
     return { ...cell.address, sequence, version: unreadableVersion, state: kept, wakeAt: null, expiresAt: null }
   const never = wakeAt === Number.POSITIVE_INFINITY
-  const text = never && isOver(actor, state) ? null : JSON.stringify(actor.encodeState(state))
+  const written = actor.written(level)
+  const text = never && isOver(actor, state) ? null : JSON.stringify(written.encodeState(state))
   if (text !== null) cell.bytes = Math.max(cell.bytes, Buffer.byteLength(text))
   const expiresAt = actor.internal?.expiresAt?.(state) ?? null
-  return { ...cell.address, sequence, version: actor.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
+  return { ...cell.address, sequence, version: written.version, state: text, wakeAt: never ? null : wakeAt, expiresAt }
 }
 
 /** The row of an idempotency key, which has the text of its fact. */

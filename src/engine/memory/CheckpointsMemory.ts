@@ -3,7 +3,7 @@
  * Needs no service.
  */
 import { Effect, Layer } from "effect"
-import { type ActorAddress, compareAddresses } from "../address.ts"
+import { type ActorAddress, compareAddresses, compareKeys } from "../address.ts"
 import {
   type ActorRow,
   CheckpointConflict,
@@ -119,7 +119,7 @@ const writing = (store: CheckpointsStore): Pick<Service, "fixPartitions" | "depl
     })
 })
 
-const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "timers" | "expiring"> => ({
+const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "keys" | "timers" | "expiring"> => ({
   list: (partition) => Effect.sync(() => [...store.of(partition).records].sort((a, b) => b.sequence - a.sequence)),
   load: (partition, addresses, through) =>
     Effect.sync(() => {
@@ -130,6 +130,17 @@ const reading = (store: CheckpointsStore): Pick<Service, "list" | "load" | "time
         if (row !== undefined && row.state !== null) found.push(row)
       }
       return found
+    }),
+  keys: (partition, { after, kind, limit, organization, through }) =>
+    Effect.sync(() => {
+      const found: Array<string> = []
+      for (const rows of store.of(partition).rows.values()) {
+        const row = rows[0]!
+        if (row.organization !== organization || row.kind !== kind) continue
+        if (after !== undefined && compareKeys(row.key, after) <= 0) continue
+        if ((newestAt(rows, through)?.state ?? null) !== null) found.push(row.key)
+      }
+      return found.sort(compareKeys).slice(0, limit)
     }),
   timers: (partition, options) =>
     Effect.sync(() => {

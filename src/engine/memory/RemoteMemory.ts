@@ -3,25 +3,30 @@
  * server, and what was asked of an owner that has gone is answered by nobody.
  */
 import { Duration, Effect, FiberSet, Layer } from "effect"
-import { Remote, RemoteUnavailable } from "../Remote.ts"
+import { Remote, type RemoteKind, RemoteUnavailable } from "../Remote.ts"
 
 type Handle = (payload: Uint8Array) => void
 
+type Subscribed = Map<number, Set<(payload: Uint8Array, reply: Handle) => void>>
+
 /** Who is subscribed, by partition. */
 export interface RemoteStore {
-  readonly owners: Map<number, Set<(payload: Uint8Array, reply: Handle) => void>>
+  /** To asks. */
+  readonly owners: Subscribed
+  readonly operators: Subscribed
 }
 
-export const makeStore = (): RemoteStore => ({ owners: new Map() })
+export const makeStore = (): RemoteStore => ({ owners: new Map(), operators: new Map() })
 
 /** How long an owner that goes has to answer what it was asked. */
 const farewellMillis = 1_000
 
-export const make = ({ owners }: RemoteStore): Remote["Service"] =>
-  Remote.of({
-    request: (partition, payload, { accept, timeoutMillis }) =>
+export const make = (store: RemoteStore): Remote["Service"] => {
+  const to = (of: RemoteKind = "asks") => (of === "asks" ? store.owners : store.operators)
+  return Remote.of({
+    request: (partition, payload, { accept, of, timeoutMillis }) =>
       Effect.callback<Uint8Array, RemoteUnavailable>((resume) => {
-        const asked = [...(owners.get(partition) ?? [])]
+        const asked = [...(to(of).get(partition) ?? [])]
         if (asked.length === 0)
           resume(
             Effect.fail(
@@ -41,11 +46,12 @@ export const make = ({ owners }: RemoteStore): Remote["Service"] =>
             )
         })
       ),
-    serve: (partition, handle) =>
+    serve: (partition, handle, of) =>
       Effect.gen(function* () {
+        const owners = to(of)
         const fibers = yield* FiberSet.make<void>()
         const run = yield* FiberSet.runtime(fibers)<never>()
-        const owner = (payload: Uint8Array, reply: Handle) => void run(Effect.map(handle(payload), reply))
+        const owner = (payload: Uint8Array, reply: Handle) => void run(Effect.map(handle(payload, reply), reply))
         yield* Effect.acquireRelease(
           Effect.sync(() => void owners.set(partition, (owners.get(partition) ?? new Set()).add(owner))),
           () =>
@@ -55,5 +61,6 @@ export const make = ({ owners }: RemoteStore): Remote["Service"] =>
         )
       })
   })
+}
 
 export const layerOf = (store: RemoteStore): Layer.Layer<Remote> => Layer.succeed(Remote, make(store))

@@ -9,7 +9,9 @@ import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
 import { localPartition } from "../shell/delivering.ts"
 import type { Partition } from "../shell/Partition.ts"
 import { askOwner } from "../shell/remoteAnswers.ts"
+import { askHolder } from "../shell/remoteOperators.ts"
 import { inspectActor, inspectFrame, inspectPartition } from "./inspect.ts"
+import { type RecoverAsked, recoverHere } from "./recoverHere.ts"
 
 /** What `cluster status` shows of a partition. */
 export interface OwnerReport {
@@ -41,6 +43,8 @@ const report = (partition: Partition): Effect.Effect<OwnerReport> =>
 export const builtInActs = (): Map<string, OperatorAct> =>
   new Map<string, OperatorAct>([
     ["report", report],
+    ["recover", (partition, asked) => recoverHere(partition, asked as RecoverAsked)],
+    ["status", ({ status }) => Effect.succeed(status._tag)],
     ["inspect partition", inspectPartition],
     ["inspect frame", (partition, sequence) => inspectFrame(partition, sequence as number)],
     ["inspect actor", (partition, address) => inspectActor(partition, address as Parameters<typeof inspectActor>[1])]
@@ -59,7 +63,16 @@ export const atOwner = Effect.fnUntraced(function* (
   const partition = localPartition(parts, id)
   const { done, refused } =
     partition === undefined
-      ? ((yield* Effect.mapError(askOwner(parts, id, { act, asked }), ({ message }) => refuse(message))) as Done)
+      ? yield* askOwner(parts, id, { act, asked }).pipe(
+          Effect.map((said) => said as Done),
+          // It may be in another process that does not serve it.
+          Effect.catchTag("PartitionUnavailable", (error) =>
+            Effect.flatMap(askHolder(parts, id, act, asked), (found) =>
+              found === undefined ? Effect.fail(error) : Effect.succeed(found)
+            )
+          ),
+          Effect.mapError(({ message }) => refuse(message))
+        )
       : yield* actHere(partition, act, asked)
   if (refused !== undefined) return yield* refuse(refused)
   return done

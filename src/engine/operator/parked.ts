@@ -35,6 +35,7 @@ export interface ParkedEntry {
   readonly records: number
 }
 
+/** A page of the organizations that have parked records at a reactor. See {@link Parked.list}. */
 export interface ParkedList {
   readonly reactor: string
   /** All records that are parked at the reactor, over all partitions. */
@@ -44,6 +45,7 @@ export interface ParkedList {
   readonly hasMore: boolean
 }
 
+/** What trying parked records again has come to. See {@link Parked.retry}. */
 export interface RetriedParked {
   readonly retried: number
   /** Records still parked: the first of them failed again, or the limit was reached. */
@@ -56,12 +58,14 @@ export interface RetriedParked {
 type Alongside = (records: ReadonlyArray<ParkedRecord>) => Effect.Effect<void, unknown>
 const nothing: Alongside = () => Effect.void
 
+/** How many parked records are tried again. See {@link Parked.retry}. */
 export interface RetryOptions {
   /** Takes no more records than this, in whole batches; default: all of them. */
   readonly limit?: number
   readonly alongside?: Alongside
 }
 
+/** Which record is given up. See {@link Parked.dismiss}. */
 export interface DismissOptions {
   /** The record that is meant. Where another one is the first by now, nothing is done. */
   readonly record?: { readonly sequence: number; readonly index: number } | undefined

@@ -49,6 +49,11 @@ export class Feed {
     this.cut()
   }
 
+  /** Up to which frame a reader is done. */
+  readBy(reader: string): number {
+    return this.read.get(reader) ?? 0
+  }
+
   private drop(): void {
     this.bytes -= this.frames[this.start]!.bytes
     this.start++

@@ -3,7 +3,7 @@
  * command"). `serving.ts` carries out what the core asks for; `recovering.ts`, `claiming.ts`, `reading.ts`,
  * `checkpointing.ts`, `signalFeed.ts`, `reacting.ts` and `supervising.ts` are the others.
  */
-import { type Clock, Duration, Effect, Exit, Semaphore } from "effect"
+import { type Clock, Deferred, Duration, Effect, Exit, Semaphore } from "effect"
 import { emptyLogHash, type LogPosition } from "../Checkpoints.ts"
 import type { Caller, LaneAsk } from "../core/actors.ts"
 import type { Guard, KeyGuard } from "../core/guard.ts"
@@ -11,14 +11,17 @@ import type { LaneAnswer } from "../core/lanes.ts"
 import { PartitionCore } from "../core/PartitionCore.ts"
 import type { CoreTurn, StoredDraft } from "../core/protocol.ts"
 import type { Instant } from "../core/time.ts"
-import { type AskError, PartitionStopped, PartitionUnavailable } from "../errors.ts"
+import { type AskError, EngineRefused, PartitionStopped, PartitionUnavailable } from "../errors.ts"
+import { decodeFrame } from "../frame.ts"
 import type { Log } from "../Journal.ts"
 import { maximumDrainMillis, retryAfterMillis } from "../limits.ts"
 import type { EngineParts, Status } from "../parts.ts"
+import { recordsOf } from "../records.ts"
 import { Wakeup } from "../Wakeup.ts"
 import { BrakeWarnings } from "./BrakeWarnings.ts"
 import { FailedSignals } from "./FailedSignals.ts"
 import { Feed } from "./Feed.ts"
+import { Followers } from "./Followers.ts"
 import type { PartitionMetrics } from "./metrics.ts"
 import { Outbox } from "./Outbox.ts"
 
@@ -72,6 +75,11 @@ export class Partition {
   /** Signals that wait to be parked; the wakeup is notified of each. */
   readonly failedSignals = new FailedSignals()
   readonly failedSignalsWakeup = new Wakeup()
+  readonly followers = new Followers()
+  /** Names of reactors whose cursors were sent back, and that have not looked since. */
+  readonly sentBack = new Set<string>()
+  private readonly reactorTurns = new Map<string, Semaphore.Semaphore>()
+  private readonly reactionListeners = new Set<() => void>()
   readonly outbox = new Outbox()
   /** Where the outbox's cursor stood when it was read last. */
   outboxCursor: LogPosition = { sequence: 0, hash: emptyLogHash }
@@ -93,6 +101,7 @@ export class Partition {
       registry: parts.registry,
       bounds: parts.bounds,
       wantsRecords: parts.reactors.length > 0,
+      level: parts.placement.level,
       host: {
         reply: (caller, accepted, value) => (caller as Resume)(accepted ? Exit.succeed(value) : Exit.fail(value)),
         wake: () => this.wakeup.notify(),
@@ -147,6 +156,38 @@ export class Partition {
     })
   }
 
+  /** What an operator wants done while no life is lived, and the partition has stopped or waits for its clock. */
+  private mending: Effect.Effect<void> | undefined
+
+  /** Has an effect run before the next life, once the partition that has stopped comes to it; what follows is a new life. */
+  mend<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefused> {
+    return Effect.suspend((): Effect.Effect<A, E | EngineRefused> => {
+      if (this.mending !== undefined || this.isClosing)
+        return Effect.fail(new EngineRefused({ message: `partition ${this.id} is being worked on already` }))
+      const done = Deferred.makeUnsafe<A, E>()
+      this.mending = Effect.uninterruptible(Effect.flatMap(Effect.exit(effect), (exit) => Deferred.done(done, exit)))
+      this.wakeup.notify()
+      return Deferred.await(done)
+    })
+  }
+
+  /** Waits, and does meanwhile what an operator wants. Answers whether something was done. */
+  pauseToMend(millis: number): Effect.Effect<boolean> {
+    return Effect.suspend(() => {
+      const { mending } = this
+      if (mending === undefined) return Effect.as(this.pause(millis), false)
+      return Effect.as(
+        Effect.ensuring(
+          mending,
+          Effect.sync(() => {
+            this.mending = undefined
+          })
+        ),
+        true
+      )
+    })
+  }
+
   /** Drops everything but waiting commands, before a recovery. */
   beginLife(): void {
     this.core.beginLife()
@@ -174,6 +215,7 @@ export class Partition {
   /** Takes no more commands and finishes what was accepted. */
   close(): void {
     this.isClosing = true
+    for (const listener of [...this.reactionListeners]) listener()
     this.core.intake.refuse(this.notServing())
     this.wakeup.notify()
     this.currentFeed.wake()
@@ -181,9 +223,33 @@ export class Partition {
 
   setStatus(status: Status): void {
     this.currentStatus = status
+    // Another owner's frames may come meanwhile.
+    if (status._tag !== "Serving") this.followers.loseAll()
     this.metrics.serving(status._tag === "Serving")
     this.core.intake.refuse(status._tag === "Serving" && !this.isClosing ? undefined : this.notServing())
     for (const listener of [...this.listeners]) listener(status)
+  }
+
+  /** A reactor's batches are worked on one after the other, and none while somebody else has its turn. */
+  reactorTurn(name: string): Semaphore.Semaphore {
+    let turn = this.reactorTurns.get(name)
+    if (turn === undefined) {
+      turn = Semaphore.makeUnsafe(1)
+      this.reactorTurns.set(name, turn)
+    }
+    return turn
+  }
+
+  /** Notes that a reactor has dealt with all frames up to this one. */
+  reacted(name: string, sequence: number): void {
+    this.currentFeed.done(name, sequence)
+    for (const listener of [...this.reactionListeners]) listener()
+  }
+
+  /** Calls the listener whenever a reactor has come further, until the returned function is called. */
+  onReaction(listener: () => void): () => void {
+    this.reactionListeners.add(listener)
+    return () => void this.reactionListeners.delete(listener)
   }
 
   /** Calls the listener with the status now and at each change, until the returned function is called. */
@@ -231,11 +297,19 @@ export class Partition {
     this.core.failAll(error)
   }
 
-  /** Shows a stored frame to followers and moves the witness. */
-  followed({ bytes, head, messages, records }: StoredDraft): void {
+  /** Shows a stored frame, whose bytes are `stored` where it has records, to followers and moves the witness. */
+  followed({ bytes, head, messages, records }: StoredDraft, stored?: Uint8Array): void {
     this.witness = { sequence: head.sequence, hash: head.hash }
     this.outbox.take({ ...head, messages })
-    if (this.parts.reactors.length > 0) this.currentFeed.push({ ...head, bytes, records })
+    const hasReactors = this.parts.reactors.length > 0
+    if (hasReactors) this.currentFeed.push({ ...head, bytes, records })
+    if (this.followers.isEmpty) return
+    // Without reactors the drain makes no records.
+    const shown =
+      hasReactors || stored === undefined
+        ? records
+        : recordsOf(this.parts.registry, this.id, head.sequence, decodeFrame(stored))
+    this.followers.show({ ...head, bytes, records: shown })
   }
 
   private makeFeed(): Feed {

@@ -100,14 +100,14 @@ const commandOf = (
  * its guard.
  */
 const Post = Schema.Struct({
-  from: Schema.Number,
+  from: Schema.Finite,
   receiver: Schema.String,
   letters: Schema.Array(
     Schema.Struct({
       origin: Origin,
       kind: Schema.String,
       key: Schema.String,
-      version: Schema.Number,
+      version: Schema.Finite,
       command: Schema.Unknown
     })
   )

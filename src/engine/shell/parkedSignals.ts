@@ -62,7 +62,8 @@ export const parkFailed = Effect.fnUntraced(function* (partition: Partition) {
   const { failedSignals } = partition
   for (let signal = failedSignals.first; signal !== undefined; signal = failedSignals.first) {
     const { command, key, kind, organization, reason, sequence } = signal
-    const { encodeCommand, version } = actorOf(partition.parts, kind)!
+    const { encodeCommand, written } = actorOf(partition.parts, kind)!
+    const { version } = written(partition.parts.placement.level?.() ?? Number.POSITIVE_INFINITY)
     const encoded = yield* Effect.option(
       Effect.try(() =>
         JSON.stringify({ _tag: "Command", kind, version, key, command: encodeCommand(command) } satisfies ParkedSignal)

@@ -87,5 +87,9 @@ const park = Effect.fnUntraced(function* (
 const parkedOf = (partition: Partition, reactor: string, { record }: Wanted, error: string): ParkedRecord => {
   const { index, organization, sequence } = record
   const place = { partition: partition.id, reactor, organization, sequence, index }
-  return { ...place, record: encodeRecord(partition.parts.registry, record), error }
+  return {
+    ...place,
+    record: encodeRecord(partition.parts.registry, record, partition.parts.placement.level?.()),
+    error
+  }
 }

@@ -79,16 +79,22 @@ class Follower {
     yield* showParked(partition, reactor.name)
     while (true) {
       const { head } = partition.core
-      partition.feed.done(reactor.name, this.position.sequence)
+      // Its cursor was sent back: it begins like a new one.
+      if (partition.sentBack.delete(reactor.name)) return partition.reacted(reactor.name, 0)
+      partition.reacted(reactor.name, this.position.sequence)
       this.pacing.caughtUp()
       partition.metrics.cursorLag(reactor.name, head.sequence - this.durable.sequence)
       const silent = this.position.sequence - this.durable.sequence
       if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
-        yield* this.commit({ wanted: [], to: this.position }, false)
+        yield* this.inTurn(this.commit({ wanted: [], to: this.position }, false))
         continue
       }
       if (head.sequence <= this.position.sequence) {
-        yield* nextFrame(partition, this.position.sequence, () => partition.wantsPositions && silent > 0)
+        yield* nextFrame(
+          partition,
+          this.position.sequence,
+          () => (partition.wantsPositions && silent > 0) || partition.sentBack.has(reactor.name)
+        )
         continue
       }
       yield* this.pacing.wait(this.position.sequence)
@@ -98,9 +104,18 @@ class Follower {
         yield* framesAfter(partition, this.position.sequence, isIsolating ? 1 : maximumBatchFrames)
       )
       if (batch.wanted.length === 0) this.position = batch.to
-      else yield* this.commit(batch, isIsolating || batch.wanted.some(({ problem }) => problem !== undefined))
+      else
+        yield* this.inTurn(this.commit(batch, isIsolating || batch.wanted.some(({ problem }) => problem !== undefined)))
     }
   })
+
+  /** Works on a batch, unless the cursor was sent back before its turn came. */
+  private inTurn<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> {
+    const { partition, reactor } = this
+    return partition
+      .reactorTurn(reactor.name)
+      .withPermit(Effect.suspend(() => (partition.sentBack.has(reactor.name) ? Effect.void : work)))
+  }
 
   private suspect(organization: string): void {
     if (this.parked.size < maximumParkedNames) this.parked.add(organization)

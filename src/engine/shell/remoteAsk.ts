@@ -7,10 +7,12 @@ import type { Actor, AnyActor, JsonCodec } from "../Actor.ts"
 import { partitionOf, type Target } from "../address.ts"
 import { describe } from "../describe.ts"
 import { type AskError, CommandInvalid, OnceError, OutcomeUnknown } from "../errors.ts"
+import type { KeysOptions, KeysPage } from "../following.ts"
 import type { AnyLane, Lane } from "../Lane.ts"
 import type { OnceOptions, OnceReply } from "../once.ts"
 import type { EngineParts } from "../parts.ts"
-import { askOwner, type Said } from "./remoteAnswers.ts"
+import { askOwner, hear, monotonicMillis, remoteTimeoutMillis, type Said } from "./remoteAnswers.ts"
+import { joinTogether } from "./remoteTogether.ts"
 
 /** How long an ask of a lane waits: it is about this moment, and its asker has little patience. */
 const laneTimeoutMillis = 1_000
@@ -26,6 +28,8 @@ export interface Payload {
   readonly command?: unknown
   /** Asks for the actor's state instead of deciding something. */
   readonly state?: true
+  /** Asks for keys of the kind instead; the key means nothing then. */
+  readonly keys?: KeysOptions
   readonly fresh?: boolean
   /** For an ask under an idempotency key. */
   readonly once?: OnceOptions
@@ -142,6 +146,25 @@ export const stateRemote = <Command, Fact, State, Reply, Rejection>(
     ({ reply }) => reply
   )
 
+/** Lists keys of a kind in another process. */
+export const keysRemote = (
+  parts: EngineParts,
+  actor: AnyActor,
+  organization: string,
+  keys: KeysOptions
+): Effect.Effect<KeysPage, AskError> =>
+  Effect.map(
+    exchange<KeysPage, never, AskError>(
+      parts,
+      actor,
+      { organization },
+      () => ({ kind: actor.kind, keys }),
+      // The end of the last page has no form in JSON.
+      (page) => ({ keys: (page as KeysPage).keys, next: (page as KeysPage).next })
+    ),
+    ({ reply }) => reply
+  )
+
 /** Asks a lane in another process. */
 export const askLaneRemote = <Command, State, Reply>(
   parts: EngineParts,
@@ -164,43 +187,65 @@ export const askLaneRemote = <Command, State, Reply>(
 const placeOf = ({ config }: EngineParts, { organization }: Target): number =>
   partitionOf(organization, config.partitions)
 
+/** What an answer holds for its asker. */
+interface Exchanged<Reply> {
+  readonly reply: Reply
+  readonly isReplay: boolean | undefined
+}
+
 const exchange = <Reply, Rejection, E>(
   parts: EngineParts,
   of: AnyActor | AnyLane,
   target: Target,
   asked: () => Omit<Payload, "organization" | "key">,
   decodeReply: (reply: unknown) => unknown = (reply) => decodeWith(of, "reply", reply),
-  timeoutMillis?: number
-): Effect.Effect<{ readonly reply: Reply; readonly isReplay: boolean | undefined }, Rejection | AskError | E> =>
-  Effect.gen(function* () {
+  timeoutMillis: number = remoteTimeoutMillis
+): Effect.Effect<Exchanged<Reply>, Rejection | AskError | E> =>
+  Effect.callback((resume) => {
+    const { clock, remote, traffic } = parts
     const { key = "", organization } = target
     const partition = placeOf(parts, target)
-    const payload = yield* Effect.try({
-      try: (): Payload => ({ organization, key, ...asked() }),
-      catch: (cause) => new CommandInvalid({ kind: of.kind, reason: describe(cause) })
+    let payload: Payload
+    try {
+      payload = { organization, key, ...asked() }
+    } catch (cause) {
+      return resume(Exit.fail(new CommandInvalid({ kind: of.kind, reason: describe(cause) })))
+    }
+    const read = (said: Said & Answer): Exit.Exit<Exchanged<Reply>, Rejection | AskError | E> => {
+      try {
+        if (said.error !== undefined) return Exit.fail(decodeError(said.error) as AskError | E)
+        return "rejection" in said
+          ? Exit.fail(decodeWith(of as AnyActor, "rejection", said.rejection) as Rejection)
+          : Exit.succeed({ reply: decodeReply(said.reply) as Reply, isReplay: said.isReplay })
+      } catch {
+        return Exit.fail(new OutcomeUnknown({ partition }))
+      }
+    }
+    const alone = () => resume(Effect.flatMap(askOwner(parts, partition, payload, timeoutMillis), read))
+    // A page of keys may be as large as a message.
+    if (remote === undefined || payload.keys !== undefined) return alone()
+    const epoch = traffic.epochOf(partition)
+    const sentAt = monotonicMillis(clock)
+    const giveUp = joinTogether({ remote, traffic }, partition, payload, timeoutMillis, (said) => {
+      if ("_tag" in said) return resume(Exit.fail(said))
+      const heard = hear(traffic, partition, said, epoch, monotonicMillis(clock) - sentAt)
+      if (heard === "answer") resume(read(said))
+      else if (heard === "unknown") resume(Exit.fail(new OutcomeUnknown({ partition })))
+      else alone()
     })
-    const read = (yield* askOwner(parts, partition, payload, timeoutMillis)) as Said & Answer
-    const answer = yield* Effect.try({
-      try: () => {
-        if (read.error !== undefined) return Exit.fail(decodeError(read.error) as AskError | E)
-        return "rejection" in read
-          ? Exit.fail(decodeWith(of as AnyActor, "rejection", read.rejection) as Rejection)
-          : Exit.succeed({ reply: decodeReply(read.reply) as Reply, isReplay: read.isReplay })
-      },
-      catch: () => new OutcomeUnknown({ partition })
-    })
-    return yield* answer
+    return giveUp === undefined ? alone() : Effect.sync(giveUp)
   })
 
 /** What is answered to an actor's or a lane's ask. */
 export const answerOf = (
   partition: number,
   of: AnyActor | AnyLane,
-  { once, state }: Payload,
+  { keys, once, state }: Payload,
   exit: Exit.Exit<unknown, unknown>
 ): Answer => {
   try {
     if (Exit.isSuccess(exit)) {
+      if (keys !== undefined) return { reply: exit.value }
       if (state === true) return { reply: (of as AnyActor).encodeState(exit.value) }
       if (once === undefined) return { reply: encodeWith(of, "reply", exit.value) }
       const { isReplay, reply } = exit.value as OnceReply<unknown>

@@ -6,6 +6,7 @@ import { Effect, Exit, Scope } from "effect"
 import type { AnyActor } from "../Actor.ts"
 import { describe } from "../describe.ts"
 import { CommandInvalid, Overloaded } from "../errors.ts"
+import type { KeysOptions } from "../following.ts"
 import type { AnyLane } from "../Lane.ts"
 import { retryAfterMillis } from "../limits.ts"
 import { onceGuard } from "../once.ts"
@@ -13,9 +14,11 @@ import type { Remote } from "../Remote.ts"
 import { Wakeup } from "../Wakeup.ts"
 import { actHere } from "./acting.ts"
 import { handlePost, postOf } from "./delivering.ts"
-import type { Partition } from "./Partition.ts"
-import { maximumAnswers, parse, write } from "./remoteAnswers.ts"
+import { listKeys } from "./listing.ts"
+import type { Partition, Resume } from "./Partition.ts"
+import { maximumAnswers, parse, type RequestId, write } from "./remoteAnswers.ts"
 import { type Answer, answerOf, decodeWith, encodeError, type Payload } from "./remoteAsk.ts"
+import { maximumTogetherBytes } from "./remoteTogether.ts"
 
 /** The pause before a subscription that failed is tried again. */
 const subscribePauseMillis = 500
@@ -31,9 +34,10 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
   while (true) {
     while (partition.status._tag !== "Serving") yield* changed.wait
     const { epoch } = partition.core.head
+    const subscription: Subscription = { epoch, since: undefined }
     const scope = yield* Scope.fork(outer)
     const subscribed = yield* remote
-      .serve(partition.id, (bytes) => handle(partition, epoch, bytes))
+      .serve(partition.id, (bytes, more) => handle(partition, subscription, bytes, more))
       .pipe(
         Scope.provide(scope),
         Effect.tapError((error) =>
@@ -41,6 +45,7 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
         ),
         Effect.isSuccess
       )
+    subscription.since = partition.now().monotonic
     if (!subscribed) yield* Effect.sleep(subscribePauseMillis)
     while (subscribed && isServing(partition, epoch)) yield* changed.wait
     // It waits for answers that are due, and the next life must not wait for it.
@@ -48,29 +53,164 @@ export const serveRemote = Effect.fnUntraced(function* (remote: Remote["Service"
   }
 })
 
-const handle = (partition: Partition, epoch: number, bytes: Uint8Array): Effect.Effect<Uint8Array> =>
+/** What every request says. */
+interface Envelope {
+  /** The epoch that it is meant for. */
+  readonly epoch?: unknown
+  readonly who?: unknown
+  readonly id?: unknown
+  /** Several requests, each with its number, and the engine that asks them. */
+  readonly many?: unknown
+  readonly from?: unknown
+}
+
+/** An older program numbers no requests. */
+const isId = (id: unknown): id is RequestId =>
+  Array.isArray(id) && typeof id[0] === "string" && Number.isSafeInteger(id[1]) && id[1] > 0
+
+/** One time that a partition is subscribed. */
+interface Subscription {
+  readonly epoch: number
+  /** When it began, on the monotonic clock; undefined while it is being made. */
+  since: number | undefined
+}
+
+const handle = (
+  partition: Partition,
+  { epoch, since }: Subscription,
+  bytes: Uint8Array,
+  more: (part: Uint8Array) => void
+): Effect.Effect<Uint8Array> =>
   Effect.suspend(() => {
-    const { traffic } = partition.parts
     let request: unknown
     try {
       request = parse(bytes)
     } catch (cause) {
       return Effect.succeed(write({ epoch, error: encodeError(invalid("?", cause)) }))
     }
-    const { epoch: meant, who } = (request ?? {}) as { readonly epoch?: unknown; readonly who?: unknown }
-    if (meant !== epoch) return Effect.succeed(write({ epoch, elsewhere: true }))
-    if (who !== undefined) return Effect.succeed(write({ epoch }))
-    // The asker may have turned to another owner meanwhile, so what was asked of one life is nothing for the next.
-    if (!isServing(partition, epoch))
-      return Effect.succeed(write({ epoch, error: encodeError(partition.notServing()) }))
-    if (traffic.answers >= maximumAnswers)
-      return Effect.succeed(
-        write({ epoch, error: encodeError(new Overloaded({ partition: partition.id, retryAfterMillis })) })
-      )
-    traffic.answers++
+    const { epoch: meant, from, id, many, who } = (request ?? {}) as Envelope
+    if (meant !== epoch) {
+      const forMillis = since === undefined ? 0 : partition.now().monotonic - since
+      return Effect.succeed(write({ epoch, elsewhere: true, forMillis, takesMany: true }))
+    }
+    if (who !== undefined) return Effect.succeed(write({ epoch, takesMany: true }))
+    if (Array.isArray(many)) return answerMany(partition, epoch, String(from), many, more)
+    // Before any refusal, which would say of a request that is being worked on that nothing was done.
+    if (isId(id) && !partition.parts.traffic.isFirst(id)) return Effect.succeed(write({ epoch, repeated: true }))
+    const refused = refusal(partition, epoch)
+    if (refused !== undefined) return Effect.succeed(write({ epoch, ...refused }))
+    return counted(
+      partition,
+      Effect.map(answer(partition, request), (said) => write({ ...said, epoch }))
+    )
+  })
+
+/** Why a request is not worked on. */
+const refusal = (partition: Partition, epoch: number): Answer | undefined => {
+  // The asker may have turned to another owner meanwhile, so what was asked of one life is nothing for the next.
+  if (!isServing(partition, epoch)) return { error: encodeError(partition.notServing()) }
+  if (partition.parts.traffic.answers < maximumAnswers) return undefined
+  return { error: encodeError(new Overloaded({ partition: partition.id, retryAfterMillis })) }
+}
+
+const counted = <A>({ parts: { traffic } }: Partition, answering: Effect.Effect<A>): Effect.Effect<A> => {
+  traffic.answers++
+  return Effect.ensuring(
+    answering,
+    Effect.sync(() => void traffic.answers--)
+  )
+}
+
+/** Answers that leave in one message. */
+class Answers {
+  private readonly partition: Partition
+  private readonly epoch: number
+  private ready: Array<string> = []
+  private isAbandoned = false
+  private bytes = 0
+  private readonly send: (part: Uint8Array) => void
+  readonly changed = new Wakeup()
+  /** Requests that are being worked on. */
+  left = 0
+
+  constructor(partition: Partition, epoch: number, send: (part: Uint8Array) => void) {
+    this.partition = partition
+    this.epoch = epoch
+    this.send = send
+  }
+
+  /** Begins to work on a request; what is given to the function answers it, once. */
+  begin(number: number): (said: Answer) => void {
+    this.left++
+    this.partition.parts.traffic.answers++
+    let isAnswered = false
+    return (said) => {
+      if (isAnswered || this.isAbandoned) return
+      isAnswered = true
+      this.end()
+      this.add(number, said)
+      this.changed.notify()
+    }
+  }
+
+  private end(): void {
+    this.left--
+    this.partition.parts.traffic.answers--
+  }
+
+  add(number: number, said: Answer): void {
+    const text = `[${number},${JSON.stringify(said)}]`
+    if (this.bytes > 0 && this.bytes + text.length > maximumTogetherBytes) this.send(this.take())
+    this.ready.push(text)
+    this.bytes += text.length
+  }
+
+  get isEmpty(): boolean {
+    return this.ready.length === 0
+  }
+
+  take(): Uint8Array {
+    const message = `{"epoch":${this.epoch},"many":[${this.ready.join(",")}]}`
+    this.ready = []
+    this.bytes = 0
+    return Buffer.from(message)
+  }
+
+  /** Nobody waits for the rest. */
+  abandon(): void {
+    this.isAbandoned = true
+    while (this.left > 0) this.end()
+  }
+}
+
+/** Several requests in one message: each is treated as if it had come alone, and what is answered in one turn leaves together. */
+const answerMany = (
+  partition: Partition,
+  epoch: number,
+  from: string,
+  many: ReadonlyArray<unknown>,
+  more: (part: Uint8Array) => void
+): Effect.Effect<Uint8Array> =>
+  Effect.suspend(() => {
+    const answers = new Answers(partition, epoch, more)
+    for (const one of many) {
+      if (!Array.isArray(one) || !isId([from, one[0]])) continue
+      const [number, request] = one as [number, Payload]
+      if (!partition.parts.traffic.isFirst([from, number])) continue
+      const refused = refusal(partition, epoch)
+      if (refused !== undefined) answers.add(number, refused)
+      else ask(partition, request, answers.begin(number))
+    }
+    const rest = Effect.gen(function* () {
+      while (answers.left > 0) {
+        yield* answers.changed.wait
+        if (answers.left > 0 && !answers.isEmpty) more(answers.take())
+      }
+      return answers.take()
+    })
     return Effect.ensuring(
-      Effect.map(answer(partition, request), (said) => write({ ...said, epoch })),
-      Effect.sync(() => void traffic.answers--)
+      rest,
+      Effect.sync(() => answers.abandon())
     )
   })
 
@@ -85,46 +225,58 @@ const answer = (partition: Partition, request: unknown): Effect.Effect<object> =
   const { act, asked } = request as { readonly act?: unknown; readonly asked?: unknown }
   if (typeof act === "string") return actHere(partition, act, asked)
   const payload = request as Payload
-  return payload.lane === undefined ? answerAsk(partition, payload) : answerLane(partition, payload, payload.lane)
+  if (payload.keys !== undefined) return answerKeys(partition, payload, payload.keys)
+  return Effect.callback<Answer>((resume) => ask(partition, payload, (said) => resume(Effect.succeed(said))))
 }
 
-const answerAsk = (partition: Partition, payload: Payload): Effect.Effect<Answer> => {
-  const { registry } = partition.parts
-  const index = registry.actorIndex(payload.kind ?? "")
+/** The actor that is asked. Throws where it is not one of this engine's. */
+const actorOf = ({ parts: { registry } }: Partition, kind: string): readonly [AnyActor, number] => {
+  const index = registry.actorIndex(kind)
   const actor: AnyActor | undefined = registry.actors[index]
+  if (actor === undefined) throw new Error("it is not among the engine's actors")
+  return [actor, index]
+}
+
+/** Asks an actor or a lane of this process, or for a state; `told` gets the answer, perhaps at once. */
+const ask = (partition: Partition, payload: Payload, told: (said: Answer) => void): void => {
+  const kind = payload?.kind ?? payload?.lane ?? "?"
   try {
-    if (actor === undefined) throw new Error("it is not among the engine's actors")
-    const { fresh, key, organization } = payload
-    if (payload.state === true) {
-      const state = Effect.callback<unknown, unknown>((resume) => partition.peek(organization, index, key, resume))
-      return Effect.map(Effect.exit(state), (exit) => answerOf(partition.id, actor, payload, exit))
-    }
-    const command = decodeWith(actor, "command", payload.command)
-    const guard = payload.once === undefined ? undefined : onceGuard(actor, key, payload.once)
-    if (guard instanceof CommandInvalid) return Effect.succeed({ error: encodeError(guard) })
-    const ask = Effect.callback<unknown, unknown>((resume) =>
-      partition.offer(organization, index, key, command, resume, fresh === true, guard)
-    )
-    return Effect.map(Effect.exit(ask), (exit) => answerOf(partition.id, actor, payload, exit))
+    if (payload.lane === undefined) askActor(partition, payload, kind, told)
+    else askLane(partition, payload, kind, told)
   } catch (cause) {
-    return Effect.succeed({ error: encodeError(invalid(actor?.kind ?? "?", cause)) })
+    told({ error: encodeError(invalid(kind, cause)) })
   }
 }
 
-const answerLane = (partition: Partition, payload: Payload, kind: string): Effect.Effect<Answer> => {
+const askActor = (partition: Partition, payload: Payload, kind: string, told: (said: Answer) => void): void => {
+  const [actor, index] = actorOf(partition, kind)
+  const { fresh, key, organization } = payload
+  const resume: Resume = (exit) => told(answerOf(partition.id, actor, payload, exit))
+  if (payload.state === true) {
+    partition.peek(organization, index, key, resume)
+    return
+  }
+  const command = decodeWith(actor, "command", payload.command)
+  const guard = payload.once === undefined ? undefined : onceGuard(actor, key, payload.once)
+  if (guard instanceof CommandInvalid) told({ error: encodeError(guard) })
+  else partition.offer(organization, index, key, command, resume, fresh === true, guard)
+}
+
+const askLane = (partition: Partition, payload: Payload, kind: string, told: (said: Answer) => void): void => {
   const { registry } = partition.parts
   const laneIndex = registry.laneIndex(kind)
   const lane: AnyLane | undefined = registry.lanes[laneIndex]
-  try {
-    if (lane === undefined) throw new Error("it is not among the engine's lanes")
-    const command = decodeWith(lane, "command", payload.command)
-    const { key, organization } = payload
-    const ask = Effect.callback<unknown, unknown>((resume) => {
-      const said = partition.askLane({ organization, laneIndex, key, command, caller: resume })
-      if (said !== undefined) resume(said.accepted ? Effect.succeed(said.value) : Effect.fail(said.value))
-    })
-    return Effect.map(Effect.exit(ask), (exit) => answerOf(partition.id, lane, payload, exit))
-  } catch (cause) {
-    return Effect.succeed({ error: encodeError(invalid(lane?.kind ?? "?", cause)) })
-  }
+  if (lane === undefined) throw new Error("it is not among the engine's lanes")
+  const command = decodeWith(lane, "command", payload.command)
+  const { key, organization } = payload
+  const caller: Resume = (exit) => told(answerOf(partition.id, lane, payload, exit))
+  const said = partition.askLane({ organization, laneIndex, key, command, caller })
+  if (said !== undefined) caller(said.accepted ? Exit.succeed(said.value) : Exit.fail(said.value))
 }
+
+const answerKeys = (partition: Partition, payload: Payload, keys: KeysOptions): Effect.Effect<Answer> =>
+  Effect.suspend(() => {
+    const [actor, index] = actorOf(partition, payload.kind ?? "?")
+    const page = Effect.exit(listKeys(partition, payload.organization, index, keys))
+    return Effect.map(page, (exit) => answerOf(partition.id, actor, payload, exit))
+  }).pipe(Effect.catchDefect((cause) => Effect.succeed({ error: encodeError(invalid(payload.kind ?? "?", cause)) })))

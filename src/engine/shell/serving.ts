@@ -100,7 +100,7 @@ const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<L
       const now = partition.now()
       metrics.appended(outcome.branch, now.monotonic - begunAt.monotonic)
       if (outcome._tag !== "Stored") return notStored(partition, outcome)
-      partition.followed(partition.core.appended(outcome.provenAt, now))
+      partition.followed(partition.core.appended(outcome.provenAt, now), bytes)
       if (outcome.provenAt !== undefined) return Effect.undefined
       partition.setStatus({ _tag: "Starting", reason: "it was fenced" })
       return Effect.succeed<LifeEnd>({ _tag: "Fenced", reason: "the log has gone on behind our frame" })

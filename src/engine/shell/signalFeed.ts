@@ -88,6 +88,11 @@ const take = ({ core, metrics, parts }: Partition, signal: Signal): string | und
     const meaning = rule(signal)
     if (meaning === undefined) return undefined
     const { actor, command, key } = meaning
+    const problem = actor.commandProblem(command)
+    if (problem !== undefined) {
+      metrics.poison()
+      return `its rule made no command of ${actor.kind}: ${problem}`
+    }
     if (core.intake.signal(signal.sequence, signal.organization, actor, key, command)) return undefined
     metrics.poison()
     return `nothing of this engine is named ${actor.kind} in ${signal.organization}`

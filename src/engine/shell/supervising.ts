@@ -7,7 +7,13 @@ import { Pauses } from "../../common/backoff.ts"
 import { describe } from "../describe.ts"
 import { PartitionMoved } from "../errors.ts"
 import { JournalRefused } from "../Journal.ts"
-import { fenceWindowMillis, lookupDeadlineMillis, maximumFences, reactorsCloseMillis } from "../limits.ts"
+import {
+  fencedRestMillis,
+  fenceWindowMillis,
+  lookupDeadlineMillis,
+  maximumFences,
+  reactorsCloseMillis
+} from "../limits.ts"
 import { PlacementUnavailable } from "../Placement.ts"
 import { checkpoint, writeCheckpoints } from "./checkpointing.ts"
 import { claimAndReact } from "./claiming.ts"
@@ -108,11 +114,15 @@ const afterEnd = Effect.fnUntraced(function* (
   const count = fences.add(partition.now().monotonic)
   yield* Effect.logWarning(`partition ${partition.id} was fenced (${end.reason}), ${count} times in a minute`)
   if (count < maximumFences) return false
-  yield* stop(
+  if (partition.parts.placement.isShared === true) {
+    yield* rest(partition, count)
+    return false
+  }
+  const isMended = yield* stop(
     partition,
     `it was fenced ${count} times within a minute: two processes own it. Find the second one before you restart this one`
   )
-  return true
+  return !isMended
 })
 
 /**
@@ -126,8 +136,7 @@ const afterFailure = Effect.fnUntraced(function* (partition: Partition, cause: C
   partition.failAll(partition.notServing())
   const isRefusal = error instanceof RecoveryRefused
   if (error instanceof JournalRefused || (isRefusal && refusals + 1 >= refusalsUntilStop)) {
-    yield* stop(partition, error.message)
-    return "stopped" as const
+    return (yield* stop(partition, error.message)) ? 0 : ("stopped" as const)
   }
   if (!isRefusal) {
     yield* Effect.logWarning(`partition ${partition.id} could not go on and recovers`, cause)
@@ -149,7 +158,8 @@ const life = (partition: Partition) =>
         partition.setStatus({ _tag: "ClockBehind", reason })
         partition.core.intake.failWaiting(partition.notServing())
         if (partition.isClosing) return { _tag: "Closed" } as LifeEnd
-        yield* partition.pause(pollMillis)
+        if (yield* partition.pauseToMend(pollMillis))
+          return { _tag: "Restart", reason: "an operator has accepted the clock" } as LifeEnd
       }
       const end = yield* claimAndReact(partition)
       if (end !== undefined) return end
@@ -238,10 +248,31 @@ const awaitOwnership = Effect.fnUntraced(function* (partition: Partition) {
   }
 })
 
-/** Stops the partition for good and tells callers why. */
+/** Leaves the log to whoever else writes to it for a while: two owners that take it from each other would serve nobody. */
+const rest = Effect.fnUntraced(function* (partition: Partition, count: number) {
+  const reason = `it was fenced ${count} times within a minute, and rests for ${fencedRestMillis / 1000} s`
+  partition.setStatus({ _tag: "NotOwned", reason })
+  yield* Effect.logError(
+    `partition ${partition.id}: ${reason}. Other nodes take it and give it up again: look whether one of them, or PostgreSQL, is too busy`
+  )
+  const until = partition.now().monotonic + fencedRestMillis
+  while (!partition.isClosing && partition.now().monotonic < until) {
+    partition.core.intake.failWaiting(partition.notServing())
+    yield* partition.pause(pollMillis)
+  }
+})
+
+/** Stops the partition and tells callers why. Answers whether an operator has mended it, so that it goes on. */
 const stop = Effect.fnUntraced(function* (partition: Partition, reason: string) {
   partition.setStatus({ _tag: "Stopped", reason })
   partition.core.intake.failWaiting(partition.notServing())
   yield* Effect.logError(`partition ${partition.id} has stopped: ${reason}`)
-  while (!partition.isClosing) yield* partition.pause(pollMillis)
+  while (!partition.isClosing) {
+    if (!(yield* partition.pauseToMend(pollMillis))) continue
+    partition.setStatus({ _tag: "Starting", reason: "an operator has recovered it" })
+    // What this process has seen may be among what was given up.
+    partition.witness = undefined
+    return true
+  }
+  return false
 })

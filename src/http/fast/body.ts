@@ -17,17 +17,24 @@ export const announcedLength = ({ headers }: IncomingMessage): number | undefine
 export const readBody = (request: IncomingMessage, length: number, whole: (body: Buffer) => void): void => {
   const parts: Array<Buffer> = []
   let received = 0
-  const read = () => {
-    for (let part: Buffer | null = request.read(); part !== null; part = request.read()) {
-      parts.push(part)
-      received += part.byteLength
-    }
+  const take = (part: Buffer) => {
+    parts.push(part)
+    received += part.byteLength
     if (received < length) return
-    request.off("readable", read)
-    whole(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+    request.off("data", take)
+    // Whoever goes on with the request must not have missed its end.
+    request.pause()
+    whole(parts.length === 1 ? part : Buffer.concat(parts))
   }
-  request.on("readable", read)
+  request.on("data", take)
 }
 
+const ignore = (): void => {}
+
 /** Gives a body back. Call it at once, within the call that brought the body, since the stream ends after that. */
-export const giveBack = (request: IncomingMessage, body: Buffer): void => void request.unshift(body)
+export const giveBack = (request: IncomingMessage, body: Buffer): void => {
+  request.unshift(body)
+  // Undoes the pause in the way of a stream that nobody has read yet: it flows when somebody listens for its data.
+  request.on("readable", ignore)
+  request.off("readable", ignore)
+}

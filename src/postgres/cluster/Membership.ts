@@ -1,5 +1,6 @@
 /** A node's part in the cluster, for whoever shows it or ends it. It loads nothing of effect/cluster. */
 import { Context, type Effect } from "effect"
+import type { FormatsRefused } from "../../common/formats.ts"
 import type * as Nodes from "./nodes.ts"
 
 /** This node's part in the cluster. */
@@ -10,6 +11,10 @@ export class Membership extends Context.Service<
     readonly nodes: Nodes.Nodes
     /** Hands all partitions over and takes none any more; returns when others may have them. */
     readonly leave: Effect.Effect<void>
+    /** The level of formats in force, as the node saw it last. */
+    readonly level: () => number
+    /** Fails when formats are in force that this program does not know: it has been silent for long, and the others have gone on without it. */
+    readonly outdated: Effect.Effect<never, FormatsRefused>
     /** Whether it has left. */
     readonly hasLeft: () => boolean
   }

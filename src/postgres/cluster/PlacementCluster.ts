@@ -3,20 +3,7 @@
  * locks in PostgreSQL. A partition does not stop when effect/cluster stops what stands for it, unless another node takes it: while
  * PostgreSQL is away it serves on under its log's fence. Needs `PgClient`; the locks have connections of their own.
  */
-import {
-  Clock,
-  Context,
-  Duration,
-  Effect,
-  Exit,
-  FiberMap,
-  Layer,
-  Option,
-  type Redacted,
-  Schedule,
-  Scope,
-  Semaphore
-} from "effect"
+import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Option, type Redacted, Schedule, Scope } from "effect"
 import {
   EntityId,
   MessageStorage,
@@ -28,32 +15,43 @@ import {
   ShardingConfig,
   SqlRunnerStorage
 } from "effect/cluster"
+import type { SqlError } from "effect/sql"
+import type { FormatsRefused } from "../../common/formats.ts"
+import * as Attendance from "../../engine/Attendance.ts"
 import { Placement, PlacementRefused, PlacementUnavailable } from "../../engine/Placement.ts"
+import * as Tenure from "../../engine/Tenure.ts"
 import * as AdvisoryLock from "../advisoryLock.ts"
+import * as Formats from "../formats.ts"
 import * as PgClient from "../PgClient.ts"
 import { placementLock } from "../PlacementPostgres.ts"
 import { LockWatch } from "./lockWatch.ts"
 import { Membership } from "./Membership.ts"
 import * as Nodes from "./nodes.ts"
-import { shardNames } from "./shards.ts"
+import { partitionOfShard, shardNames } from "./shards.ts"
 
 /** How long a node that gives no sign of life keeps its partitions. A takeover takes a little longer. */
 export const expiryMillis = 3_000
 
-/** How often a node gives signs of life and looks at its locks. */
-export const refreshMillis = 500
+/** How often a node looks for changes. A takeover waits for one such look, so it is more often than signs of life are given. */
+export const refreshMillis = 250
+
+/**
+ * How often a node looks at its locks, and how long that may take before they count as out of sight: on a machine that is too busy, half a second made
+ * nodes lose sight of theirs again and again.
+ */
+const lockMillis = 1_000
 
 /** How long nodes that come must stay before partitions move to them, so that one that has just thawed moves none twice. */
 export const joinMillis = 1_000
-
-/** How often a partition that may be another node's looks whose it is. */
-const lookMillis = 250
 
 /** How long a start waits until every partition has an owner. */
 const assignmentMillis = 10_000
 
 /** How long the database may take to say whose a partition is. */
 const answerMillis = 2_000
+
+/** How long a node that leaves waits until its partitions are handed over and its locks given back. */
+const leaveMillis = 5_000
 
 /** Connections for locks and what belongs to them: one is held for ever. */
 const connections = 3
@@ -63,10 +61,13 @@ const prefix = "sluice_cluster"
 
 export interface ClusterOptions {
   readonly databaseUrl: Redacted.Redacted<string>
-  readonly node: Nodes.NodeCard
+  readonly node: Omit<Nodes.NodeCard, "level">
   /** Whether the node takes partitions. One that does not only shows itself. */
   readonly takesPartitions: boolean
 }
+
+const notJoined = (cause: SqlError.SqlError | FormatsRefused) =>
+  cause._tag === "FormatsRefused" ? new PlacementRefused({ message: cause.message }) : unavailable(cause)
 
 const unavailable = (cause: { readonly message: string }) =>
   new PlacementUnavailable({ message: `PostgreSQL does not say who runs the partitions: ${cause.message}`, cause })
@@ -84,7 +85,7 @@ const layerSharding = (options: ClusterOptions, partitions: number, watch: LockW
     assignedShardGroups: [group],
     shardsPerGroup: partitions,
     shardLockExpiration: Duration.millis(expiryMillis),
-    shardLockRefreshInterval: Duration.millis(refreshMillis),
+    shardLockRefreshInterval: Duration.millis(lockMillis),
     refreshAssignmentsInterval: Duration.millis(refreshMillis),
     runnerJoinDebounce: Duration.millis(joinMillis),
     // Also how often shards are looked for that could not be had at first.
@@ -137,147 +138,96 @@ const holdTogether = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.ignore(keep))
 })
 
-/** The partitions that run here, and what is known of whose they are. */
-class Tenure {
-  /** Those whose shard is ours as far as effect/cluster knows. */
-  readonly held = new Set<number>()
-  readonly watch = new LockWatch()
-  hasLeft = false
-  private readonly nodes: Nodes.Nodes
-  private readonly node: string
-  private readonly fibers: FiberMap.FiberMap<number, void>
-  /** A partition that comes back waits until it has gone. */
-  private readonly turns = new Map<number, Semaphore.Semaphore>()
-
-  constructor(nodes: Nodes.Nodes, node: string, fibers: FiberMap.FiberMap<number, void>) {
-    this.nodes = nodes
-    this.node = node
-    this.fibers = fibers
-  }
-
-  /** Whether another node has taken the partition, as the database says. */
-  isTaken(partition: number): Effect.Effect<boolean, PlacementUnavailable> {
-    return this.nodes.owners.pipe(
-      Effect.mapBoth({
-        onFailure: unavailable,
-        onSuccess: (owners) => owners.some((owner) => owner.partition === partition && owner.node !== this.node)
-      }),
-      Effect.timeoutOrElse({
-        duration: Duration.millis(answerMillis),
-        orElse: () => new PlacementUnavailable({ message: `PostgreSQL does not answer within ${answerMillis} ms` })
-      })
-    )
-  }
-
-  /** The shard is ours. The partition serves already where only the sight of its lock had been lost. */
-  begin(partition: number, serve: () => void): Effect.Effect<void> {
-    return Effect.andThen(
-      Effect.orDie(Effect.retry(this.nodes.take(partition, this.node), Schedule.spaced(Duration.millis(lookMillis)))),
-      this.inTurn(
-        partition,
-        Effect.sync(() => {
-          this.held.add(partition)
-          serve()
-        })
-      )
-    )
-  }
-
-  /** effect/cluster has stopped what stands for the partition. */
-  end(partition: number): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.held.delete(partition)
-      return this.watch.isUncertain(partition) && !this.hasLeft ? Effect.void : this.stop(partition)
-    })
-  }
-
-  /** Hands the partition over; returns when it has ended. */
-  stop(partition: number): Effect.Effect<void> {
-    return this.inTurn(partition, FiberMap.remove(this.fibers, partition))
-  }
-
-  private inTurn(partition: number, effect: Effect.Effect<void>): Effect.Effect<void> {
-    const turn = this.turns.get(partition) ?? Semaphore.makeUnsafe(1)
-    this.turns.set(partition, turn)
-    return turn.withPermits(1)(effect)
-  }
-
-  /** Stops partitions that other nodes have taken while this one did not see its locks. */
-  readonly look: Effect.Effect<void> = Effect.suspend(() => {
-    const unseen = [...this.fibers].map(([partition]) => partition).filter((partition) => !this.held.has(partition))
-    return Effect.forEach(
-      unseen,
-      (partition) =>
-        Effect.flatMap(this.isTaken(partition), (isTaken) =>
-          isTaken && !this.held.has(partition) ? this.stop(partition) : Effect.void
-        ),
-      { discard: true }
-    )
-  }).pipe(Effect.ignore)
-}
-
 export const make = Effect.fnUntraced(function* (options: ClusterOptions) {
   const client = yield* PgClient.PgClient
-  const nodes = yield* Nodes.make
+  const formats = yield* Formats.make()
+  const nodes = yield* Nodes.make(formats)
   const { name } = options.node
+  let card: Nodes.NodeCard = { ...options.node, level: formats.known.newest }
   const membership = yield* Scope.fork(yield* Effect.scope)
-  let tenure: Tenure | undefined
+  let tenure: Tenure.Tenure | undefined
   let hasLeft = false
 
-  const leave = Effect.suspend(() => {
+  /** Hands all partitions over. */
+  const giveBack = Effect.suspend(() => {
     hasLeft = true
-    if (tenure !== undefined) tenure.hasLeft = true
-    return Effect.andThen(Scope.close(membership, Exit.void), Effect.ignore(nodes.leave(name)))
+    tenure?.leave()
+    // effect/cluster gives its locks back only when it sees them, and waits for that without an end. What it does not give back expires.
+    return Effect.flatMap(Effect.forkDetach(Scope.close(membership, Exit.void), { startImmediately: true }), (fiber) =>
+      Effect.timeoutOption(Fiber.await(fiber), Duration.millis(leaveMillis))
+    )
   })
+  const attendance = yield* Attendance.make({
+    newest: card.level,
+    seen: formats,
+    join: Effect.suspend(() => nodes.join(card)),
+    beat: Effect.suspend(() => nodes.beat(card)),
+    raise: formats.raise,
+    leave: nodes.leave(name),
+    drain: Effect.tap(giveBack, () =>
+      Effect.sync(() => {
+        card = { ...card, role: `${card.role}, drained` }
+      })
+    )
+  })
+  const leave = Effect.andThen(giveBack, attendance.leave)
 
   const place: Placement["Service"]["place"] = Effect.fnUntraced(function* (partitions, serve) {
     yield* holdTogether.pipe(Effect.provideService(PgClient.PgClient, client))
-    const fibers = yield* FiberMap.make<number, void>()
-    const run = yield* FiberMap.runtime(fibers)<never>()
+    const watch = new LockWatch()
+    const own = yield* Tenure.make({
+      serve,
+      isTaken: (partition) => isTaken(nodes, name, partition),
+      take: (partition) =>
+        Effect.tapErrorTag(
+          Effect.suspend(() => nodes.take(partition, card)),
+          "FormatsRefused",
+          attendance.refuse
+        ),
+      isUncertain: (partition) => watch.isUncertain(partition)
+    })
     yield* Effect.addFinalizer(() => leave)
-    const own = new Tenure(nodes, name, fibers)
     tenure = own
-    yield* Effect.mapError(nodes.join(options.node), unavailable)
-    yield* Effect.forkScoped(showing(nodes, options.node, () => hasLeft, leave))
+    yield* Effect.mapError(attendance.join, notJoined)
+    yield* Effect.forkScoped(attendance.attend)
     if (!options.takesPartitions) return
-    const services = yield* Layer.buildWithScope(layerSharding(options, partitions, own.watch), membership).pipe(
+    const services = yield* Layer.buildWithScope(layerSharding(options, partitions, watch), membership).pipe(
       Effect.mapError(unavailable)
     )
     const sharding = Context.get(services, Sharding.Sharding)
-    const names = shardNames(partitions, (text) => sharding.getShardId(EntityId.make(text), group).id - 1)
+    const names = shardNames(partitions, (text) => partitionOfShard(sharding.getShardId(EntityId.make(text), group)))
     for (const [partition, singleton] of names.entries()) {
-      const begin = own.begin(partition, () => run(partition, serve(partition), { onlyIfMissing: true }))
-      const placed = Effect.onExit(Effect.andThen(begin, Effect.never), () => own.end(partition))
-      yield* Scope.provide(sharding.registerSingleton(singleton, placed, { shardGroup: group }), membership)
+      yield* Scope.provide(
+        sharding.registerSingleton(singleton, own.hold(partition), { shardGroup: group }),
+        membership
+      )
     }
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(Duration.millis(lookMillis)), own.look)))
     yield* awaitOwners(nodes, partitions)
   })
 
-  const owns: Placement["Service"]["owns"] = (partition) =>
-    tenure?.held.has(partition) === true
-      ? Effect.map(tenure.isTaken(partition), (isTaken) => !isTaken)
-      : Effect.succeed(false)
+  const owns: Placement["Service"]["owns"] = (partition) => tenure?.owns(partition) ?? Effect.succeed(false)
 
-  return Context.make(Placement, Placement.of({ place, owns })).pipe(
-    Context.add(Membership, Membership.of({ node: options.node, nodes, leave, hasLeft: () => hasLeft }))
+  const { level } = formats
+  return Context.make(Placement, Placement.of({ place, owns, level, isShared: true })).pipe(
+    Context.add(
+      Membership,
+      Membership.of({ node: card, nodes, leave, level, outdated: attendance.outdated, hasLeft: () => hasLeft })
+    )
   )
 })
 
-/** Gives signs of life, and leaves when an operator has asked for it. */
-const showing = (nodes: Nodes.Nodes, card: Nodes.NodeCard, hasLeft: () => boolean, leave: Effect.Effect<void>) =>
-  Effect.gen(function* () {
-    while (!hasLeft()) {
-      yield* Effect.sleep(Duration.millis(refreshMillis))
-      if (hasLeft()) return
-      const isDraining = yield* Effect.orElseSucceed(nodes.beat(card), () => false)
-      if (!isDraining) continue
-      yield* Effect.logInfo("This node was asked to hand its partitions over, and takes none until it is started again")
-      yield* leave
-      // It goes on to answer, and to be shown.
-      yield* Effect.ignore(nodes.join({ ...card, role: `${card.role}, drained` }))
-    }
-  })
+/** Whether another node has taken the partition, as the database says. */
+const isTaken = (nodes: Nodes.Nodes, own: string, partition: number): Effect.Effect<boolean, PlacementUnavailable> =>
+  nodes.owners.pipe(
+    Effect.mapBoth({
+      onFailure: unavailable,
+      onSuccess: (owners) => owners.some((owner) => owner.partition === partition && owner.node !== own)
+    }),
+    Effect.timeoutOrElse({
+      duration: Duration.millis(answerMillis),
+      orElse: () => new PlacementUnavailable({ message: `PostgreSQL does not answer within ${answerMillis} ms` })
+    })
+  )
 
 /** Waits until living nodes have all partitions. */
 const awaitOwners = Effect.fnUntraced(function* (nodes: Nodes.Nodes, partitions: number) {
@@ -289,7 +239,7 @@ const awaitOwners = Effect.fnUntraced(function* (nodes: Nodes.Nodes, partitions:
       const living = new Set(all.filter(({ silentMillis }) => silentMillis < expiryMillis).map((node) => node.name))
       if (owners.filter(({ node }) => living.has(node)).length >= partitions) return
     }
-    yield* Effect.sleep(Duration.millis(lookMillis))
+    yield* Effect.sleep(Duration.millis(Tenure.lookMillis))
   }
 })
 

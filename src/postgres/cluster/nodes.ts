@@ -5,6 +5,8 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { type FormatsRefused, formatLevels } from "../../common/formats.ts"
+import type { Formats } from "../formats.ts"
 
 /** A node as it shows itself. */
 export interface NodeCard {
@@ -12,6 +14,8 @@ export interface NodeCard {
   readonly name: string
   readonly version: string
   readonly role: string
+  /** The newest level of formats that its program knows. */
+  readonly level: number
 }
 
 export interface NodeRow extends NodeCard {
@@ -32,41 +36,55 @@ export interface OwnerRow {
 /** A silent node is forgotten after this time. */
 const forgottenAfter = "1 hour"
 
+type Agreed = Pick<Formats, "known" | "look" | "saw">
+
 type Sql<A> = Effect.Effect<A, SqlError.SqlError>
 
 export interface Nodes {
-  /** Shows the node, as one that has just started. */
-  readonly join: (card: NodeCard) => Sql<void>
-  /** Gives a sign of life. Answers whether the node is to hand its partitions over. */
-  readonly beat: (card: NodeCard) => Sql<boolean>
+  /** Shows the node, as one that has just started. Refused where it does not know the formats in force. */
+  readonly join: (card: NodeCard) => Effect.Effect<void, SqlError.SqlError | FormatsRefused>
+  /** Gives a sign of life. Answers whether the node is to hand its partitions over, and the level of formats in force. */
+  readonly beat: (card: NodeCard) => Sql<{ readonly isDraining: boolean; readonly inForce: number }>
   readonly leave: (name: string) => Sql<void>
   readonly list: Sql<ReadonlyArray<NodeRow>>
   /** Asks a node to hand its partitions over. False when there is no such node. */
   readonly drain: (name: string) => Sql<boolean>
-  /** Notes that a node has taken a partition. */
-  readonly take: (partition: number, node: string) => Sql<void>
+  /**
+   * Notes that a node has taken a partition, and that it is alive. Refused where it does not know the formats in force: one that stood still for long must not begin
+   * a log that newer ones have written to.
+   */
+  readonly take: (partition: number, card: NodeCard) => Effect.Effect<void, SqlError.SqlError | FormatsRefused>
   readonly owners: Sql<ReadonlyArray<OwnerRow>>
 }
 
-export const make: Effect.Effect<Nodes, never, SqlClient.SqlClient> = Effect.map(SqlClient.SqlClient, (sql) => ({
-  join: ({ name, role, version }) =>
-    Effect.asVoid(sql`
-      insert into cluster_nodes (name, version, role) values (${name}, ${version}, ${role})
-      on conflict (name) do update set version = excluded.version, role = excluded.role, started_at = now(),
-        seen_at = now(), is_draining = false`),
-  beat: ({ name, role, version }) =>
+export const make = (formats: Agreed): Effect.Effect<Nodes, never, SqlClient.SqlClient> =>
+  Effect.map(SqlClient.SqlClient, (sql) => makeOn(sql, formats))
+
+const makeOn = (sql: SqlClient.SqlClient, formats: Agreed): Nodes => ({
+  join: ({ level, name, role, version }) =>
+    // Together, so that the level is not raised between the look and the node's being seen.
+    sql.withTransaction(
+      Effect.andThen(
+        formats.look,
+        Effect.asVoid(sql`
+          insert into cluster_nodes (name, version, role, level) values (${name}, ${version}, ${role}, ${level})
+          on conflict (name) do update set version = excluded.version, role = excluded.role, level = excluded.level,
+            started_at = now(), seen_at = now(), is_draining = false`)
+      )
+    ),
+  beat: ({ level, name, role, version }) =>
     Effect.map(
-      sql<{ readonly isDraining: boolean }>`
-        insert into cluster_nodes (name, version, role) values (${name}, ${version}, ${role})
-        on conflict (name) do update set seen_at = now()
-        returning is_draining as "isDraining"`,
-      ([row]) => row?.isDraining === true
+      sql<{ readonly isDraining: boolean; readonly inForce: number | null }>`
+        insert into cluster_nodes (name, version, role, level) values (${name}, ${version}, ${role}, ${level})
+        on conflict (name) do update set seen_at = now(), level = excluded.level
+        returning is_draining as "isDraining", (select level from deployment_formats) as "inForce"`,
+      ([row]) => ({ isDraining: row?.isDraining === true, inForce: row?.inForce ?? formatLevels.first })
     ),
   leave: (name) =>
     Effect.asVoid(sql`
     delete from cluster_nodes where name = ${name} or seen_at < now() - ${forgottenAfter}::interval`),
   list: sql<NodeRow>`
-    select name, version, role, is_draining as "isDraining",
+    select name, version, role, level, is_draining as "isDraining",
       (extract(epoch from started_at) * 1000)::float8 as "startedAt",
       (extract(epoch from now() - seen_at) * 1000)::float8 as "silentMillis"
     from cluster_nodes order by name`,
@@ -75,11 +93,25 @@ export const make: Effect.Effect<Nodes, never, SqlClient.SqlClient> = Effect.map
       sql`update cluster_nodes set is_draining = true where name = ${name} returning name`,
       ({ length }) => length > 0
     ),
-  take: (partition, node) =>
-    Effect.asVoid(sql`
-      insert into cluster_partitions (partition, node) values (${partition}, ${node})
-      on conflict (partition) do update set node = excluded.node, taken_at = now()`),
+  // One statement, because partitions wait for it, and one that no raise comes in between: it waits for whoever changes the level, and is seen by them.
+  take: (partition, { level, name, role, version }) =>
+    Effect.flatMap(
+      sql<{ readonly inForce: number }>`
+        with in_force as (select level from deployment_formats for share),
+        seen as (
+          insert into cluster_nodes (name, version, role, level)
+          select ${name}, ${version}, ${role}, ${level} from in_force
+          where in_force.level between ${formats.known.oldest} and ${formats.known.newest}
+          on conflict (name) do update set seen_at = now(), level = excluded.level),
+        taken as (
+          insert into cluster_partitions (partition, node)
+          select ${partition}::integer, ${name} from in_force
+          where in_force.level between ${formats.known.oldest} and ${formats.known.newest}
+          on conflict (partition) do update set node = excluded.node, taken_at = now())
+        select level as "inForce" from in_force`,
+      ([row]) => formats.saw(row?.inForce ?? formatLevels.first)
+    ),
   owners: sql<OwnerRow>`
     select partition, node, (extract(epoch from taken_at) * 1000)::float8 as "takenAt"
     from cluster_partitions order by partition`
-}))
+})

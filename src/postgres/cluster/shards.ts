@@ -4,6 +4,9 @@
  * one shard always goes to the same node.
  */
 
+/** The partition that a shard stands for: shards are counted from 1. */
+export const partitionOfShard = ({ id }: { readonly id: number }): number => id - 1
+
 /** The name for each partition, such that `shardOf(name)` is its number. `shardOf` answers 0 to `partitions - 1`. */
 export const shardNames = (partitions: number, shardOf: (name: string) => number): ReadonlyArray<string> => {
   const names = new Array<string>(partitions)

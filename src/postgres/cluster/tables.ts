@@ -1,6 +1,7 @@
 /** The tables in which the nodes of a deployment show themselves (`nodes.ts`). Needs `SqlClient`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { formatLevels } from "../../common/formats.ts"
 
 export const createClusterTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -19,4 +20,21 @@ export const createClusterTables = Effect.gen(function* () {
       node text not null,
       taken_at timestamptz not null default now()
     )`
+})
+
+/**
+ * The level of formats in force (`postgres/formats.ts`), and the newest one that each node knows. Nodes of a program that knows no levels show none, and count
+ * as the first one.
+ */
+export const createFormatLevels = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table deployment_formats (
+      one boolean primary key default true check (one),
+      level integer not null,
+      raised_at timestamptz not null default now(),
+      raised_by text
+    )`
+  yield* sql`insert into deployment_formats (level) values (${formatLevels.first})`
+  yield* sql`alter table cluster_nodes add column level integer not null default 1`
 })

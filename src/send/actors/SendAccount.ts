@@ -158,6 +158,21 @@ const wake = (state: SendAccountState, { now: at, self }: Actor.DecideContext): 
   })
 }
 
+/**
+ * The actor of an account that sends; its key is the mode.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Engine } from "sluice"
+ * import { SendAccount, sendActors } from "sluice/send"
+ *
+ * const view = Effect.flatMap(Engine.Engine, (engine) => engine.state(SendAccount, { organization: "acme", key: "live" }))
+ * export const senders = Effect.map(view, (state) => state.senders).pipe(
+ *   Effect.provide(Engine.layerMemory({ actors: sendActors }))
+ * )
+ * ```
+ */
 export const SendAccount: Actor.Actor<
   SendAccountCommand,
   SendAccountFact,

@@ -96,6 +96,17 @@ const wake = (state: SenderState, { now, read, self }: Actor.DecideContext): Dec
   return answer(passed)
 }
 
+/**
+ * The actor of a sender, a domain or an address; its key is made by `senderKey`.
+ *
+ * @example
+ * ```ts
+ * import { ActorsMemory, SendSender, senderKey } from "sluice/send"
+ *
+ * const sender = new ActorsMemory("acme").ask(SendSender, senderKey("live", "one.test"), { _tag: "Check" }, 0)
+ * console.log(sender.accepted, sender.rejection) // true undefined
+ * ```
+ */
 export const SendSender: Actor.Actor<SenderCommand, SenderFact, SenderState, SenderReply, SenderRejection> = Actor.make<
   SenderCommand,
   SenderFact,

@@ -8,6 +8,7 @@ import { entryLength, type Mode, modes, suppressionPlace } from "./names.ts"
 
 /** Why an address is suppressed. */
 export const suppressionReasons = ["bounced", "complained", "manual", "unsubscribed"] as const
+/** Why nothing is sent to an address. See {@link SendSuppressions}. */
 export type SuppressionReason = (typeof suppressionReasons)[number]
 
 /** Asked of the bucket that `suppressionPlace` names. */
@@ -17,17 +18,19 @@ const Command = Schema.Union([
   /** Whether the address is on the list. */
   Schema.TaggedStruct("Look", { address: Schema.String })
 ])
+/** Asked of a bucket of suppressed addresses. See {@link SendSuppressions}. */
 export type SuppressionCommand = typeof Command.Type
 
 const Fact = Schema.Union([
   Schema.TaggedStruct("Suppressed", {
-    at: Schema.Number,
+    at: Schema.Finite,
     entry: Schema.String,
     address: Schema.String,
     reason: Schema.Literals(suppressionReasons)
   }),
-  Schema.TaggedStruct("Unsuppressed", { at: Schema.Number, entry: Schema.String, address: Schema.String })
+  Schema.TaggedStruct("Unsuppressed", { at: Schema.Finite, entry: Schema.String, address: Schema.String })
 ])
+/** What happens to a bucket of suppressed addresses. See {@link SendSuppressions}. */
 export type SuppressionFact = typeof Fact.Type
 
 const State = Schema.Struct({ entries: Schema.String })
@@ -64,7 +67,21 @@ const evolve = (state: SuppressionState, { _tag, entry }: SuppressionFact): Supp
 /** The key's mode; only `suppressionPlace` makes keys of buckets. */
 const modeOf = (key: string): Mode => (key.startsWith(modes[1]) ? modes[1] : modes[0])
 
-/** Its reply is whether the address is on the list after the command. */
+/**
+ * Its reply is whether the address is on the list after the command.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "sluice"
+ * import { SendSuppressions, suppressionPlace } from "sluice/send"
+ *
+ * // Whether an address is on an account's suppression list.
+ * export const isSuppressed = (engine: Engine.Engine["Service"], organization: string, address: string) => {
+ *   const { key } = suppressionPlace(organization, "live", address)
+ *   return engine.state(SendSuppressions, { organization, key })
+ * }
+ * ```
+ */
 export const SendSuppressions = Actor.make<SuppressionCommand, SuppressionFact, SuppressionState, boolean>({
   kind: "sendSuppressions",
   command: Command,

@@ -2,6 +2,7 @@
  * The decision over a request to send, as one decision of the engine: the account's rule, the senders' queues, the suppression list and the new
  * emails (docs/platform.md, 9.7). Whole or not at all.
  */
+import { formatLevels } from "../../common/formats.ts"
 import * as Actor from "../../engine/Actor.ts"
 import { OrganizationActor } from "../../platform/OrganizationActor.ts"
 import { type AdmissionAnswer, admission } from "../admissionRules.ts"
@@ -16,12 +17,12 @@ import type {
   SendAccountReply,
   SendAccountState
 } from "./model.ts"
-import { suppressedMask } from "./model.ts"
 import { type Mode, namesOf, type SuppressionPlace, senderKey, suppressionPlace } from "./names.ts"
 import { SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
 import { isVerified, SenderDraft } from "./senderRules.ts"
+import { suppressedMask } from "./suppressed.ts"
 
 export type AccountDecision = Actor.Decision<SendAccountFact, SendAccountReply, SendAccountRejection>
 type Admit = Extract<SendAccountCommand, { readonly _tag: "Admit" | "Preview" }>
@@ -177,7 +178,8 @@ class Placing {
           place: held?.place ?? null,
           scheduledAt: state === "scheduled" ? (scheduledAt ?? null) : null,
           pointer,
-          ...(bytes === undefined ? {} : { bytes })
+          // A node that does not know it would fold it away, and the end would say none.
+          ...(bytes === undefined || this.context.level < formatLevels.contentSizes ? {} : { bytes })
         }
       ])
     )

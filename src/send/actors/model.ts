@@ -24,8 +24,8 @@ import {
 } from "./schemas.ts"
 
 const Id = Schema.String
-const Instant = Schema.NullOr(Schema.Number)
-const Place = Schema.NullOr(Schema.Number)
+const Instant = Schema.NullOr(Schema.Finite)
+const Place = Schema.NullOr(Schema.Finite)
 
 // Emails
 
@@ -46,7 +46,7 @@ export const emailStates = [
 ] as const
 export type EmailStage = (typeof emailStates)[number]
 
-/** What is kept of an email; recipients and content are elsewhere. */
+/** What is kept of an email; recipients and content are elsewhere. See {@link SendEmail}. */
 export const EmailState = Schema.Struct({
   state: Schema.Literals(emailStates),
   /** The account it belongs to. */
@@ -59,21 +59,22 @@ export const EmailState = Schema.Struct({
   /** Where its content is, as the caller named it. */
   pointer: Schema.String,
   /** Bytes of its content until it has ended. Left out afterwards, and where nobody has said. */
-  bytes: Schema.optionalKey(Schema.Number),
-  acceptedAt: Schema.Number,
+  bytes: Schema.optionalKey(Schema.Finite),
+  acceptedAt: Schema.Finite,
   /** When it changed last. */
-  changedAt: Schema.Number,
+  changedAt: Schema.Finite,
   /** What happened to it, as bits (`marks` of SendEmail.ts). Each counts once. */
-  marks: Schema.Number,
+  marks: Schema.Finite,
   /** Which reports of which recipients were heard, as one text of entries (`heardEntry`). Left out before the first one. */
   heard: Schema.optionalKey(Schema.String)
 })
 export type EmailState = typeof EmailState.Type
 
-const at = { at: Schema.Number }
+const at = { at: Schema.Finite }
 /** Bytes of an email's content: with its acceptance, and with its end, which is seven days before the content goes (docs/platform.md, 11.8). */
-const bytes = { bytes: Schema.optionalKey(Schema.Number) }
+const bytes = { bytes: Schema.optionalKey(Schema.Finite) }
 
+/** What happens to an email. See {@link SendEmail}. */
 export const EmailFact = Schema.Union([
   Schema.TaggedStruct("Accepted", {
     ...at,
@@ -85,11 +86,11 @@ export const EmailFact = Schema.Union([
     pointer: Schema.String,
     ...bytes
   }),
-  Schema.TaggedStruct("Rescheduled", { ...at, scheduledAt: Schema.Number }),
+  Schema.TaggedStruct("Rescheduled", { ...at, scheduledAt: Schema.Finite }),
   /** A scheduled email's time has come. */
   Schema.TaggedStruct("Queued", at),
   /** The same, over the sender's cap or while the account is paused. */
-  Schema.TaggedStruct("Held", { ...at, place: Schema.Number }),
+  Schema.TaggedStruct("Held", { ...at, place: Schema.Finite }),
   Schema.TaggedStruct("Canceled", { ...at, ...bytes }),
   /** All recipients were suppressed between acceptance and hand-over. */
   Schema.TaggedStruct("Suppressed", { ...at, ...bytes }),
@@ -116,29 +117,31 @@ export type EmailFact = typeof EmailFact.Type
 
 /** Asked of the email. `sender` and `place` are those of its state, which name what else is touched. */
 const where = { mode: Schema.Literals(modes), sender: Schema.String, place: Place }
+/** Asked of an email. See {@link SendEmail}. */
 export const EmailCommand = Schema.Union([
   Schema.TaggedStruct("Cancel", where),
-  Schema.TaggedStruct("Reschedule", { scheduledAt: Schema.Number })
+  Schema.TaggedStruct("Reschedule", { scheduledAt: Schema.Finite })
 ])
 export type EmailCommand = typeof EmailCommand.Type
 
-/** `NotWaiting`: it is in a state that cannot be changed any more. `Moved`: it is elsewhere than the command says. */
+/** `NotWaiting`: it is in a state that cannot be changed any more. `Moved`: it is elsewhere than the command says. See {@link SendEmail}. */
 export const EmailRejection = Schema.Union([
   Schema.TaggedStruct("NotWaiting", { state: Schema.Literals(emailStates) }),
   Schema.TaggedStruct("Moved", where),
-  Schema.TaggedStruct("ScheduleInvalid", { latest: Schema.Number })
+  Schema.TaggedStruct("ScheduleInvalid", { latest: Schema.Finite })
 ])
 export type EmailRejection = typeof EmailRejection.Type
 
 // Senders
 
+/** A sender, as it is stored. See {@link SendSender}. */
 export const SenderState = Schema.Struct({
   tier: TierStateSchema,
   holds: HoldsStateSchema,
   /** An operator's cap in place of the tier's. */
   customCap: Instant,
   /** Emails whose time has not come. */
-  scheduled: Schema.Number,
+  scheduled: Schema.Finite,
   removedAt: Instant
 })
 export interface SenderState {
@@ -157,10 +160,11 @@ export const initialSender: SenderState = {
   removedAt: null
 }
 
+/** What happens to a sender. See {@link SendSender}. */
 export const SenderFact = Schema.Union([
   ...tierFacts,
   ...holdsFacts,
-  Schema.TaggedStruct("Scheduled", { ...at, emails: Schema.Number }),
+  Schema.TaggedStruct("Scheduled", { ...at, emails: Schema.Finite }),
   /** A scheduled email's time has come, or it was cancelled. */
   Schema.TaggedStruct("Unscheduled", at),
   Schema.TaggedStruct("CapSet", { ...at, cap: Instant }),
@@ -172,7 +176,7 @@ export const SenderFact = Schema.Union([
 ])
 export type SenderFact = typeof SenderFact.Type
 
-/** Asked of the sender, under the key that `senderKey` makes. */
+/** Asked of the sender, under the key that `senderKey` makes. See {@link SendSender}. */
 export const SenderCommand = Schema.Union([
   Schema.TaggedStruct("Verify", {}),
   /** With `force` held and scheduled mail is no reason to refuse it. */
@@ -183,34 +187,37 @@ export const SenderCommand = Schema.Union([
 ])
 export type SenderCommand = typeof SenderCommand.Type
 
+/** How a sender is after a command. See {@link SendSender}. */
 export const SenderReply = Schema.Struct({
   isVerified: Schema.Boolean,
   tier: TierSchema,
-  dailyCap: Schema.Number,
+  dailyCap: Schema.Finite,
   /** Held emails. */
-  waiting: Schema.Number
+  waiting: Schema.Finite
 })
 export type SenderReply = typeof SenderReply.Type
 
+/** Why a sender refuses a command. See {@link SendSender}. */
 export const SenderRejection = Schema.Union([
   Schema.TaggedStruct("NotVerified", {}),
   /** Mail is held or scheduled. */
-  Schema.TaggedStruct("HasWaitingMail", { held: Schema.Number, scheduled: Schema.Number }),
-  Schema.TaggedStruct("TooManySenders", { maximum: Schema.Number }),
+  Schema.TaggedStruct("HasWaitingMail", { held: Schema.Finite, scheduled: Schema.Finite }),
+  Schema.TaggedStruct("TooManySenders", { maximum: Schema.Finite }),
   Schema.TaggedStruct("CapInvalid", {})
 ])
 export type SenderRejection = typeof SenderRejection.Type
 
 // Accounts
 
+/** An account that sends, as it is stored. See {@link SendAccount}. */
 export const SendAccountState = Schema.Struct({
   ...accountFields,
   /** Verified senders. */
-  senders: Schema.Number,
+  senders: Schema.Finite,
   /** Names of the senders that wait for the end of a pause. */
   waiting: Schema.Array(Schema.String),
   /** When its organization was deleted. Left out before. */
-  closedAt: Schema.optionalKey(Schema.Number)
+  closedAt: Schema.optionalKey(Schema.Finite)
 })
 export interface SendAccountState extends AccountState {
   readonly senders: number
@@ -220,6 +227,7 @@ export interface SendAccountState extends AccountState {
 
 export const initialSendAccount: SendAccountState = { ...initialAccount, senders: 0, waiting: [] }
 
+/** What happens to an account that sends. See {@link SendAccount}. */
 export const SendAccountFact = Schema.Union([
   ...accountFacts,
   Schema.TaggedStruct("SenderAdded", at),
@@ -227,7 +235,7 @@ export const SendAccountFact = Schema.Union([
   /** A sender has mail to let go, and finds the account paused. */
   Schema.TaggedStruct("SenderWaits", { ...at, sender: Schema.String }),
   /** The first so many of those that wait go on. */
-  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Number }),
+  Schema.TaggedStruct("SendersGoOn", { ...at, senders: Schema.Finite }),
   /** The test account begins anew. */
   Schema.TaggedStruct("Reset", at),
   /** Its organization was deleted. */
@@ -235,7 +243,7 @@ export const SendAccountFact = Schema.Union([
 ])
 export type SendAccountFact = typeof SendAccountFact.Type
 
-/** One email of a request. */
+/** One email of a request. See {@link Admission}. */
 export const AdmitEmail = Schema.Struct({
   /** Made before the decision, used for no other email. */
   id: Id,
@@ -246,11 +254,11 @@ export const AdmitEmail = Schema.Struct({
   /** Risky content, at most one of each kind counts. */
   signals: Schema.optionalKey(Schema.Array(Schema.Literals(riskySignals))),
   /** Unix milliseconds, at most 30 days ahead. A time that has passed is no schedule. */
-  scheduledAt: Schema.optionalKey(Schema.Number),
+  scheduledAt: Schema.optionalKey(Schema.Finite),
   /** Where the content is; kept for the mailer. */
   pointer: Schema.optionalKey(Schema.String),
   /** How many bytes it takes there. */
-  bytes: Schema.optionalKey(Schema.Number)
+  bytes: Schema.optionalKey(Schema.Finite)
 })
 export type AdmitEmail = typeof AdmitEmail.Type
 
@@ -259,7 +267,7 @@ const DispatchEmail = Schema.Struct({ id: Id, sender: Schema.String, recipients:
 
 /**
  * What became of an email (docs/send.md, 3.2). `delayed` is its first failure for now, while it is `sending`. `bounced` is for good: while it is `sending`, by
- * the relay itself. It counts once for an email, and so does `complained`; the events are one for each recipient.
+ * the relay itself. It counts once for an email, and so does `complained`; the events are one for each recipient. See {@link SendEmail}.
  */
 const EmailReport = Schema.Struct({
   id: Id,
@@ -284,9 +292,10 @@ const EmailReport = Schema.Struct({
   /** Words of the remote side, or what went wrong. */
   reason: Schema.optionalKey(Schema.String)
 })
+/** What is told of one email: that it was handed over, bounced, and so on. */
 export type EmailReport = typeof EmailReport.Type
 
-/** Asked of the account, whose key is the mode. */
+/** Asked of the account, whose key is the mode. See {@link SendAccount}. */
 export const SendAccountCommand = Schema.Union([
   /** A request of 1 to 100 emails, decided whole (docs/platform.md, 9.7). */
   Schema.TaggedStruct("Admit", {
@@ -322,24 +331,26 @@ export const SendAccountCommand = Schema.Union([
 ])
 export type SendAccountCommand = typeof SendAccountCommand.Type
 
+/** What became of one email of a command. See {@link suppressedOf}. */
 export const EmailAnswer = Schema.Struct({
   id: Id,
   /** Of a dispatched email `sending` says that it may go; any other state that it may not. */
   state: Schema.Literals(emailStates),
   /** Which recipients were taken out: bit n stands for recipient n, the first one for 1 (`suppressedOf`). */
-  suppressed: Schema.Number,
+  suppressed: Schema.Finite,
   /** Unix milliseconds of the midnight at which a held email fits; left out where nobody knows. */
-  heldUntil: Schema.optionalKey(Schema.Number)
+  heldUntil: Schema.optionalKey(Schema.Finite)
 })
 export type EmailAnswer = typeof EmailAnswer.Type
 
 export const AccountView = Schema.Struct({
   trustStage: Schema.Literals(stages),
-  probationEndsAt: Schema.optionalKey(Schema.Number),
-  pausedAt: Schema.optionalKey(Schema.Number),
+  probationEndsAt: Schema.optionalKey(Schema.Finite),
+  pausedAt: Schema.optionalKey(Schema.Finite),
   pauseReason: Schema.optionalKey(Schema.Literals(pauseReasons))
 })
 
+/** The answer of an account: one for each email or report, and how the account is now. See {@link SendAccount}. */
 export const SendAccountReply = Schema.Struct({
   /** One for each email or report of the command, in order. */
   emails: Schema.Array(EmailAnswer),
@@ -358,22 +369,25 @@ export type SendAccountReply = typeof SendAccountReply.Type
 const Refused = <Code extends string>(code: Code) =>
   Schema.Struct({ code: Schema.Literal(code), message: Schema.String })
 
-/** The first four are the answer's `error` (docs/platform.md, 9.7), `Acceptable` is a preview's; the others are mistakes of the caller. */
+/**
+ * The first four are the answer's `error` (docs/platform.md, 9.7), `Acceptable` is a preview's; the others are mistakes of the caller.
+ * See {@link SendAccount}.
+ */
 export const SendAccountRejection = Schema.Union([
   Refused("sender_not_verified"),
   Refused("sending_paused"),
   Schema.Struct({
     code: Schema.Literal("monthly_limit_reached"),
     message: Schema.String,
-    limit: Schema.Number,
-    used: Schema.Number,
+    limit: Schema.Finite,
+    used: Schema.Finite,
     resetsAt: Schema.String,
     upgradeUrl: Schema.String
   }),
   Schema.Struct({
     code: Schema.Literal("probation_limit_reached"),
     message: Schema.String,
-    limit: Schema.Number,
+    limit: Schema.Finite,
     window: Schema.Literals(["hour", "day"]),
     metric: Schema.Literals(["sends", "recipient_domains"]),
     resetsAt: Schema.String
@@ -384,13 +398,3 @@ export const SendAccountRejection = Schema.Union([
   Schema.TaggedStruct("RequestInvalid", { message: Schema.String })
 ])
 export type SendAccountRejection = typeof SendAccountRejection.Type
-
-/** The mask of the recipients that are taken out; a number, because 50 lists of addresses are too much for an answer that is remembered. */
-export const suppressedMask = (recipients: ReadonlyArray<string>, isOut: (recipient: string) => boolean): number =>
-  recipients.reduce((mask, recipient, index) => (isOut(recipient) ? mask + 2 ** index : mask), 0)
-
-/** The recipients that an answer says were taken out, as they were given. */
-export const suppressedOf = (
-  recipients: ReadonlyArray<string>,
-  { suppressed }: Pick<EmailAnswer, "suppressed">
-): ReadonlyArray<string> => recipients.filter((_, index) => Math.floor(suppressed / 2 ** index) % 2 === 1)

@@ -17,12 +17,12 @@ import type {
   SendAccountFact,
   SendAccountState
 } from "./model.ts"
-import { suppressedMask } from "./model.ts"
 import { type Mode, senderKey, suppressionPlace } from "./names.ts"
 import { ending, evolveEmail, type Feedback, isHeard, isHeld, marks, SendEmail } from "./SendEmail.ts"
 import { SendSender } from "./SendSender.ts"
 import { isSuppressed, SendSuppressions } from "./Suppressions.ts"
 import { SenderDraft } from "./senderRules.ts"
+import { suppressedMask } from "./suppressed.ts"
 
 type Dispatch = Extract<SendAccountCommand, { readonly _tag: "Dispatch" }>
 type Report = Extract<SendAccountCommand, { readonly _tag: "Report" }>

@@ -4,16 +4,16 @@
  * (docs/CONTRIBUTING.md, "Adding an actor").
  */
 import { Schema } from "effect"
+import { Numbers } from "../../common/numbers.ts"
 import { DistinctStateSchema, MonthlyStateSchema, RollingStateSchema } from "../../limits/windowActor.ts"
 import { sendPlans } from "../../platform/model.ts"
 import { type Risk, tiers } from "../limits.ts"
 import { pauseReasons } from "../pauseRules.ts"
 import { stages } from "../trustRules.ts"
 
-const Numbers = Schema.Array(Schema.Number)
 const Texts = Schema.Array(Schema.String)
 /** Unix milliseconds, or never. */
-const Instant = Schema.NullOr(Schema.Number)
+const Instant = Schema.NullOr(Schema.Finite)
 
 const risks: ReadonlyArray<Risk> = ["standard", "higher"]
 
@@ -22,6 +22,7 @@ export const PlanSchema = Schema.Literals(sendPlans)
 export const TierSchema = Schema.Literals(tiers)
 export const PauseReasonSchema = Schema.Literals(pauseReasons)
 
+/** Caps and limits are numbers that a caller chose, an infinite one too. */
 export const CapsSchema = Schema.Struct({
   emailsPerHour: Schema.Number,
   emailsPerDay: Schema.Number,
@@ -34,7 +35,7 @@ export const CustomLimitsSchema = Schema.Struct({
   requestsPerMinute: Schema.optionalKey(Schema.NullOr(Schema.Union([Schema.Number, Schema.Literal("unlimited")])))
 })
 
-const HoursSchema = Schema.Struct({ hour: Schema.Number, counts: Numbers })
+const HoursSchema = Schema.Struct({ hour: Schema.Finite, counts: Numbers })
 
 export const ProbationStateSchema = Schema.Struct({
   emails: RollingStateSchema,
@@ -43,7 +44,7 @@ export const ProbationStateSchema = Schema.Struct({
 
 export const PauseStateSchema = Schema.Struct({
   first: Texts,
-  bounced: Schema.Number,
+  bounced: Schema.Finite,
   accepted: HoursSchema,
   firstHour: Instant,
   signals: RollingStateSchema
@@ -58,7 +59,7 @@ export const TrustStateSchema = Schema.Struct({
   mail: HoursSchema,
   handedOverAt: Instant,
   complainedAt: Instant,
-  checkedHour: Schema.Number,
+  checkedHour: Schema.Finite,
   uncleanAt: Instant
 })
 
@@ -69,35 +70,35 @@ export const accountFields = {
   probation: ProbationStateSchema,
   triggers: PauseStateSchema,
   month: MonthlyStateSchema,
-  accepted: Schema.Number
+  accepted: Schema.Finite
 }
 
 export const TierStateSchema = Schema.Struct({
   tier: TierSchema,
   verifiedAt: Instant,
-  handedOver: Schema.Number,
-  bounced: Schema.Number,
-  complained: Schema.Number,
-  changedAt: Schema.Number
+  handedOver: Schema.Finite,
+  bounced: Schema.Finite,
+  complained: Schema.Finite,
+  changedAt: Schema.Finite
 })
 
 export const HoldsStateSchema = Schema.Struct({
-  day: Schema.Number,
-  released: Schema.Number,
-  steps: Schema.Number,
-  head: Schema.Number,
-  tail: Schema.Number,
-  cancelled: Schema.Number,
+  day: Schema.Finite,
+  released: Schema.Finite,
+  steps: Schema.Finite,
+  head: Schema.Finite,
+  tail: Schema.Finite,
+  cancelled: Schema.Finite,
   paused: Schema.Boolean
 })
 
 export const CancelledPageSchema = Numbers
 
-const at = { at: Schema.Number }
+const at = { at: Schema.Finite }
 
 export const trustFacts = [
   Schema.TaggedStruct("Began", { ...at, risk: RiskSchema }),
-  Schema.TaggedStruct("HandedOver", { ...at, emails: Schema.Number }),
+  Schema.TaggedStruct("HandedOver", { ...at, emails: Schema.Finite }),
   Schema.TaggedStruct("Complained", at),
   Schema.TaggedStruct("Paused", { ...at, reason: PauseReasonSchema }),
   Schema.TaggedStruct("Lifted", at),
@@ -111,10 +112,10 @@ export const accountFacts = [
   ...trustFacts,
   Schema.TaggedStruct("Accepted", {
     ...at,
-    emails: Schema.Number,
+    emails: Schema.Finite,
     first: Texts,
     domains: Texts,
-    signals: Schema.Number
+    signals: Schema.Finite
   }),
   Schema.TaggedStruct("Bounced", { ...at, email: Schema.String }),
   Schema.TaggedStruct("PlanSet", { ...at, plan: PlanSchema }),
@@ -123,22 +124,22 @@ export const accountFacts = [
 
 export const tierFacts = [
   Schema.TaggedStruct("Verified", at),
-  Schema.TaggedStruct("HandedOver", { ...at, emails: Schema.Number }),
+  Schema.TaggedStruct("HandedOver", { ...at, emails: Schema.Finite }),
   Schema.TaggedStruct("Bounced", at),
   Schema.TaggedStruct("Complained", at),
   Schema.TaggedStruct("Promoted", { ...at, tier: TierSchema })
 ] as const
 
 export const holdsFacts = [
-  Schema.TaggedStruct("Accepted", { ...at, released: Schema.Number, held: Schema.Number }),
+  Schema.TaggedStruct("Accepted", { ...at, released: Schema.Finite, held: Schema.Finite }),
   Schema.TaggedStruct("Released", {
     ...at,
-    from: Schema.Number,
-    through: Schema.Number,
-    emails: Schema.Number,
-    steps: Schema.Number
+    from: Schema.Finite,
+    through: Schema.Finite,
+    emails: Schema.Finite,
+    steps: Schema.Finite
   }),
-  Schema.TaggedStruct("Cancelled", { ...at, place: Schema.Number }),
+  Schema.TaggedStruct("Cancelled", { ...at, place: Schema.Finite }),
   Schema.TaggedStruct("Paused", at),
   Schema.TaggedStruct("Lifted", at)
 ] as const

@@ -8,7 +8,7 @@ import { noLinks, scanHtml, scanText } from "./links.ts"
 import { isShortener } from "./shorteners.ts"
 import { isVerificationSubject } from "./verificationSubject.ts"
 
-/** What is looked at of an email. */
+/** What is looked at of an email. See {@link riskySignalsOf}. */
 export interface EmailContent {
   /** The domain that it is sent from, also where the sender is a single address. */
   readonly senderDomain: string
@@ -37,5 +37,15 @@ export const examineContent = ({
   return { signals, steps: found.steps }
 }
 
-/** The risky signals of an email, at most one of each kind, in the order of `riskySignals`. A shortened link is a foreign one, too. */
+/**
+ * The risky signals of an email, at most one of each kind, in the order of `riskySignals`. A shortened link is a foreign one, too.
+ *
+ * @example
+ * ```ts
+ * import { riskySignalsOf } from "sluice/send"
+ *
+ * const html = '<a href="https://bit.ly/3x">Go on</a>'
+ * console.log(riskySignalsOf({ senderDomain: "one.com", subject: "News", html })) // [ 'foreign_link', 'shortened_link' ]
+ * ```
+ */
 export const riskySignalsOf = (content: EmailContent): ReadonlyArray<RiskySignal> => examineContent(content).signals

@@ -10,7 +10,10 @@ export const maximumMemoryContents = 100_000
 export const contentStreamBytes = 4 * 1024 * 1024 * 1024
 export const leastContentStreamBytes = 64 * 1024 * 1024
 
-/** How long a content is kept after its email has ended (docs/handoff.md, 1): what shows it, erases it and counts its room goes by that. */
+/**
+ * How long a content is kept after its email has ended (docs/handoff.md, 1): what shows it, erases it and counts its room goes by that.
+ * See {@link Admission}.
+ */
 export const keptContentMillis = 7 * dayMillis
 
 /** Contents of emails that still wait are copied after this time: what ends before is in the stream for long enough. */

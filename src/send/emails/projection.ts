@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
-import { deferred } from "../../postgres/deferred.ts"
+import { deferred, deferredPlanned } from "../../postgres/deferred.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { type EmailFact, SendEmail } from "../actors/index.ts"
 import { emailsTable } from "./table.ts"
@@ -107,7 +107,7 @@ const insert = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
   )
 
 const update = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
-  deferred(
+  deferredPlanned(
     sql,
     sql`
       update ${sql(emailsTable)} e
@@ -126,7 +126,7 @@ const update = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
   )
 
 const remove = (sql: SqlClient.SqlClient, changes: ReadonlyArray<Change>) =>
-  deferred(
+  deferredPlanned(
     sql,
     sql`
       delete from ${sql(emailsTable)} e using ${unnest(changes, { organization_id: "text", id: "text" })}

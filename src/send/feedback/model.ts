@@ -1,12 +1,17 @@
 /** What other mail systems tell about an email: delivery status notifications and abuse reports (docs/send.md, 2.9). */
 
+/** What a delivery report may say became of an email. See {@link parseFeedback}. */
 export const deliveryActions = ["failed", "delayed", "delivered", "relayed", "expanded"] as const
+/** What a delivery report says became of an email. See {@link parseFeedback}. */
 export type DeliveryAction = (typeof deliveryActions)[number]
 
-/** `permanent` and `temporary` say what the failure is like; whether the mail system has given up is said by the action. */
+/**
+ * `permanent` and `temporary` say what the failure is like; whether the mail system has given up is said by the action.
+ * See {@link parseFeedback}.
+ */
 export type DeliveryKind = "permanent" | "temporary" | "delivered"
 
-/** What became of an email for one recipient. */
+/** What became of an email for one recipient. See {@link parseFeedback}. */
 export interface RecipientStatus {
   /** The address that the mail system delivered to: the final recipient, or the original one where that is not an address. */
   readonly recipient: string
@@ -26,7 +31,10 @@ export interface RecipientStatus {
   readonly isReputation: boolean
 }
 
-/** What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a return path (`readVerp`). */
+/**
+ * What tells which email a report is about. Each is as the report has it, and nothing here is authenticated but by a return path (`readVerp`).
+ * See {@link parseFeedback}.
+ */
 export interface OriginalEmail {
   /** Of the returned mail's own headers, without angle brackets. */
   readonly messageId: string | null
@@ -36,7 +44,7 @@ export interface OriginalEmail {
   readonly reportedTo: ReadonlyArray<string>
 }
 
-/** A delivery status notification (RFC 3464). */
+/** A delivery status notification (RFC 3464). See {@link parseFeedback}. */
 export interface DeliveryReport {
   readonly _tag: "DeliveryReport"
   readonly original: OriginalEmail
@@ -47,7 +55,7 @@ export interface DeliveryReport {
   readonly arrivedAt: number | null
 }
 
-/** An abuse report (RFC 5965). */
+/** An abuse report (RFC 5965). See {@link parseFeedback}. */
 export interface AbuseReport {
   readonly _tag: "AbuseReport"
   readonly original: OriginalEmail
@@ -64,4 +72,5 @@ export interface AbuseReport {
   readonly arrivedAt: number | null
 }
 
+/** What `parseFeedback` has read: a delivery report, or a complaint. See {@link parseFeedback}. */
 export type Feedback = DeliveryReport | AbuseReport

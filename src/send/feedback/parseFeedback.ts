@@ -37,6 +37,15 @@ const reportTypeOf = (mail: MailParts): "delivery-status" | "feedback-report" | 
 /**
  * The report in a mail, as it came over the wire. Null: the mail is no report, such as an automatic reply (RFC 3834), a post of a mailing list or a mail that a report
  * was forwarded in, or it is beyond the bounds.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { parseFeedback } from "sluice/send"
+ *
+ * // an ordinary mail is none
+ * console.log(await Effect.runPromise(parseFeedback("Subject: Hello\n\nHow are you?\n"))) // null
+ * ```
  */
 export const parseFeedback: (raw: Uint8Array | string) => Effect.Effect<Feedback | null> = Effect.fn("parseFeedback")(
   function* (raw) {

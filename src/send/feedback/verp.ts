@@ -6,7 +6,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto"
 import { InvalidArgument } from "../../limits/errors.ts"
 
-/** What a return path names. */
+/** What a return path names. See {@link verpOf}. */
 export interface VerpTarget {
   /** The email's id: a UUID in lower case, or up to 32 letters, digits, `-` and `_`. */
   readonly emailId: string
@@ -69,6 +69,14 @@ const checkKey = (key: Uint8Array): void => {
 /**
  * The return path for one recipient of an email (docs/send.md, 2.10). Throws `InvalidArgument` for an id or an index that `VerpTarget` does not allow, and for a key of
  * less than 16 bytes.
+ *
+ * @example
+ * ```ts
+ * import { verpOf } from "sluice/send"
+ *
+ * const key = Buffer.from("32 bytes of the system's secrets")
+ * console.log(verpOf({ emailId: "em_1", recipientIndex: 0 }, "bounces.one.test", key)) // bounce+hu37vaahanlkjsru6zlmuya@bounces.one.test
+ * ```
  */
 export const verpOf = (target: VerpTarget, domain: string, key: Uint8Array): string => {
   const { emailId, recipientIndex } = target
@@ -100,6 +108,15 @@ const idBitsOf = (bits: string): number | null => {
 /**
  * The email and the recipient that a return path names; null where `verpOf` did not make it under this key. The domain is not looked at: the caller takes mail for its
  * own alone. The case of the address does not matter. Throws `InvalidArgument` for a key of less than 16 bytes.
+ *
+ * @example
+ * ```ts
+ * import { readVerp, verpOf } from "sluice/send"
+ *
+ * const key = Buffer.from("32 bytes of the system's secrets")
+ * const address = verpOf({ emailId: "em_1", recipientIndex: 0 }, "bounces.one.test", key)
+ * console.log(readVerp(address, key), readVerp(`x${address}`, key)) // { emailId: 'em_1', recipientIndex: 0 } null
+ * ```
  */
 export const readVerp = (address: string, key: Uint8Array): VerpTarget | null => {
   checkKey(key)

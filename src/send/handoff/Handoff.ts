@@ -2,7 +2,7 @@
  * Hands accepted mail over (docs/handoff.md, 2), for the partitions that this process serves: at least once, each account by itself, and each of
  * its mails too. Jobs come from the work queue, which the SQL reactor fills. Needs `Engine`, `SqlClient`, `HandoffFeed`, `MessageContents` and `MailTransport`.
  */
-import { Clock, Duration, Effect, FiberSet, Latch, Layer, type Scope } from "effect"
+import { Clock, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../../common/BoundedMap.ts"
 import * as GroupCommit from "../../common/groupCommit.ts"
@@ -14,6 +14,7 @@ import {
   make as makeWorkQueue,
   maximumDuePage,
   type Outcome,
+  type PartitionClaim,
   type TakenJob
 } from "../../postgres/WorkQueue.ts"
 import { SendAccount } from "../actors/index.ts"
@@ -28,7 +29,7 @@ import { HandoffMetrics } from "./HandoffMetrics.ts"
 import { partsOfGroup } from "./jobs.ts"
 import {
   attemptMillis,
-  countingMillis,
+  countingPauseMillis,
   deliverTimeoutMillis,
   handoffLeaseMillis,
   handoffScanMillis,
@@ -37,6 +38,7 @@ import {
   recordMillis,
   refillMillis,
   restMillis,
+  restMillisAfter,
   settledTogether,
   takingPlaces,
   troubleMillis
@@ -45,6 +47,7 @@ import { beginNotices } from "./noticeMails.ts"
 import type { HandoffParts, HandoffSettings } from "./parts.ts"
 import { goOn } from "./projection.ts"
 import { sendJobsTable } from "./tables.ts"
+import { makeMoment, takeTogether } from "./together.ts"
 
 export const defaultHandoffSettings: HandoffSettings = {
   takingPlaces,
@@ -143,13 +146,15 @@ const scan = Effect.fnUntraced(function* ({ queue }: HandoffParts, groups: Hando
   }
 })
 
+/** Counts the queue now and then: the more there is to count, the more seldom. */
 const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<number>>) => {
   let counted: ReadonlySet<number> = new Set()
   return Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
+    const begunAt = yield* Clock.currentTimeMillis
     const own = new Set(yield* partitions)
     for (const partition of own) {
       const { oldestDueAt, pending } = yield* parts.queue.backlog(partition)
+      const now = yield* Clock.currentTimeMillis
       const oldestSeconds = oldestDueAt === null ? 0 : Math.max(0, (now - oldestDueAt) / 1000)
       parts.metrics.backlog(partition, { pending, oldestSeconds })
     }
@@ -157,45 +162,32 @@ const counting = (parts: HandoffParts, partitions: Effect.Effect<ReadonlyArray<n
     for (const partition of counted)
       if (!own.has(partition)) parts.metrics.backlog(partition, { pending: 0, oldestSeconds: 0 })
     counted = own
-    yield* Effect.sleep(Duration.millis(countingMillis))
-  })
-}
-
-/** Waits a moment that is the same for all who wait: what accounts are told together shares frames, and the outcomes of their jobs a statement. */
-const makeMoment = (): Effect.Effect<void> => {
-  let next: Latch.Latch | undefined
-  return Effect.suspend(() => {
-    if (next !== undefined) return next.await
-    const latch = Latch.makeUnsafe(false)
-    next = latch
-    return Effect.ensuring(
-      Effect.sleep(Duration.millis(recordMillis)),
-      Effect.sync(() => {
-        next = undefined
-        latch.openUnsafe()
-      })
-    )
+    yield* Effect.sleep(Duration.millis(countingPauseMillis((yield* Clock.currentTimeMillis) - begunAt)))
   })
 }
 
 /** The groups, with what takes, attempts and records their mails; each of it in a fiber of its own. */
 const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => unknown): HandoffGroups => {
-  const { queue, settings } = parts
+  const { settings } = parts
   const told = { at: 0 }
-  const moment = makeMoment()
+  const recording = makeMoment()
+  const resting = makeMoment()
+  let rest = restMillis
   const take = Effect.fnUntraced(function* (one: HandoffGroup, room: Room) {
     const { group, partition } = one
-    const now = yield* Clock.currentTimeMillis
-    const claims = room.flatMap((limit, lane) => (limit === 0 ? [] : [{ group, lane, limit }]))
-    const jobs = yield* queue.take(partition, claims, { now, leasedUntil: now + settings.leaseMillis })
+    const jobs = yield* parts.take(
+      room.flatMap((limit, lane) => (limit === 0 ? [] : [{ partition, group, lane, limit }]))
+    )
     if (jobs.length === 0) return undefined
     return yield* begunOf(parts, one, jobs, told)
   })
   const takeAndGo = Effect.fnUntraced(function* (one: HandoffGroup, room: Room) {
+    const takenAt = yield* Clock.currentTimeMillis
     const begun = yield* Effect.catchCause(take(one, room), (cause) =>
       Effect.as(Effect.logWarning(`mails of ${one.group} wait until their lease is over`, cause), undefined)
     )
     const { going = [], isPaused = false, outcomes = [] } = begun ?? {}
+    if (begun !== undefined) rest = restMillisAfter((yield* Clock.currentTimeMillis) - takenAt)
     groups.taken(
       one,
       going.map(({ job }) => job.lane),
@@ -210,7 +202,7 @@ const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => u
   const record = Effect.fnUntraced(function* (one: HandoffGroup) {
     for (;;) {
       // What ends in the same moment is told in one command.
-      yield* moment
+      yield* recording(recordMillis)
       const ended = groups.toRecord(one)
       if (ended.length === 0) return
       yield* recordAll(parts, one, ended, told)
@@ -239,7 +231,7 @@ const makeGroups = (parts: HandoffParts, run: (effect: Effect.Effect<void>) => u
     restLater: (one) =>
       run(
         Effect.andThen(
-          Effect.sleep(Duration.millis(restMillis)),
+          resting(rest),
           Effect.sync(() => groups.rested(one))
         )
       )
@@ -297,14 +289,21 @@ export const layerHandoff = (
         all.filter(({ status }) => status._tag === "Serving").map(({ partition }) => partition)
       )
       const queue = yield* makeWorkQueue(sendJobsTable)
+      const settings = { ...defaultHandoffSettings, ...options }
+      const taking = yield* GroupCommit.make({
+        write: (all: ReadonlyArray<ReadonlyArray<PartitionClaim>>) => takeTogether(queue, settings.leaseMillis, all),
+        maximumBatch: settings.takingPlaces,
+        maximumWaiting: settings.takingPlaces
+      })
       const group = yield* GroupCommit.make({
         write: (all: ReadonlyArray<ReadonlyArray<Outcome>>) => Effect.as(queue.settle(all.flat()), all),
         maximumBatch: settledTogether,
         maximumWaiting: maximumUnderWay
       })
       const parts: HandoffParts = {
-        settings: { ...defaultHandoffSettings, ...options },
+        settings,
         queue,
+        take: taking.submit,
         settle: (outcomes) => (outcomes.length === 0 ? Effect.void : Effect.asVoid(group.submit(outcomes))),
         asks: yield* engineAsks({}),
         contents: yield* MessageContents,

@@ -22,7 +22,7 @@ export const partsOfGroup = (group: string): readonly [organization: string, pur
 /** What is known already of one recipient of an email: the relay has taken the mail for it, or refused it for good. */
 export const SettledRecipient = Schema.Struct({
   /** Its place among all recipients of the email, from 0. */
-  index: Schema.Number,
+  index: Schema.Finite,
   /** Left out where the mail was taken. */
   refused: Schema.optionalKey(
     Schema.Struct({ code: Schema.String, reason: Schema.String, isReputation: Schema.Boolean })
@@ -36,7 +36,7 @@ export const EmailJob = Schema.Struct({
   email: Schema.String,
   /** Where its content is. */
   pointer: Schema.String,
-  acceptedAt: Schema.Number,
+  acceptedAt: Schema.Finite,
   /** Recipients that nothing is handed over to any more, while others still wait for it. */
   settled: Schema.optionalKey(Schema.Array(SettledRecipient))
 })
@@ -46,16 +46,16 @@ export const emailJobId = (organization: string, email: string): string => `${or
 
 /** What the platform itself writes. */
 export const Notice = Schema.Union([
-  Schema.TaggedStruct("AccountPaused", { mode: Schema.Literals(modes), at: Schema.Number, reason: Schema.String }),
+  Schema.TaggedStruct("AccountPaused", { mode: Schema.Literals(modes), at: Schema.Finite, reason: Schema.String }),
   Schema.TaggedStruct("WebhookPaused", {
-    at: Schema.Number,
+    at: Schema.Finite,
     endpoint: Schema.String,
     url: Schema.String,
     reason: Schema.String,
     livemode: Schema.Boolean
   }),
   /** A mail that was written when it was ordered, whoever it goes to. */
-  Schema.TaggedStruct("Mail", { mode: Schema.Literals(modes), at: Schema.Number, pointer: Schema.String })
+  Schema.TaggedStruct("Mail", { mode: Schema.Literals(modes), at: Schema.Finite, pointer: Schema.String })
 ])
 export type Notice = typeof Notice.Type
 

@@ -36,8 +36,16 @@ export const recordMillis = 100
 /** Accounts whose jobs are settled in one statement; each has no more under way than it has room for. */
 export const settledTogether = 64
 
-/** An account that has taken few mails takes the next ones after this time, together. The first one after a pause never waits. */
+/**
+ * An account that has taken few mails takes the next ones after this time, together; after longer where it takes long to look at them, because then everything is busy and
+ * mails that go together cost less. The first one after a pause never waits.
+ */
 export const restMillis = 200
+export const longestRestMillis = 1_000
+
+/** The rest after mails that it took so long to look at. */
+export const restMillisAfter = (tookMillis: number): number =>
+  Math.min(longestRestMillis, Math.max(restMillis, 5 * tookMillis))
 
 /** How long a taken mail is the taker's. After a crash it is taken again then. */
 export const handoffLeaseMillis = 60_000
@@ -60,8 +68,14 @@ export const pausedLookMillis = hourMillis
 /** Mails of which memory knows that they were handed over and not that it is recorded. */
 export const maximumUnrecorded = 10_000
 
-/** How often the queue is counted for the metrics. */
+/** How often the queue is counted for the metrics: at most and at least, and the part of the time that counting may take in between. */
 export const countingMillis = 10_000
+export const longestCountingMillis = 120_000
+export const countingShare = 0.01
+
+/** The pause after a count that took so long. */
+export const countingPauseMillis = (tookMillis: number): number =>
+  Math.min(longestCountingMillis, Math.max(countingMillis, tookMillis / countingShare))
 
 /** How long it is remembered that a notice was ordered. */
 export const rememberedNoticeMillis = 90 * 24 * hourMillis

@@ -2,7 +2,7 @@
 import type { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import type { BoundedMap } from "../../common/BoundedMap.ts"
-import type { Outcome, WorkQueue, WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
+import type { Outcome, PartitionClaim, TakenJob, WorkQueue, WorkQueueUnavailable } from "../../postgres/WorkQueue.ts"
 import type { AdmissionAsks } from "../admissionAsks.ts"
 import type { MessageContents } from "../contents/MessageContents.ts"
 import type { HandoffAnswer, MailTransport } from "../transport/MailTransport.ts"
@@ -25,6 +25,8 @@ export interface HandoffSettings {
 export interface HandoffParts {
   readonly settings: HandoffSettings
   readonly queue: WorkQueue
+  /** Takes jobs of one account, together with those of other accounts that are taken at the same time. */
+  readonly take: (claims: ReadonlyArray<PartitionClaim>) => Effect.Effect<ReadonlyArray<TakenJob>, WorkQueueUnavailable>
   /** Settles jobs, together with those of other accounts that come at the same time. */
   readonly settle: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, WorkQueueUnavailable>
   readonly asks: AdmissionAsks

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
 import type { EventRecord, FactRecord, LogRecord } from "../../engine/records.ts"
-import { deferred } from "../../postgres/deferred.ts"
+import { deferred, deferredPlanned } from "../../postgres/deferred.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { make as makeWorkQueue, maximumBatch, type NewJob } from "../../postgres/WorkQueue.ts"
 import {
@@ -193,7 +193,7 @@ export const goOn = (lifted: ReadonlyArray<HandoffGroup & { readonly at: number 
 const endWaiting = Effect.fnUntraced(function* ({ ended }: HandoffBatch) {
   if (ended.length === 0) return
   const sql = yield* SqlClient.SqlClient
-  yield* deferred(
+  yield* deferredPlanned(
     sql,
     sql`
       update send_waiting w set ended_at = batch.at, place = null

@@ -29,7 +29,7 @@ import type { PauseReason } from "../pauseRules.ts"
 import type { Stage } from "../trustRules.ts"
 import { decidingTags, evidenceOf, maximumShownFacts, type ShownFact, sentenceOf } from "./accountFacts.ts"
 
-/** An account, of an organization that exists. */
+/** An account, of an organization that exists. See {@link SendOperator}. */
 export interface AccountOf {
   readonly organization: Organization
   readonly mode: Mode
@@ -74,14 +74,29 @@ export interface FactShown {
   readonly sentence: string
 }
 
-/** The act does not fit the account, and nothing was done; the message says why. Terminal. */
+/** The act does not fit the account, and nothing was done; the message says why. Terminal. See {@link SendOperator}. */
 export class ActRefused extends Data.TaggedError("ActRefused")<{ readonly message: string }> {}
 
-/** The engine cannot say or store it now; safe to repeat. */
+/** The engine cannot say or store it now; safe to repeat. See {@link SendOperator}. */
 export class AccountUnavailable extends Data.TaggedError("AccountUnavailable")<{ readonly message: string }> {}
 
 type Act = Effect.Effect<AccountShown, ActRefused | AccountUnavailable>
 
+/**
+ * What an operator sees and does about an account that sends: facts behind a pause, lifting it, risk, limits.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { SendOperator } from "sluice/send"
+ *
+ * // What the last pause of an account rests on, a sentence for each fact.
+ * export const why = (organization: { readonly id: string }) =>
+ *   Effect.flatMap(SendOperator, ({ facts }) =>
+ *     Effect.map(facts({ organization, mode: "live" }), (all) => all.map(({ sentence }) => sentence))
+ *   )
+ * ```
+ */
 export class SendOperator extends Context.Service<
   SendOperator,
   {

@@ -6,10 +6,10 @@ import type { SendAccountFact } from "../actors/index.ts"
 import { hourMillis, type probationCaps, signalsMillis, spikeHours } from "../limits.ts"
 import type { PauseReason } from "../pauseRules.ts"
 
-/** The table of the facts that are kept, by day of the decision. */
+/** The table of the facts that are kept, by day of the decision. See {@link accountFactsProjection}. */
 export const accountFactsTable = "send_account_facts"
 
-/** How long they are kept, in milliseconds: somebody may ask late why an account was paused. */
+/** How long they are kept, in milliseconds: somebody may ask late why an account was paused. See {@link accountFactsProjection}. */
 export const accountFactsMillis = 180 * 24 * hourMillis
 
 /** Most facts that an answer shows, the newest ones. */

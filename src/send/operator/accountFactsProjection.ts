@@ -8,7 +8,17 @@ import { unnest } from "../../postgres/unnest.ts"
 import { SendAccount } from "../actors/index.ts"
 import { accountFactsTable, shownFact } from "./accountFacts.ts"
 
-/** The part of the SQL reactor that keeps them. */
+/**
+ * The part of the SQL reactor that keeps them.
+ *
+ * @example
+ * ```ts
+ * import { Reactor } from "sluice"
+ * import { accountFactsProjection } from "sluice/send"
+ *
+ * export const facts = Reactor.make({ name: "sending", parts: [accountFactsProjection] })
+ * ```
+ */
 export const accountFactsProjection = Reactor.facts(
   SendAccount,
   Effect.fnUntraced(function* (records) {

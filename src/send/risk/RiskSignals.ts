@@ -10,17 +10,30 @@ import { sameDomainOrganizations } from "./limits.ts"
 import { type FindMailHosts, type MailHosts, makeFindMailHosts } from "./mailHosts.ts"
 import { isListed, providers } from "./providers.ts"
 
+/** What speaks for the higher risk of a sign-up, in the order in which it is named. See {@link RiskSignals}. */
 export const signUpSignals = ["declared", "disposable_address", "free_address", "same_domain"] as const
+/** What speaks for the higher risk of a sign-up. See {@link RiskSignals}. */
 export type SignUpSignal = (typeof signUpSignals)[number]
 
+/** What speaks for the higher risk of a domain, in the order in which it is named. See {@link RiskSignals}. */
 export const domainSignals = ["top_level_domain", "mixed_scripts", "brand_word", "no_mail_host"] as const
+/** What speaks for the higher risk of a domain. See {@link RiskSignals}. */
 export type DomainSignal = (typeof domainSignals)[number]
 
-/** One signal is enough. */
+/**
+ * One signal is enough.
+ *
+ * @example
+ * ```ts
+ * import { riskOf } from "sluice/send"
+ *
+ * console.log(riskOf([]), riskOf(["free_address"])) // standard higher
+ * ```
+ */
 export const riskOf = (signals: ReadonlyArray<SignUpSignal | DomainSignal>): Risk =>
   signals.length > 0 ? "higher" : "standard"
 
-/** A sign-up. */
+/** A sign-up. See {@link RiskSignals}. */
 export interface SignUp<E = never, R = never> {
   /** The contact's address; null where there is none, which is no signal. */
   readonly email: string | null
@@ -30,11 +43,25 @@ export interface SignUp<E = never, R = never> {
   readonly earlierOfDomain: (domain: string) => Effect.Effect<number, E, R>
 }
 
+/** Words that make a domain suspicious. See {@link RiskSignals}. */
 export interface RiskSignalsOptions {
   /** Words that no domain has but a brand's own. Default none. */
   readonly brandWords?: ReadonlyArray<string> | undefined
 }
 
+/**
+ * What speaks for a higher risk of a sign-up or a domain.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { RiskSignals } from "sluice/send"
+ *
+ * const signals = Effect.flatMap(RiskSignals, ({ ofDomain }) => ofDomain("acme-login.top", "ann"))
+ * const layer = RiskSignals.layerMemory({ brandWords: ["acme"] })
+ * console.log(await Effect.runPromise(Effect.provide(signals, layer))) // [ 'top_level_domain', 'brand_word' ]
+ * ```
+ */
 export class RiskSignals extends Context.Service<
   RiskSignals,
   {

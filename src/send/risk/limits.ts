@@ -1,7 +1,7 @@
 /** The figures of the signals of a higher risk (docs/platform.md, 9.8). */
 import { dayMillis } from "../limits.ts"
 
-/** Within which time organizations of one address domain are counted together, in milliseconds. */
+/** Within which time organizations of one address domain are counted together, in milliseconds. See {@link RiskSignals}. */
 export const sameDomainMillis = dayMillis
 
 /** The organization of one address domain, within that time, that is of a higher risk: the third. */

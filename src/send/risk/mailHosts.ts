@@ -5,7 +5,10 @@ import { type AskNameServers, makeNameServers } from "../../common/nameServers.t
 import { makePlaces } from "../../common/places.ts"
 import { mailHostLookups, mailHostLookupsOfOrganization, mailHostsMillis } from "./limits.ts"
 
-/** `none`: name servers said of every kind of record that there is none. `unknown`: none that knows the outside world said anything in time. */
+/**
+ * `none`: name servers said of every kind of record that there is none. `unknown`: none that knows the outside world said anything in time.
+ * See {@link RiskSignals}.
+ */
 export type MailHosts = "some" | "none" | "unknown"
 
 /** Looks at the expense of an organization, so that another's dead names keep nobody waiting. */

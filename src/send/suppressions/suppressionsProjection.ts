@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Reactor from "../../engine/Reactor.ts"
-import { deferred } from "../../postgres/deferred.ts"
+import { deferred, deferredPlanned } from "../../postgres/deferred.ts"
 import { unnest } from "../../postgres/unnest.ts"
 import { bareAddress, type Mode, modes, SendSuppressions } from "../actors/index.ts"
 import { originOf, suppressionId } from "./suppressions.ts"
@@ -55,7 +55,7 @@ export const suppressionsProjection = Reactor.facts(
           on conflict (organization_id, mode, id) do update set origin = excluded.origin, created_at = excluded.created_at`
       )
     if (gone.length > 0)
-      yield* deferred(
+      yield* deferredPlanned(
         sql,
         sql`
           delete from send_suppressions s using ${unnest(gone, { organization_id: "text", mode: "text", id: "text" })}

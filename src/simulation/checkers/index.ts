@@ -17,6 +17,19 @@ import { sameKeySameReply } from "./sameKeySameReply.ts"
 import { statesAgree } from "./statesAgree.ts"
 import { wakesInTime } from "./wakesInTime.ts"
 
+/**
+ * The promises of the engine, each watched in every scenario.
+ *
+ * @example
+ * ```ts
+ * import { bank, type Checker, engineCheckers, generate, play } from "sluice/simulation"
+ *
+ * let frames = 0
+ * const counting: Checker = { name: "counting", make: () => ({ committed: () => void frames++ }) }
+ * play(generate(bank, 7, 20), bank, { checkers: [...engineCheckers, counting] })
+ * console.log(frames > 0) // true
+ * ```
+ */
 export const engineCheckers: ReadonlyArray<Checker> = [
   oneWriterPerEpoch,
   committedAsDecided,

@@ -1,4 +1,5 @@
 /** The model oracle of each actor that has one: every stored decision and every answer from the state is what the model says. */
+import { unboxed } from "../boxed.ts"
 import type { Checker } from "../Checker.ts"
 import type { Decided } from "../Decisions.ts"
 import type { Expected } from "../Workload.ts"
@@ -9,12 +10,12 @@ export const modelOracle: Checker = {
   name: "model oracle",
   make: (simulation, violate) => {
     const expectedOf = (decided: Decided, model: unknown): Expected<unknown, unknown, unknown> =>
-      simulation.workload.oracles[decided.kind]!.step(model, decided.command, decided.now)
+      simulation.workload.oracles[decided.kind]!.step(model, unboxed(decided.command), decided.now)
     const complaint = (decided: Decided, expected: Expected<unknown, unknown, unknown>): string | undefined => {
       const given = decided.accepted ? `replied ${show(decided.reply)}` : `rejected with ${show(decided.rejection)}`
       const wanted =
         "rejection" in expected ? `rejected with ${show(expected.rejection)}` : `replied ${show(expected.reply)}`
-      return given === wanted ? undefined : `${show(decided.command)} was ${given}, the oracle says ${wanted}`
+      return given === wanted ? undefined : `${show(unboxed(decided.command))} was ${given}, the oracle says ${wanted}`
     }
     return {
       committed: ({ decisions, sequence }) => {

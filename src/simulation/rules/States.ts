@@ -2,13 +2,28 @@
 import type { ActorOfState } from "../../engine/Actor.ts"
 import type { ActorHistory, Truth } from "../Truth.ts"
 
-/** An actor with its state. */
+/** An actor with its state. See {@link States}. */
 export interface ActorState<State> {
   readonly organization: string
   readonly key: string
   readonly state: State
 }
 
+/**
+ * The stored states at one moment, for sentences about several actors.
+ *
+ * @example
+ * ```ts
+ * import { type Actor } from "sluice"
+ * import { plan, type States } from "sluice/simulation"
+ *
+ * // What all accounts of an organization have together never changes.
+ * export const proofOf = <C, F>(Account: Actor.Actor<C, F, number, void, string>) =>
+ *   plan(Account, {
+ *     together: { "no money comes or goes": (states: States) => states.of(Account).reduce((sum, { state }) => sum + state, 0) === 0 }
+ *   })
+ * ```
+ */
 export class States {
   private readonly truth: Truth
   private readonly organization: string | undefined

@@ -6,6 +6,7 @@ import type { Workload } from "../Workload.ts"
 import { reachMark } from "./rulesHold.ts"
 import { tagsOf } from "./tags.ts"
 
+/** What a campaign has reached of a rule. What it has not reached it says nothing about. See {@link describeReport}. */
 export interface Reach {
   /** How often each command was accepted and rejected, by kind and `_tag`. */
   readonly commands: ReadonlyArray<{

@@ -123,6 +123,16 @@ const made = <S extends Schema.Constraint>(
 const senderKeys = { keys: senders.map((sender) => `${mode}/${sender}`) }
 const Suppressed = Schema.Literals(["Suppress", "Suppress", "Unsuppress"])
 
+/**
+ * The workload that the rules of sending are proved with.
+ *
+ * @example
+ * ```ts
+ * import { campaign, sendAccounts } from "sluice/simulation"
+ *
+ * console.log(campaign(sendAccounts, { seed: 1, seeds: 1, steps: 20 }).failure) // undefined
+ * ```
+ */
 export const sendAccounts: Workload = {
   name: "send",
   actors: Admission.actors,
@@ -171,7 +181,7 @@ export const sendAccounts: Workload = {
   checkers: [sendKept]
 }
 
-/** What a campaign over this workload must have reached. */
+/** What a campaign over this workload must have reached. See {@link sendAccounts}. */
 export const requiredSendMarks: ReadonlyArray<string> = [
   "send, sender_not_verified",
   "send, sending_paused",

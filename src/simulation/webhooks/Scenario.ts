@@ -4,9 +4,7 @@
  */
 import { Schema } from "effect"
 import { Prng } from "../Prng.ts"
-import { Seed } from "../Scenario.ts"
-
-const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+import { Count, faultOf, Seed, textOf } from "../scenarios.ts"
 
 /** The operations of the dispatcher's ports at which something can go wrong, counted over all processes, from 0. */
 export const operations = {
@@ -40,11 +38,7 @@ export const operations = {
 export type Operation = keyof typeof operations
 
 /** One planned fault: the `nth` operation of its kind goes wrong like this. */
-export const Fault = Schema.Struct({
-  operation: Schema.Literals(Object.keys(operations) as [Operation, ...Array<Operation>]),
-  nth: Count,
-  kind: Schema.String
-})
+export const Fault = faultOf<Operation>(operations)
 export interface Fault extends Schema.Schema.Type<typeof Fault> {}
 
 /** How an endpoint's receiver behaves until told otherwise. */
@@ -94,12 +88,7 @@ export const Scenario = Schema.Struct({
 })
 export interface Scenario extends Schema.Schema.Type<typeof Scenario> {}
 
-const Json = Schema.fromJsonString(Scenario)
-
-export const toJson = (scenario: Scenario): string => Schema.encodeSync(Json)(scenario)
-
-/** Throws on anything that is no scenario of webhooks. */
-export const fromJson: (text: string) => Scenario = Schema.decodeSync(Json)
+export const { fromJson, toJson } = textOf(Scenario)
 
 const stepWeights = {
   Emit: 30,

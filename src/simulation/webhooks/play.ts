@@ -1,6 +1,6 @@
 /** Plays a scenario: its steps one after the other, then a world in which nothing goes wrong any more, where everything must come to its end. */
 import type { Marks } from "../Marks.ts"
-import { leaveOut } from "../shrink.ts"
+import { telling } from "../scenarios.ts"
 import { RunawaySimulation } from "../World.ts"
 import { webhookCheckers } from "./checkers/index.ts"
 import { urlOf } from "./Network.ts"
@@ -156,30 +156,4 @@ export const play = (scenario: Scenario, options: PlayOptions = {}): Outcome => 
   }
 }
 
-/** Leaves out steps and faults, halves first, while the same checker complains. */
-export const shrink = (scenario: Scenario, options: PlayOptions = {}): Scenario => {
-  const { violation } = play(scenario, options)
-  if (violation === undefined) return scenario
-  let best = scenario
-  const attempt = (candidate: Scenario): boolean => {
-    if (play(candidate, options).violation?.checker !== violation.checker) return false
-    best = candidate
-    return true
-  }
-  for (let round = 0; round < 2; round++) {
-    leaveOut(best.faults, (faults) => attempt({ ...best, faults }))
-    leaveOut(best.steps, (steps) => attempt({ ...best, steps }))
-  }
-  return best
-}
-
-/** A failing scenario as a person reads it, made small. */
-export const describe = (scenario: Scenario, options: PlayOptions = {}): string => {
-  const small = shrink(scenario, options)
-  const { trace, violation } = play(small, { ...options, isTraced: true })
-  return [
-    `seed ${scenario.seed}: ${violation?.checker}: ${violation?.message}`,
-    ...trace.slice(-150),
-    toJson(small)
-  ].join("\n")
-}
+export const { describe, shrink } = telling<Scenario, PlayOptions>(play, toJson)

@@ -35,7 +35,7 @@ export const maximumScannedDeliveries = 10_000
 /** Replays that deliveries of an event are looked for in: the newest ones. */
 const maximumReplaysOfEvent = 1_000
 
-/** A delivery with its attempts. Times in milliseconds since the Unix epoch. */
+/** A delivery with its attempts. Times in milliseconds since the Unix epoch. See {@link Webhooks}. */
 export interface Delivery {
   readonly id: string
   readonly endpointId: string

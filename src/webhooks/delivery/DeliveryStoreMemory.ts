@@ -11,10 +11,12 @@ import type { DeliveryRow, MatchedBatch } from "./matching.ts"
 import { type DeliveryAttempt, type DeliveryStatus, decodePayload, jobLanes, maximumShownAttempts } from "./model.ts"
 import type { DeliveryOutcome, DeliveryStore, TakenDelivery } from "./ports.ts"
 
-/** Default bounds of pending deliveries and of finished ones that are still shown. */
+/** Most pending deliveries, unless told otherwise. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export const defaultMaximumPending = 100_000
+/** Finished deliveries that are kept, unless told otherwise. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export const defaultMaximumSettled = 10_000
 
+/** Bounds of a store in memory. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export interface DeliveriesMemoryOptions {
   readonly maximumPending?: number | undefined
   readonly maximumSettled?: number | undefined
@@ -25,14 +27,24 @@ type Row = { -readonly [Key in keyof Delivery]: Delivery[Key] } & {
   readonly organizationId: string
 }
 
-/** An endpoint's row. */
+/** An endpoint's row. See {@link DeliveryStoreMemory.DeliveriesMemory}. */
 export interface EndpointRow extends FoldedEndpoint {
   /** When and how the last attempt ended; null before the first. */
   readonly lastDeliveryAt: number | null
   readonly lastDeliveryStatus: number | null
 }
 
-/** What a store in memory holds. */
+/**
+ * What a store in memory holds.
+ *
+ * @example
+ * ```ts
+ * import { DeliveryStoreMemory } from "sluice/webhook/dispatcher"
+ *
+ * const data = new DeliveryStoreMemory.DeliveriesMemory({ maximumPending: 1_000 })
+ * console.log(data.hasRoom(1_000), data.hasRoom(1_001)) // true false
+ * ```
+ */
 export class DeliveriesMemory {
   readonly maximumPending: number
   readonly maximumSettled: number
@@ -282,7 +294,18 @@ const changedEndpoints = (data: DeliveriesMemory, known: Parameters<DeliveryStor
     return row.sequence === sequence ? [] : [folded]
   })
 
-/** The port over the data. Nothing of it ever fails or waits. */
+/**
+ * The port over the data. Nothing of it ever fails or waits.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { DeliveryStoreMemory } from "sluice/webhook/dispatcher"
+ *
+ * const store = DeliveryStoreMemory.make(new DeliveryStoreMemory.DeliveriesMemory())
+ * console.log((await Effect.runPromise(store.backlog(0))).pending) // 0
+ * ```
+ */
 export const make = (data: DeliveriesMemory): DeliveryStore => ({
   due: (partition, page) => Effect.sync(() => dueLanes(data, partition, page)),
 

@@ -32,6 +32,18 @@ export interface DispatchListener {
   readonly committed: (committed: CommittedDeliveries) => void
 }
 
+/**
+ * What wakes a dispatcher, and what it remembers of endpoints between its reads.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { DispatchFeed } from "sluice/webhook/dispatcher"
+ *
+ * const isAttached = Effect.map(DispatchFeed, ({ listener }) => listener() !== undefined)
+ * console.log(await Effect.runPromise(Effect.provide(isAttached, DispatchFeed.layer))) // false
+ * ```
+ */
 export class DispatchFeed extends Context.Service<
   DispatchFeed,
   {

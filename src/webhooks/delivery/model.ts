@@ -37,10 +37,11 @@ export const jobLanes = { first: 0, retry: 1, asked: 2 } as const
  * `cancelled` where its endpoint was deleted.
  */
 export const deliveryStatuses = ["pending", "succeeded", "failed", "expired", "cancelled"] as const
+/** How far a delivery is. See {@link Webhooks}. */
 export const DeliveryStatus = Schema.Literals(deliveryStatuses)
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
-/** One attempt, as it is recorded and shown. */
+/** One attempt, as it is recorded and shown. See {@link Webhooks}. */
 export const DeliveryAttempt = Schema.Struct({
   at: Schema.Int.annotate({ description: "When it began, milliseconds since the Unix epoch" }),
   status: Schema.Int.annotate({ description: "HTTP status; 0 without an answer" }),

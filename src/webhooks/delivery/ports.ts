@@ -10,7 +10,10 @@ import { SecretsUnavailable } from "../secret/errors.ts"
 import type { DeliveryAttempt, DeliveryStatus } from "./model.ts"
 import type { Attempt } from "./schedule.ts"
 
-/** A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since the Unix epoch. */
+/**
+ * A delivery that was taken from the queue: an attempt of it may begin until `leasedUntil`. Times in milliseconds since the Unix epoch.
+ * See {@link DeliveryStoreMemory.make}.
+ */
 export interface TakenDelivery {
   readonly id: string
   readonly partition: number
@@ -31,21 +34,21 @@ export interface TakenDelivery {
   readonly body: string
 }
 
-/** How many deliveries of a lane of an endpoint are wanted. */
+/** How many deliveries of a lane of an endpoint are wanted. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryClaim {
   readonly endpointId: string
   readonly lane: number
   readonly limit: number
 }
 
-/** The earliest delivery of a lane of an endpoint. */
+/** The earliest delivery of a lane of an endpoint. See {@link DeliveryStoreMemory.make}. */
 export interface DueDeliveries {
   readonly endpointId: string
   readonly lane: number
   readonly dueAt: number
 }
 
-/** The outcome of an attempt, or of a delivery without an attempt. */
+/** The outcome of an attempt, or of a delivery without an attempt. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryOutcome {
   readonly delivery: Pick<TakenDelivery, "id" | "endpointId" | "attempt" | "eventCreatedAt">
   /** The attempt that was made; null when there was none. */
@@ -60,14 +63,14 @@ export interface DeliveryOutcome {
     | { readonly _tag: "Returned"; readonly dueAt: number }
 }
 
-/** Deliveries that wait or are being attempted. */
+/** Deliveries that wait or are being attempted. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryBacklog {
   readonly pending: number
   /** When the longest waiting job became due; null when there is none. */
   readonly oldestDueAt: number | null
 }
 
-/** The store cannot be reached or gave up. The operation may have been done. */
+/** The store cannot be reached or gave up. The operation may have been done. See {@link DeliveryStoreMemory.make}. */
 export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailable")<{
   readonly message: string
   /** Whether a repeat may succeed a moment later. If not, the store refuses something in the data. */
@@ -77,9 +80,10 @@ export class DeliveriesUnavailable extends Data.TaggedError("DeliveriesUnavailab
 
 type Stored<A> = Effect.Effect<A, DeliveriesUnavailable>
 
-/** Deliveries that a store is asked to keep at once, at most. */
+/** Deliveries that a store is asked to keep at once, at most. See {@link DeliveryStoreMemory.make}. */
 export const maximumKept = 5_000
 
+/** The port that keeps deliveries and hands out those that are due. Implemented in memory and on PostgreSQL. See {@link DeliveryStoreMemory.make}. */
 export interface DeliveryStore {
   /** The lanes of endpoints that hold deliveries, with their earliest, in order, at most `limit`; `after` continues behind one. */
   readonly due: (
@@ -140,7 +144,7 @@ export interface DeliveryStore {
   readonly pausedEndpoints: (partition: number) => Stored<number>
 }
 
-/** One POST. */
+/** One POST. See {@link HttpSender.make}. */
 export interface DeliveryRequest {
   readonly url: string
   /** Whose delivery it is; name look-ups are at its expense. */
@@ -151,7 +155,7 @@ export interface DeliveryRequest {
   readonly timeoutMillis: number
 }
 
-/** The result of a POST. */
+/** The result of a POST. See {@link HttpSender.make}. */
 export interface DeliveryAnswer {
   readonly attempt: Attempt
   /** The beginning of the answer's body as text; null without an answer. */
@@ -160,6 +164,7 @@ export interface DeliveryAnswer {
   readonly error: string | null
 }
 
+/** The port that posts a delivery. See {@link HttpSender.make}. */
 export interface DeliverySender {
   /**
    * Posts a delivery. It never takes much longer than the request's timeout, and closes the connection when it is
@@ -168,7 +173,7 @@ export interface DeliverySender {
   readonly send: (request: DeliveryRequest) => Effect.Effect<DeliveryAnswer>
 }
 
-/** Endpoints as actors, and which partitions are served here. */
+/** Endpoints as actors, and which partitions are served here. See {@link make}. */
 export interface EndpointActors {
   readonly tell: (
     endpoint: { readonly organizationId: string; readonly endpointId: string },
@@ -180,7 +185,22 @@ export interface EndpointActors {
 
 export { SecretsUnavailable }
 
-/** Secrets of endpoints by their ids. */
+/**
+ * Secrets of endpoints by their ids.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { SigningSecrets } from "sluice/webhook/dispatcher"
+ *
+ * // Secrets in memory.
+ * export const secretsOf = (secrets: ReadonlyMap<string, string>) =>
+ *   SigningSecrets.of({
+ *     open: (ids) => Effect.succeed(new Map([...secrets].filter(([id]) => ids.includes(id)))),
+ *     forget: () => Effect.void
+ *   })
+ * ```
+ */
 export class SigningSecrets extends Context.Service<
   SigningSecrets,
   {

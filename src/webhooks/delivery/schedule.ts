@@ -20,7 +20,7 @@ export const maximumRetryAfterMillis = 3_600_000
 /** The most retries that can be configured. */
 export const maximumRetries = 20
 
-/** When retries happen. There is one attempt more than there are delays. */
+/** When retries happen. There is one attempt more than there are delays. See {@link defaultSettings}. */
 export const RetrySchedule = Schema.Struct({
   delaysMillis: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: eventRetentionMillis }))).check(
     Schema.isMaxLength(maximumRetries)
@@ -30,7 +30,7 @@ export const RetrySchedule = Schema.Struct({
 })
 export type RetrySchedule = typeof RetrySchedule.Type
 
-/** The schedule of events, unless configured otherwise. */
+/** The schedule of events, unless configured otherwise. See {@link defaultSettings}. */
 export const defaultSchedule: RetrySchedule = {
   delaysMillis: retryDelaysMillis,
   jitter: retryJitter,

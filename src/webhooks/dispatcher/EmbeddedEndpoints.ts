@@ -24,10 +24,10 @@ import {
 } from "../endpoint/model.ts"
 import { checkUrl, type TargetPolicy, type UrlRefused } from "../target/targets.ts"
 
-/** Endpoints that one dispatcher in memory serves. */
+/** Endpoints that one dispatcher in memory serves. See {@link Webhooks}. */
 export const maximumMemoryEndpoints = 10_000
 
-/** An endpoint, as its owner describes it. */
+/** An endpoint, as its owner describes it. See {@link Webhooks}. */
 export interface EndpointOptions {
   /** Chosen by the caller, 1 to 64 characters. */
   readonly id: string

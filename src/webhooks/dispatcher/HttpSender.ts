@@ -204,7 +204,17 @@ const remembering = (guard: TargetGuard): ((url: string) => Opened) => {
   }
 }
 
-/** A sender whose connections end with the scope. */
+/**
+ * A sender whose connections end with the scope.
+ *
+ * @example
+ * ```ts
+ * import { HttpSender, makeTargetGuard } from "sluice/webhook/dispatcher"
+ *
+ * // the `sender` of a dispatcher on a store of your own
+ * export const sender = HttpSender.make(makeTargetGuard("public"))
+ * ```
+ */
 export const make = (guard: TargetGuard): Effect.Effect<DeliverySender, never, Scope.Scope> => {
   const open = remembering(guard)
   return Effect.map(

@@ -31,9 +31,29 @@ const waitingOutcomes = 20_000
 /** How long a shutdown tries to give deliveries back. Otherwise they are free when their lease ends. */
 const giveBackMillis = 2_000
 
-/** The lease for a timeout: longer than any attempt, with room for recording it. */
+/**
+ * The lease for a timeout: longer than any attempt, with room for recording it.
+ *
+ * @example
+ * ```ts
+ * import { defaultSettings, leaseOf } from "sluice/webhook/dispatcher"
+ *
+ * // another timeout comes with its lease
+ * export const settings = { ...defaultSettings, timeoutMillis: 5_000, leaseMillis: leaseOf(5_000) }
+ * ```
+ */
 export const leaseOf = (timeoutMillis: number): number => 2 * timeoutMillis + 5_000
 
+/**
+ * The platform's own settings.
+ *
+ * @example
+ * ```ts
+ * import { defaultSettings } from "sluice/webhook/dispatcher"
+ *
+ * console.log(defaultSettings.timeoutMillis, defaultSettings.schedule.delaysMillis) // 15000 [ 5000, 30000, 120000, 900000, 3600000 ]
+ * ```
+ */
 export const defaultSettings: DispatcherSettings = {
   schedule: defaultSchedule,
   timeoutMillis: attemptTimeoutMillis,
@@ -44,6 +64,7 @@ export const defaultSettings: DispatcherSettings = {
   lingerMillis: 10
 }
 
+/** What a dispatcher rests on. See {@link make}. */
 export interface DispatcherPorts {
   readonly store: DeliveryStore
   readonly sender: DeliverySender
@@ -52,6 +73,17 @@ export interface DispatcherPorts {
   readonly feed: DispatchFeed["Service"]
 }
 
+/**
+ * A running dispatcher: it says what it is doing, and does operators' acts.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { WebhookDispatcher } from "sluice/webhook/dispatcher"
+ *
+ * export const held = Effect.flatMap(WebhookDispatcher, ({ load }) => Effect.map(load, (one) => one.held))
+ * ```
+ */
 export class WebhookDispatcher extends Context.Service<
   WebhookDispatcher,
   {
@@ -101,7 +133,19 @@ const recordAll = (
     })
   )
 
-/** Starts a dispatcher, which ends with the scope. */
+/**
+ * Starts a dispatcher, which ends with the scope.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { defaultSettings, type DispatcherPorts, make } from "sluice/webhook/dispatcher"
+ *
+ * // A dispatcher on a store of your own, for as long as the scope lasts.
+ * export const delivering = (ports: DispatcherPorts) =>
+ *   Effect.flatMap(make(ports, { ...defaultSettings, scanMillis: 250 }), ({ load }) => load)
+ * ```
+ */
 export const make = (
   ports: DispatcherPorts,
   settings: DispatcherSettings = defaultSettings

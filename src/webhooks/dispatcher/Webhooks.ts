@@ -34,10 +34,10 @@ import { EmbeddedEndpoints, type EndpointOptions } from "./EmbeddedEndpoints.ts"
 import * as HttpSender from "./HttpSender.ts"
 import { defaultSettings, make as makeDispatcher, WebhookDispatcher } from "./WebhookDispatcher.ts"
 
-/** The longest body of an event, in characters. */
+/** The longest body of an event, in characters. See {@link Webhooks}. */
 export const maximumEventLength = 256 * 1024
 
-/** An event to be delivered. */
+/** An event to be delivered. See {@link Webhooks}. */
 export interface EventOptions {
   /** Two or more segments of lower-case letters, digits and `_`, joined by dots. */
   readonly type: string
@@ -49,7 +49,7 @@ export interface EventOptions {
   readonly livemode?: boolean | undefined
 }
 
-/** An endpoint as it is now. */
+/** An endpoint as it is now. See {@link Webhooks}. */
 export interface EndpointState extends Endpoint {
   readonly id: string
   readonly status: EndpointStatus
@@ -58,23 +58,24 @@ export interface EndpointState extends Endpoint {
   readonly lastDeliveryStatus: number | null
 }
 
-/** The event cannot be delivered as it is. Terminal. */
+/** The event cannot be delivered as it is. Terminal. See {@link Webhooks}. */
 export class EventRefused extends Data.TaggedError("EventRefused")<{ readonly message: string }> {}
 
-/** The bound of waiting deliveries is reached. Try again later. */
+/** The bound of waiting deliveries is reached. Try again later. See {@link Webhooks}. */
 export class WebhooksFull extends Data.TaggedError("WebhooksFull")<{ readonly maximumPending: number }> {
   override get message(): string {
     return `${this.maximumPending} deliveries are pending, no more are taken now`
   }
 }
 
-/** There is no finished delivery with this id whose event is at most 30 days old. */
+/** There is no finished delivery with this id whose event is at most 30 days old. See {@link Webhooks}. */
 export class NotRetryable extends Data.TaggedError("NotRetryable")<{ readonly deliveryId: string }> {
   override get message(): string {
     return `The delivery ${this.deliveryId} is unknown, still pending or too old`
   }
 }
 
+/** Endpoints, settings and bounds of a dispatcher in memory. See {@link Webhooks}. */
 export interface MemoryOptions extends DeliveriesMemoryOptions {
   readonly endpoints?: ReadonlyArray<EndpointOptions> | undefined
   /** Where deliveries may go; default `public`: https to public addresses. */
@@ -85,6 +86,24 @@ export interface MemoryOptions extends DeliveriesMemoryOptions {
   readonly sender?: DeliverySender | undefined
 }
 
+/**
+ * Sends webhooks of a program's own, in memory (docs/webhooks.md).
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { makeSecret } from "sluice/webhook"
+ * import { Webhooks } from "sluice/webhook/dispatcher"
+ *
+ * const shop = { id: "shop", url: "https://shop.example/hook", patterns: ["orders.*"], secret: makeSecret() }
+ *
+ * export const program = Effect.gen(function* () {
+ *   const webhooks = yield* Webhooks
+ *   yield* webhooks.emit({ type: "orders.created", data: { order: 7 } })
+ *   return yield* webhooks.deliveries("shop")
+ * }).pipe(Effect.provide(Webhooks.layerMemory({ endpoints: [shop] })))
+ * ```
+ */
 export class Webhooks extends Context.Service<
   Webhooks,
   {

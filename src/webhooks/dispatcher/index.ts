@@ -3,6 +3,7 @@
  * with other ports (`delivery/ports.ts`), `make` delivers from any store. Receivers use `sluice/webhook`, which loads
  * none of this.
  */
+import "../../common/checkedPeers.ts"
 
 export type { Delivery } from "../delivery/Deliveries.ts"
 export * as DeliveryStoreMemory from "../delivery/DeliveryStoreMemory.ts"

@@ -102,6 +102,7 @@ export class EndpointsMemory {
     const decision = made(this.get(endpointId) ?? null, {
       now,
       self: { organization: organizationId, kind: WebhookEndpoint.kind, key: endpointId },
+      level: Number.POSITIVE_INFINITY,
       id: (index) => this.idOf(this.sequence + 1, 1_000 + index),
       // The only other actor that the rule reads.
       read: <State>() => list as State

@@ -111,7 +111,7 @@ export interface EndpointPlace {
   readonly endpointId: string
 }
 
-/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. */
+/** An endpoint as the log has made it up to `sequence`. `endpoint` is null after its deletion. See {@link WebhookEndpoint}. */
 export interface FoldedEndpoint {
   readonly endpointId: string
   readonly organizationId: string
@@ -179,7 +179,7 @@ export const EndpointCommand = Schema.Union([
     types: Schema.NullOr(Schema.Array(Schema.String)),
     ...asked
   }),
-  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Number, ...asked }),
+  Schema.TaggedStruct("RotateSecret", { secretId: Id, overlapSeconds: Schema.Finite, ...asked }),
   /** The caller chooses the id at random. Repeating the command answers the same event. */
   Schema.TaggedStruct("RequestTest", { requestId: Schema.optionalKey(Id), ...asked }),
   /** A delivery has succeeded, whatever its origin. Need not be reported while the endpoint has no consecutive failures. */
@@ -244,7 +244,7 @@ export const EndpointReply = Schema.Struct({
 })
 export type EndpointReply = typeof EndpointReply.Type
 
-/** The organization has no such endpoint. */
+/** The organization has no such endpoint. See {@link Webhooks}. */
 export class EndpointNotFound extends Schema.TaggedError<EndpointNotFound>()("EndpointNotFound", {
   endpointId: Schema.String
 }) {
@@ -271,7 +271,7 @@ export class TooManyEndpoints extends Schema.TaggedError<TooManyEndpoints>()("To
   }
 }
 
-/** What was asked needs an endpoint that is not disabled. */
+/** What was asked needs an endpoint that is not disabled. See {@link Webhooks}. */
 export class EndpointDisabled extends Schema.TaggedError<EndpointDisabled>()("EndpointDisabled", {
   endpointId: Schema.String
 }) {
@@ -289,7 +289,7 @@ export class EndpointPaused extends Schema.TaggedError<EndpointPaused>()("Endpoi
   }
 }
 
-/** A field outside its bounds; the message names it and the bounds. */
+/** A field outside its bounds; the message names it and the bounds. See {@link Webhooks}. */
 export class EndpointInvalid extends Schema.TaggedError<EndpointInvalid>()("EndpointInvalid", {
   field: Schema.String,
   message: Schema.String

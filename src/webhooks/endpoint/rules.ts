@@ -36,7 +36,19 @@ const ListFact = Schema.Union([
 
 const ListState = Schema.Struct({ endpointIds: Schema.Array(Schema.String) })
 
-/** The ids of the organization's endpoints, oldest first. Only the endpoints' own decisions change it. */
+/**
+ * The ids of the organization's endpoints, oldest first. Only the endpoints' own decisions change it.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import type { Engine } from "sluice"
+ * import { WebhookEndpoints } from "sluice/webhook/dispatcher"
+ *
+ * export const idsOf = (engine: Engine.Engine["Service"], organization: string) =>
+ *   Effect.map(engine.state(WebhookEndpoints, { organization }), ({ endpointIds }) => endpointIds)
+ * ```
+ */
 export const WebhookEndpoints = Actor.make({
   kind: "webhookEndpoints",
   command: Schema.TaggedStruct("List", {}),
@@ -328,7 +340,18 @@ const hasMode = (fact: unknown): fact is object => {
   return _tag === "Created" || _tag === "ReplayRequested"
 }
 
-/** One endpoint of an organization; the actor's key is its id. */
+/**
+ * One endpoint of an organization; the actor's key is its id.
+ *
+ * @example
+ * ```ts
+ * import { given } from "sluice/simulation"
+ * import { WebhookEndpoint } from "sluice/webhook/dispatcher"
+ *
+ * // an attempt for an endpoint that is gone counts nowhere
+ * given(WebhookEndpoint, [], { key: "we_1" }).when({ _tag: "RecordSuccess" }).then([])
+ * ```
+ */
 export const WebhookEndpoint = Actor.make<
   EndpointCommand,
   EndpointFact,

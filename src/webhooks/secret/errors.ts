@@ -1,7 +1,10 @@
 /** What goes wrong with signing secrets, for those who keep them and for those who sign. */
 import { Data } from "effect"
 
-/** The signing secrets cannot be reached now; worth trying again. Nothing was changed, or inside a transaction nothing will be. */
+/**
+ * The signing secrets cannot be reached now; worth trying again. Nothing was changed, or inside a transaction nothing will be.
+ * See {@link SigningSecrets}.
+ */
 export class SecretsUnavailable extends Data.TaggedError("SecretsUnavailable")<{
   readonly message: string
   readonly cause?: unknown

@@ -6,15 +6,17 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqu
 import { Schema } from "effect"
 import { Event } from "../../events/index.ts"
 
-/** Names of the delivery headers. */
+/** The header that has the time and the signatures. See {@link sign}. */
 export const signatureHeader = "X-PlatformWebhook-Signature"
+/** The header that names the event. See {@link deliveryHeaders}. */
 export const eventIdHeader = "X-PlatformWebhook-Id"
+/** The header that has the time of the attempt, in Unix seconds. See {@link deliveryHeaders}. */
 export const timestampHeader = "X-PlatformWebhook-Timestamp"
 
-/** The `User-Agent` of every delivery. */
+/** The `User-Agent` of every delivery. See {@link deliveryHeaders}. */
 export const deliveryUserAgent = "PlatformWebhook/1.0"
 
-/** What a signing secret begins with; part of the key of the signature. */
+/** What a signing secret begins with; part of the key of the signature. See {@link makeSecret}. */
 export const secretPrefix = "whsec_"
 
 /** Random bytes of a secret: as long as the digest. */
@@ -31,7 +33,7 @@ const strictBase64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-
 /** The shortest key that Standard Webhooks allows, in bytes. */
 const standardKeyBytesLeast = 24
 
-/** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. */
+/** How far a delivery's time may be from the receiver's, in seconds, unless told otherwise. See {@link verifyWebhook}. */
 export const defaultToleranceSeconds = 300
 
 /** The longest signature header that is examined, in characters. The platform sends two signatures at most. */
@@ -43,6 +45,13 @@ const maximumSecrets = 8
 /**
  * Makes a signing secret (docs/platform.md, 6.8) from the system's secure random source. Its whole text is the key of
  * our signature; the bytes behind the prefix are the key of Standard Webhooks.
+ *
+ * @example
+ * ```ts
+ * import { makeSecret, secretPrefix } from "sluice/webhook"
+ *
+ * console.log(makeSecret().startsWith(secretPrefix)) // true
+ * ```
  */
 export const makeSecret = (): string => `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`
 
@@ -55,7 +64,7 @@ const standardKeyOf = (secret: string): KeyObject | undefined => {
   return key.length < standardKeyBytesLeast ? undefined : createSecretKey(key)
 }
 
-/** The body exactly as sent or received. A string stands for its UTF-8 bytes. */
+/** The body exactly as sent or received. A string stands for its UTF-8 bytes. See {@link verifyWebhook}. */
 export type RawBody = string | Uint8Array
 
 const hmac = (secret: string, timestamp: string, rawBody: RawBody): Buffer =>
@@ -64,6 +73,13 @@ const hmac = (secret: string, timestamp: string, rawBody: RawBody): Buffer =>
 /**
  * The value of the signature header: `t=<timestamp>,v1=<hex>` with one `v1` per secret, in the given order: during the overlap of a
  * rotation the new one first. `timestampSeconds` is Unix seconds. Throws without a secret.
+ *
+ * @example
+ * ```ts
+ * import { sign } from "sluice/webhook"
+ *
+ * console.log(sign(["whsec_one"], 1_700_000_000, "{}").slice(0, 22)) // t=1700000000,v1=e6f424
+ * ```
  */
 export const sign = (secrets: ReadonlyArray<string>, timestampSeconds: number, rawBody: RawBody): string => {
   if (secrets.length === 0 || secrets.includes("")) throw new TypeError("a delivery needs a secret to be signed with")
@@ -92,6 +108,7 @@ const standardHeaders = (delivery: DeliveryToSign, timestampSeconds: number): Re
       }
 }
 
+/** What the headers of an attempt are made of. See {@link deliveryHeaders}. */
 export interface DeliveryToSign {
   readonly eventId: string
   /** The moment of this attempt, milliseconds since the Unix epoch. */
@@ -101,7 +118,17 @@ export interface DeliveryToSign {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** The headers of one attempt (docs/platform.md, 7.2). Throws like `sign`. */
+/**
+ * The headers of one attempt (docs/platform.md, 7.2). Throws like `sign`.
+ *
+ * @example
+ * ```ts
+ * import { deliveryHeaders, makeSecret } from "sluice/webhook"
+ *
+ * const delivery = { eventId: "evt_1", rawBody: "{}", secrets: [makeSecret()], nowMillis: 1_700_000_000_000 }
+ * console.log(deliveryHeaders(delivery)["X-PlatformWebhook-Timestamp"]) // 1700000000
+ * ```
+ */
 export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<string, string>> => {
   const timestampSeconds = Math.floor(delivery.nowMillis / 1000)
   return {
@@ -114,7 +141,20 @@ export const deliveryHeaders = (delivery: DeliveryToSign): Readonly<Record<strin
   }
 }
 
-/** Why a delivery is not to be trusted. The message never contains the secret, the body or the expected signature. */
+/**
+ * Why a delivery is not to be trusted. The message never contains the secret, the body or the expected signature.
+ *
+ * @example
+ * ```ts
+ * import { verifyWebhook, WebhookVerificationError } from "sluice/webhook"
+ *
+ * try {
+ *   verifyWebhook("{}", {}, "whsec_one")
+ * } catch (error) {
+ *   console.log(error instanceof WebhookVerificationError && error.reason) // missing_header
+ * }
+ * ```
+ */
 export class WebhookVerificationError extends Schema.TaggedError<WebhookVerificationError>()(
   "WebhookVerificationError",
   {
@@ -134,7 +174,7 @@ export class WebhookVerificationError extends Schema.TaggedError<WebhookVerifica
   }
 ) {}
 
-/** Headers as `fetch` has them, or as `node:http` and most frameworks do. Names in any case. */
+/** Headers as `fetch` has them, or as `node:http` and most frameworks do. Names in any case. See {@link verifyWebhook}. */
 export type ReceivedHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
@@ -195,7 +235,7 @@ const secretsOf = (secret: string | ReadonlyArray<string>): ReadonlyArray<string
   return secrets
 }
 
-/** An event as a receiver sees it. Unknown types and services of a newer platform are allowed. */
+/** An event as a receiver sees it. Unknown types and services of a newer platform are allowed. See {@link verifyWebhook}. */
 export const ReceivedEvent = Schema.Struct({ ...Event.fields, type: Schema.String, service: Schema.String })
 export type ReceivedEvent = typeof ReceivedEvent.Type
 
@@ -220,6 +260,24 @@ const eventOfBody = (rawBody: RawBody): ReceivedEvent => {
  *
  * Throws `WebhookVerificationError` for a delivery that is not to be trusted (answer it with 400), `TypeError` without a secret and
  * `RangeError` for a tolerance that is none. Deliveries are at least once: remember `eventId` where that matters.
+ *
+ * @example
+ * ```ts
+ * import { deliveryHeaders, makeSecret, verifyWebhook } from "sluice/webhook"
+ *
+ * const secret = makeSecret()
+ * const eventId = "evt_00040000-0001-8000-8000-0000d0000000"
+ * const rawBody = JSON.stringify({
+ *   eventId,
+ *   type: "orders.created",
+ *   service: "orders",
+ *   data: { order: 7 },
+ *   livemode: true,
+ *   createdAt: 1_767_225_600_000
+ * })
+ * const headers = deliveryHeaders({ eventId, nowMillis: Date.now(), rawBody, secrets: [secret] })
+ * console.log(verifyWebhook(rawBody, headers, secret).data) // { order: 7 }
+ * ```
  */
 export const verifyWebhook = (
   rawBody: RawBody,

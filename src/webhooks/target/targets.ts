@@ -14,6 +14,7 @@ import { makeNames, type NameNotFound, type Names } from "./names.ts"
  * development.
  */
 export const targetPolicies = ["public", "any"] as const
+/** Where deliveries may go: `public` is https to public addresses. See {@link makeTargetGuard}. */
 export type TargetPolicy = (typeof targetPolicies)[number]
 
 /** The longest URL of an endpoint, in characters. */
@@ -27,7 +28,7 @@ const refusedPorts: ReadonlySet<number> = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
 ])
 
-/** A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. */
+/** A URL that no endpoint may have. The message is for the caller (docs/platform.md, 6.3). Terminal. See {@link makeTargetGuard}. */
 export class UrlRefused extends Schema.TaggedError<UrlRefused>()("UrlRefused", {
   reason: Schema.Literals(["missing", "not_https", "malformed", "too_long", "credentials", "port", "address"]),
   message: Schema.String
@@ -142,7 +143,19 @@ const notFound = (host: string): NodeJS.ErrnoException =>
 const namesOf = (names: Names | Resolve): Names =>
   typeof names === "function" ? { find: () => Effect.succeed([]), resolve: names } : names
 
-/** Makes the guard of a policy. `names` says which addresses a host has; by default the name servers of the system do. */
+/**
+ * Makes the guard of a policy. `names` says which addresses a host has; by default the name servers of the system do.
+ *
+ * @example
+ * ```ts
+ * import { Result } from "effect"
+ * import { makeTargetGuard } from "sluice/webhook/dispatcher"
+ *
+ * const guard = makeTargetGuard("public")
+ * console.log(Result.isSuccess(guard.open("https://127.0.0.1/hook"))) // false
+ * console.log(Result.isSuccess(guard.open("https://shop.example/hook"))) // true
+ * ```
+ */
 export const makeTargetGuard = (policy: TargetPolicy, names: Names | Resolve = makeNames()): TargetGuard => {
   const { find, resolve } = namesOf(names)
   const isRefused = (address: string): boolean => isRefusedBy(policy, address)

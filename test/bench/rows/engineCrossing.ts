@@ -1,12 +1,13 @@
 /** What it costs that a decision is asked for at another node than the one that makes it: none of them, half of them (two nodes), all of them. */
 import { type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
-import type { CrossingLoad, CrossingSample } from "../workloads/crossing.ts"
+import type { ClosedSample } from "../workloads/closedLoop.ts"
+import type { CrossingLoad } from "../workloads/crossing.ts"
 import { runWithServers } from "../workloads/workload.ts"
 
 const callers = 256
 
 const crossing = (oneInCrosses: number) => (round: Round) =>
-  runWithServers<CrossingSample>(round, "crossing", {
+  runWithServers<ClosedSample>(round, "crossing", {
     partitions: 8,
     callers,
     oneInCrosses,
@@ -15,9 +16,9 @@ const crossing = (oneInCrosses: number) => (round: Round) =>
   } satisfies CrossingLoad)
 
 interface Samples {
-  readonly none: CrossingSample
-  readonly half: CrossingSample
-  readonly all: CrossingSample
+  readonly none: ClosedSample
+  readonly half: ClosedSample
+  readonly all: ClosedSample
 }
 
 const rowsOf = (side: keyof Samples, name: string) =>

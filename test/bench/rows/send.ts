@@ -11,13 +11,13 @@ import { runWorkload } from "../workloads/workload.ts"
 
 type AdmissionsSample = LoopSample & { readonly cpuMicros: number }
 
+/** The largest states, and for comparison an account's history as objects. */
+type State = "established" | "custom" | "objects" | "sender" | "bucket"
+
 type AccountsSample = Readonly<
   Record<
-    | "establishedBytes"
-    | "customBytes"
+    | `${State}${"Bytes" | "Encode" | "Decode"}`
     | "heldEmails"
-    | "senderBytes"
-    | "bucketBytes"
     | "residentPerAccount"
     | "residentPerEmail"
     | "storedPerAccount"
@@ -59,6 +59,18 @@ const bounded = (name: keyof AccountsSample, note: string) => ({
   goal: atMost(maximumStateBytes)
 })
 
+/** What it costs to write a state and to load it; the custom account's beside the layout with objects. */
+const costs = (state: Exclude<State, "objects">) =>
+  (["Encode", "Decode"] as const).map((what) => ({
+    name: `${state}${what}`,
+    unit: "us",
+    figure: ({ accounts }: { readonly accounts: AccountsSample }) => accounts[`${state}${what}`],
+    ...(state === "custom"
+      ? { peer: ({ accounts }: { readonly accounts: AccountsSample }) => accounts[`objects${what}`] }
+      : {}),
+    note: what === "Encode" ? "into a checkpoint's text" : "from a checkpoint's text"
+  }))
+
 export const sendBenchmarks: ReadonlyArray<Benchmark> = [
   benchmark({
     name: "send/handoff",
@@ -76,7 +88,12 @@ export const sendBenchmarks: ReadonlyArray<Benchmark> = [
   }),
   benchmark({
     name: "send/admission",
-    sides: { small: admissions("small"), rule: admissions("rule"), request: admissions("request") },
+    sides: {
+      small: admissions("small"),
+      rule: admissions("rule"),
+      request: admissions("request"),
+      keyed: admissions("keyed")
+    },
     rows: [
       {
         name: "rule",
@@ -98,6 +115,14 @@ export const sendBenchmarks: ReadonlyArray<Benchmark> = [
         unit: "us",
         figure: ({ request }) => request.cpuMicros,
         peer: ({ small }) => small.cpuMicros
+      },
+      {
+        name: "keyed/cpu",
+        unit: "us",
+        figure: ({ keyed }) => keyed.cpuMicros,
+        peer: ({ request }) => request.cpuMicros,
+        goal: atMost(1.4),
+        note: "a request under an idempotency key, beside one without"
       }
     ]
   }),
@@ -116,7 +141,12 @@ export const sendBenchmarks: ReadonlyArray<Benchmark> = [
       bounded("establishedBytes", "an account after probation, at any number of emails a day"),
       bounded("customBytes", "an account at the highest custom caps, 5,000 times in a day"),
       bounded("senderBytes", "a sender with some 100,000 held emails"),
-      bounded("bucketBytes", "the fullest bucket of 1,000,000 suppressed addresses")
+      bounded("bucketBytes", "the fullest bucket of 1,000,000 suppressed addresses"),
+      bytes("objectsBytes", "5,000 times of a day as objects, as a comparison"),
+      ...costs("established"),
+      ...costs("custom"),
+      ...costs("sender"),
+      ...costs("bucket")
     ]
   })
 ]

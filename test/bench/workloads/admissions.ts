@@ -15,8 +15,8 @@ import { admit, Sender } from "./mail.ts"
 import { serveWorkload } from "./workload.ts"
 
 export interface AdmissionsLoad {
-  /** `small`: one fact on a state of two numbers, for what the engine itself costs. `rule`: the account's rule as an actor of its own. `request`: a request of one email, with organization, senders, list and a new email actor. */
-  readonly ask: "small" | "rule" | "request"
+  /** `small`: one fact on a state of two numbers, for what the engine itself costs. `rule`: the account's rule as an actor of its own. `request`: a request of one email, with organization, senders, list and a new email actor; `keyed`: the same under an idempotency key that no other has. */
+  readonly ask: "small" | "rule" | "request" | "keyed"
   readonly callers: number
   readonly organizations: number
   readonly warmUpSeconds: number
@@ -34,6 +34,7 @@ const Rule = Actor.make<AccountCommand, AccountFact, AccountState, AccountAnswer
   decide: (state, command, { now }) => admission.decide(state, command, now)
 })
 
+const digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 const history = 200
 const domains = 25
 const upgradeUrl = "https://up.test"
@@ -61,16 +62,16 @@ const ruleOf = (): AccountCommand => {
 
 const prepare = (engine: Engine["Service"], { ask, organizations }: AdmissionsLoad) => {
   const organizationOf = (index: number) => `org_${String(index % organizations).padStart(22, "0")}`
-  const send = (index: number): Effect.Effect<unknown, unknown> =>
-    ask === "small"
-      ? engine.ask(Sender, { organization: organizationOf(index) }, admit(number++))
-      : ask === "rule"
-        ? engine.ask(Rule, { organization: organizationOf(index) }, ruleOf())
-        : engine.ask(
-            SendAccount,
-            { organization: organizationOf(index), key: "live" },
-            { _tag: "Admit", upgradeUrl, emails: [{ from: "ann@one.test", ...one() }] }
-          )
+  const send = (index: number): Effect.Effect<unknown, unknown> => {
+    const organization = organizationOf(index)
+    if (ask === "small") return engine.ask(Sender, { organization }, admit(number++))
+    if (ask === "rule") return engine.ask(Rule, { organization }, ruleOf())
+    const account = { organization, key: "live" }
+    const request = { _tag: "Admit", upgradeUrl, emails: [{ from: "ann@one.test", ...one() }] } as const
+    return ask === "request"
+      ? engine.ask(SendAccount, account, request)
+      : engine.askOnce(SendAccount, account, request, { key: `key_${number}`, digest })
+  }
   const all = (f: (index: number) => Effect.Effect<unknown, unknown>) =>
     Effect.forEach(
       Array.from({ length: organizations }, (_, index) => index),

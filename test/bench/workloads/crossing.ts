@@ -3,7 +3,7 @@
  * connection of its own to one nats-server. Both are in this process, so that its CPU is that of both sides.
  */
 import "effect/schema/SchemaJITCompiler/enable"
-import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import * as Durable from "../../../src/durable.ts"
 import { Engine, layer } from "../../../src/engine/Engine.ts"
 import * as CheckpointsMemory from "../../../src/engine/memory/CheckpointsMemory.ts"
@@ -12,23 +12,15 @@ import * as JournalMemory from "../../../src/engine/memory/JournalMemory.ts"
 import { Placement } from "../../../src/engine/Placement.ts"
 import { NatsConnection } from "../../../src/nats/connection.ts"
 import * as RemoteNats from "../../../src/nats/RemoteNats.ts"
-import { Latencies, type LoopSample, sampleOf } from "./latencies.ts"
+import { type ClosedLoad, closedLoop } from "./closedLoop.ts"
 import { admit, organizationOf, Sender } from "./mail.ts"
 import { startServers } from "./servers.ts"
 import { serveWorkload } from "./workload.ts"
 
-export interface CrossingLoad {
+export interface CrossingLoad extends ClosedLoad {
   readonly partitions: number
-  readonly callers: number
   /** Asks in this many that go through the engine without partitions. */
   readonly oneInCrosses: number
-  readonly warmUpSeconds: number
-  readonly seconds: number
-}
-
-export interface CrossingSample extends LoopSample {
-  /** User and system time of the process for each decision, microseconds. */
-  readonly microsPerDecision: number
 }
 
 const none = Layer.succeed(Placement, Placement.of({ place: () => Effect.void, owns: () => Effect.succeed(false) }))
@@ -49,38 +41,11 @@ serveWorkload((load: CrossingLoad & { readonly dataFolder: string }) =>
       Engine
     )
     yield* near.ready
-    const latencies = new Latencies()
     let number = 0
     const ask = (caller: number) => {
       const engine = load.oneInCrosses > 0 && ++number % load.oneInCrosses === 0 ? far : near
       return Effect.orDie(engine.ask(Sender, { organization: organizationOf(caller) }, admit(number)))
     }
-    const loop = Effect.forEach(
-      Array.from({ length: load.callers }, (_, caller) => caller),
-      (caller) => {
-        let sent = 0
-        return Effect.whileLoop({
-          while: () => true,
-          body: () => {
-            sent = performance.now()
-            return ask(caller)
-          },
-          step: () => latencies.record(performance.now() - sent)
-        })
-      },
-      { concurrency: "unbounded", discard: true }
-    )
-    const looping = yield* Effect.forkScoped(loop)
-    yield* Effect.sleep(load.warmUpSeconds * 1000)
-    const measure = async (): Promise<CrossingSample> => {
-      const before = process.cpuUsage()
-      // A failed ask ends the loop, and with it the measurement.
-      const ended = Effect.runPromise(Fiber.join(looping)) as Promise<never>
-      const sample = await Promise.race([sampleOf(latencies, load.seconds), ended])
-      ended.catch(() => {})
-      const { system, user } = process.cpuUsage(before)
-      return { ...sample, microsPerDecision: (user + system) / (sample.perSecond * load.seconds) }
-    }
-    return { measure }
+    return { measure: yield* closedLoop(load, ask) }
   })
 )

@@ -28,11 +28,18 @@ const loadedBy = (first: string) => {
 
 describe("what one machine loads", () => {
   it("is the platform, without effect/cluster", () => {
-    const { files, packages } = loadedBy("src/main.ts")
+    const { files, packages } = loadedBy("src/cli/serve.ts")
     expect(files).toContain("src/engine/Engine.ts")
     expect(packages).toContain("effect")
     expect(packages).not.toContain("effect/cluster")
     expect(files).not.toContain("src/nats/RemoteNats.ts")
+  })
+
+  it("is no server where a command asks a running platform", () => {
+    const { files } = loadedBy("src/cli/orgs.ts")
+    expect(files).toContain("src/admin/AdminClient.ts")
+    expect(files).not.toContain("src/app/server.ts")
+    expect(files).not.toContain("src/app/layers.ts")
   })
 
   it("is more where nodes share the partitions", () => {

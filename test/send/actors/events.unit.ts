@@ -240,6 +240,7 @@ describe("the events of accounts and senders", () => {
     const context: DecideContext = {
       now,
       self,
+      level: Number.POSITIVE_INFINITY,
       id: String,
       read: () => {
         throw new Error("it reads no other actor")

@@ -2,7 +2,16 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Attempted } from "../../../src/send/handoff/emails.ts"
 import { HandoffGroups, type Room } from "../../../src/send/handoff/HandoffGroups.ts"
-import { maximumUnderWay, underWayLimits } from "../../../src/send/handoff/limits.ts"
+import {
+  countingMillis,
+  countingPauseMillis,
+  longestCountingMillis,
+  longestRestMillis,
+  maximumUnderWay,
+  restMillis,
+  restMillisAfter,
+  underWayLimits
+} from "../../../src/send/handoff/limits.ts"
 
 const group = (name: string) => ({ partition: 0, group: `${name}/live` })
 
@@ -155,5 +164,20 @@ describe("many accounts", () => {
     groups.want([group("a"), { partition: 0, group: "b/test" }])
     expect(takes.map(({ name }) => name)).toEqual(["b"])
     expect(groups.hasWaiting).toBe(true)
+  })
+})
+
+describe("under load", () => {
+  it("accounts rest longer the longer it takes to look at their mails, within bounds", () => {
+    expect([0, 40, 100, 10_000].map(restMillisAfter)).toEqual([restMillis, restMillis, 500, longestRestMillis])
+  })
+
+  it("the queue is counted the more seldom the longer that takes", () => {
+    expect([0, 100, 300, 60_000].map(countingPauseMillis)).toEqual([
+      countingMillis,
+      countingMillis,
+      30_000,
+      longestCountingMillis
+    ])
   })
 })

@@ -9,8 +9,10 @@ const runner = "test/variants/runner"
 const patienceMillis: Readonly<Record<Finder["kind"], number>> = {
   unit: 300_000,
   simulation: 900_000,
+  followers: 900_000,
   deliveries: 900_000,
   sending: 900_000,
+  owners: 900_000,
   servers: 900_000
 }
 
@@ -26,7 +28,7 @@ export interface Tried {
 }
 
 const argumentsOf = (finder: Finder, seeds: number): ReadonlyArray<string> => {
-  if (finder.kind === "simulation" || finder.kind === "deliveries" || finder.kind === "sending")
+  if (finder.kind !== "unit" && finder.kind !== "servers")
     return ["--import", `${root}${runner}/register.ts`, `${root}${runner}/simulate.ts`, finder.kind, String(seeds)]
   const vitest = `${root}node_modules/vitest/vitest.mjs`
   return [vitest, "run", "--config", `${root}${runner}/vitest.config.ts`, "--project", finder.kind, ...finder.files]

@@ -1,5 +1,5 @@
 /**
- * `node --import …/register.ts …/simulate.ts simulation|deliveries|sending seeds`: plays a simulator's corpus and then seeds from 0, until a checker
+ * `node --import …/register.ts …/simulate.ts simulation|followers|deliveries|sending|owners seeds`: plays a simulator's corpus and then seeds from 0, until a checker
  * complains. Its last line of output is the finding.
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -33,6 +33,17 @@ const engine = async (): Promise<Simulator> => {
   }
 }
 
+const followers = async (): Promise<Simulator> => {
+  const { followed, fromJson, generate, play, requiredFollowerMarks } = await import("../../../src/simulation/index.ts")
+  return {
+    corpus: "test/simulation/followers",
+    saved: (text) => play(fromJson(text), followed),
+    seed: (seed) => play(generate(followed, seed), followed),
+    required: requiredFollowerMarks,
+    requiredSeeds: 200
+  }
+}
+
 const deliveries = async (): Promise<Simulator> => {
   const { generate, play } = await import("../../../src/simulation/webhooks/index.ts")
   return {
@@ -58,6 +69,17 @@ const sending = async (): Promise<Simulator> => {
   }
 }
 
+const owners = async (): Promise<Simulator> => {
+  const { fromJson, generate, play, requiredMarks } = await import("../../../src/simulation/owners/index.ts")
+  return {
+    corpus: "test/simulation/owners",
+    saved: (text) => play(fromJson(text)),
+    seed: (seed) => play(generate(seed)),
+    required: requiredMarks,
+    requiredSeeds: 2_000
+  }
+}
+
 const find = (simulator: Simulator, seeds: number): Finding => {
   const folder = `${root}${simulator.corpus}/`
   const saved = existsSync(folder) ? readdirSync(folder) : []
@@ -78,7 +100,14 @@ const find = (simulator: Simulator, seeds: number): Finding => {
 }
 
 const [kind, seeds] = process.argv.slice(2)
-const simulator = await (kind === "deliveries" ? deliveries() : kind === "sending" ? sending() : engine())
+const simulators: Readonly<Record<string, () => Promise<Simulator>>> = {
+  simulation: engine,
+  followers,
+  deliveries,
+  sending,
+  owners
+}
+const simulator = await simulators[kind!]!()
 let finding: Finding
 try {
   finding = find(simulator, Number(seeds))

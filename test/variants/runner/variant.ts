@@ -14,14 +14,18 @@ export type Finder =
   | { readonly kind: "unit"; readonly files: ReadonlyArray<string> }
   /** The engine's simulator: its corpus, then seeds. */
   | { readonly kind: "simulation" }
+  /** The engine's simulator with followers: their corpus, then seeds. */
+  | { readonly kind: "followers" }
   /** The simulator of webhook deliveries: its corpus, then seeds. */
   | { readonly kind: "deliveries" }
   /** The simulator of an account that sends: its corpus, then seeds. */
   | { readonly kind: "sending" }
+  /** The simulator of several owners: its corpus, then seeds. */
+  | { readonly kind: "owners" }
   /** Tests against real servers, by their files. */
   | { readonly kind: "servers"; readonly files: ReadonlyArray<string> }
 
-export const finderKinds = ["unit", "simulation", "deliveries", "sending", "servers"] as const
+export const finderKinds = ["unit", "simulation", "followers", "deliveries", "sending", "owners", "servers"] as const
 
 /** What a module loader needs to know. */
 export interface Replacement {

@@ -83,8 +83,8 @@ describe("endpoints of an organization", () => {
     Effect.gen(function* () {
       yield* ask("we_1", create)
       const long = "a".repeat(65)
-      expect(yield* Effect.flip(ask("we_1", failure(long)))).toMatchObject({ _tag: "CommandFailed" })
-      expect(yield* Effect.flip(ask("we_1", rotate(long)))).toMatchObject({ _tag: "CommandFailed" })
+      expect(yield* Effect.flip(ask("we_1", failure(long)))).toMatchObject({ _tag: "CommandInvalid" })
+      expect(yield* Effect.flip(ask("we_1", rotate(long)))).toMatchObject({ _tag: "CommandInvalid" })
       expect((yield* ask("we_1", { _tag: "Get" })).endpoint).toMatchObject({
         secretId: "secret_1",
         consecutiveFailures: 0

@@ -62,6 +62,7 @@ const { decide, evolve, wake, wakeAt } = WebhookEndpoint.options
 const contextAt = (now: number, others: number): DecideContext => ({
   now,
   self: { organization: "org_1", kind: "webhookEndpoint", key: endpointId },
+  level: Number.POSITIVE_INFINITY,
   id: (index) => deriveId({ partition: 0, epoch: 1, frame: now % 4096, kind: idKinds.decided, command: 0, index }),
   read: () => ({ endpointIds: Array.from({ length: others }, (_, at) => `other_${at}`) }) as never
 })

@@ -1,4 +1,4 @@
-/** The tours in README.md, command by command as they are written there, on ports of this run: of email, and of a customer from sign-up to invoice. */
+/** The tours in docs/operating.md, command by command as they are written there, on ports of this run: of email, and of a customer from sign-up to invoice. */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
@@ -13,11 +13,11 @@ import { needing } from "../../support/needs.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 
 const root = new URL("../../../", import.meta.url).pathname
-const readme = readFileSync(join(root, "README.md"), "utf8")
+const guide = readFileSync(join(root, "docs/operating.md"), "utf8")
 /** The blocks of code of a section, and how one is found. */
 const tourOf = (title: string) => {
-  const at = readme.indexOf(`\n### ${title}`)
-  const section = readme.slice(at, readme.indexOf("\n### ", at + 1))
+  const at = guide.indexOf(`\n## ${title}`)
+  const section = guide.slice(at, guide.indexOf("\n## ", at + 1))
   const blocks = [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, block]) => block!.trim())
   const blockWith = (text: string): string => blocks.find((block) => block.includes(text)) ?? `no block has ${text}`
   return { section, blocks, blockWith }
@@ -126,7 +126,7 @@ it("a mail leaves by the relay, its bounce comes back, and the account shows it"
   })
 })
 
-/** Texts of a JSON answer in README.md are those of another day; its fields are not. */
+/** Texts of a JSON answer in the guide are those of another day; its fields are not. */
 const fieldsOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null
     ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fieldsOf(one)]))

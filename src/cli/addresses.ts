@@ -1,0 +1,58 @@
+/** Where `sluice serve` listens, and what it says when an address cannot be had. */
+import { createServer } from "node:net"
+import { Data, Effect } from "effect"
+import type { Config } from "../config/settings.ts"
+
+/** Where a listener listens, and the settings that say so. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+  readonly settings: { readonly host: string; readonly port: string }
+}
+
+/** What the system's error code means, and which setting to change. */
+const faults: Readonly<Record<string, readonly [reason: string, setting: "host" | "port"]>> = {
+  EADDRINUSE: ["another program is listening there", "port"],
+  EACCES: ["this user may not use that port", "port"],
+  EADDRNOTAVAIL: ["this machine has no such address", "host"],
+  ENOTFOUND: ["its name is not known", "host"]
+}
+
+/** A listener's address is taken, or does not belong to this machine. */
+export class AddressUnavailable extends Data.TaggedError("AddressUnavailable")<Address & { readonly code: string }> {
+  override get message(): string {
+    const [reason, setting] = faults[this.code] ?? [this.code, "port"]
+    return `Cannot listen on ${this.host}:${this.port}: ${reason}. Choose another ${setting} with ${this.settings[setting]}.`
+  }
+}
+
+const addressOf = (host: string, port: number, which: "" | "ADMIN_"): Address => ({
+  host,
+  port,
+  settings: { host: `SLUICE_${which}HOST`, port: `SLUICE_${which}PORT` }
+})
+
+export const unavailable = (address: Address, cause: unknown) => {
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
+  return new AddressUnavailable({ ...address, code: code ?? String(cause) })
+}
+
+/** Checks the address before anything is started. The listener itself still decides. */
+export const requireAddress = (address: Address): Effect.Effect<void, AddressUnavailable> =>
+  Effect.callback((resume) => {
+    const probe = createServer()
+    probe.once("error", (error) => resume(Effect.fail(unavailable(address, error))))
+    probe.listen({ host: address.host, port: address.port, exclusive: true }, () =>
+      probe.close(() => resume(Effect.void))
+    )
+  })
+
+/** Where a start listens; `admin` is undefined where there is no admin listener. */
+export const addressesOf = (config: Config) => {
+  const isAdministered =
+    config.adminKey !== undefined || config.databaseUrl === undefined || config.natsUrl === undefined
+  return {
+    api: addressOf(config.host, config.port, ""),
+    admin: isAdministered ? addressOf(config.adminHost, config.adminPort, "ADMIN_") : undefined
+  }
+}

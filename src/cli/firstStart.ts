@@ -1,0 +1,51 @@
+/** What a start of the platform does before it listens: it waits for its partitions, and fills what is empty. Says on stderr how it goes. */
+import { Console, Effect, Stream } from "effect"
+import { Ingestions } from "../directory/Ingestions.ts"
+import { Engine } from "../engine/Engine.ts"
+import { Domains } from "../send/domains/Domains.ts"
+import { modes } from "../send/index.ts"
+
+export const seconds = (millis: number) => `${(millis / 1000).toFixed(1)} s`
+
+export const progress = (line: string) => Console.error(`  ${line}`)
+
+/** The verified domain of the demo organization, in both modes (docs/platform.md, 2.7). */
+const demoDomain = "demo.test"
+
+export const addDemoDomain = Effect.fnUntraced(function* (organizationId: string) {
+  const domains = yield* Domains
+  yield* Effect.forEach(modes, (mode) => domains.vouchFor({ organizationId, mode }, demoDomain), { discard: true })
+})
+
+/**
+ * How long a start waits for its partitions. Those that do not serve then are named beside the address and in
+ * `/readyz`.
+ */
+const partitionsTimeoutMillis = 10_000
+
+export const awaitPartitions = Effect.gen(function* () {
+  const engine = yield* Engine
+  yield* engine.ready.pipe(Effect.timeout(partitionsTimeoutMillis), Effect.ignore)
+})
+
+/** Loads the bundled files of every kind that was never ingested. */
+export const loadBundled = Effect.gen(function* () {
+  const ingestions = yield* Ingestions
+  yield* ingestions.runBundled.pipe(
+    Stream.runForEach((event) => {
+      switch (event._tag) {
+        case "Progress":
+          return Effect.void
+        case "Ingested":
+          return progress(
+            `Loaded ${event.read.toLocaleString("en-US")} records of ${event.kind}${event.publicationDate === null ? "" : `, published ${event.publicationDate}`} (${seconds(event.durationMillis)})`
+          )
+        case "Skipped":
+        case "Failed":
+          return progress(
+            `The bundled ${event.source} was not loaded: ${event._tag === "Failed" ? event.message : event.reason}`
+          )
+      }
+    })
+  )
+})

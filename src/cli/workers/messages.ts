@@ -1,0 +1,43 @@
+/** What `sluice serve --workers` and its workers tell each other, over the channel that Node opens between a process and those it forks. */
+
+/** What a worker is told when it starts. Everything else it has of the same arguments and environment as the process above it. */
+export interface Seat {
+  /** From 1. */
+  readonly number: number
+  /** Its name among the nodes. */
+  readonly name: string
+  readonly databaseUrl: string
+  readonly natsUrl: string
+  /** Whether other machines share the partitions, so that one of theirs says nothing about this one. */
+  readonly hasPeers: boolean
+}
+
+/** A worker serves. */
+export interface Ready {
+  readonly apiUrl: string
+  /** Of the one worker that has the admin API. */
+  readonly adminUrl: string | undefined
+  /** What a start prints. */
+  readonly announcement: string
+}
+
+export type ToWorker =
+  | { readonly sluice: "seat"; readonly seat: Seat }
+  /** Asks for its own metrics. */
+  | { readonly sluice: "collect"; readonly id: number }
+  /** Answers `metrics`. */
+  | { readonly sluice: "collected"; readonly id: number; readonly text: string }
+
+export type FromWorker =
+  | { readonly sluice: "sit" }
+  | { readonly sluice: "ready"; readonly ready: Ready }
+  | { readonly sluice: "own"; readonly id: number; readonly text: string }
+  /** Asks for the metrics of all workers. */
+  | { readonly sluice: "metrics"; readonly id: number }
+
+/** Set in the environment of a worker, to its number. */
+export const workerVariable = "WORKER_OF_SLUICE"
+
+/** Whether a message is one of these; Node's own have no such field. */
+export const isOurs = (message: unknown): message is { readonly sluice: string } =>
+  typeof message === "object" && message !== null && "sluice" in message

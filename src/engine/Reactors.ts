@@ -1,0 +1,145 @@
+/**
+ * What a program does with reactors beside defining them (docs/reactors.md): wait until they have caught up, build what one has written anew, and
+ * try a handler on facts without an engine.
+ */
+import { Effect } from "effect"
+import type { Actor } from "./Actor.ts"
+import type { Target } from "./address.ts"
+import { type CursorsUnavailable, ReactorTransaction } from "./Cursors.ts"
+import { Engine, type EngineRefused } from "./Engine.ts"
+import type { JournalUnavailable } from "./Journal.ts"
+import { type RebuildOptions, type Rebuilt, rebuildReactor } from "./operator/rebuild.ts"
+import type { FactOf, Reactor } from "./Reactor.ts"
+import type { LogRecord } from "./records.ts"
+import { internals } from "./shell/internals.ts"
+import type { Partition } from "./shell/Partition.ts"
+
+export type { RebuildOptions, Rebuilt }
+
+/**
+ * Waits until every reactor has dealt with all that is stored now, on the partitions of this process: for tests, and for reading what was just
+ * written. A record that is parked counts as dealt with.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactors } from "sluice"
+ *
+ * // For tests: what an act has written by way of reactors.
+ * export const afterwards = <A, E, R>(act: Effect.Effect<A, E, R>) => Effect.tap(act, () => Reactors.settled)
+ * ```
+ */
+export const settled: Effect.Effect<void, never, Engine> = Effect.flatMap(Engine, (engine) => {
+  const { parts, partitions } = internals(engine)
+  const names = parts.reactors.map(({ name }) => name)
+  return Effect.forEach(partitions.values(), (partition) => caughtUp(partition, names), { discard: true })
+})
+
+const caughtUp = (partition: Partition, names: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { sequence } = partition.core.head
+    const isDone = () =>
+      partition.isClosing ||
+      (partition.sentBack.size === 0 && names.every((name) => partition.feed.readBy(name) >= sequence))
+    return Effect.callback<void>((resume) => {
+      if (isDone()) return resume(Effect.void)
+      const stop = partition.onReaction(() => {
+        if (!isDone()) return
+        stop()
+        resume(Effect.void)
+      })
+      return Effect.sync(stop)
+    })
+  })
+
+/**
+ * Builds anew what a reactor has written: `clear` removes it, and the reactor works through the log again, all of which begins in one
+ * transaction. The log is purged behind checkpoints, so it rarely reaches back to the beginning: where it does not, `EngineRefused` says
+ * so, unless `from` is "what is kept". All partitions must be served by this process; asks are answered meanwhile. `settled` waits until
+ * the reactor is through.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactors } from "sluice"
+ * import { SqlClient } from "effect/sql"
+ *
+ * const clear = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`truncate takings`)
+ * export const anew = Effect.andThen(Reactors.rebuild({ reactor: "takings", clear: Effect.asVoid(clear) }), Reactors.settled)
+ * ```
+ */
+export const rebuild = <E = never, R = never>(
+  options: RebuildOptions<E, R>
+): Effect.Effect<
+  Rebuilt,
+  E | EngineRefused | CursorsUnavailable | JournalUnavailable,
+  Engine | Exclude<R, ReactorTransaction>
+> => Effect.flatMap(Engine, (engine) => rebuildReactor(engine, options))
+
+/** Where a record of a test stands, if it matters. See {@link Reactors.factOf}. */
+export interface RecordPlace {
+  readonly partition?: number
+  /** The frame, from 1. */
+  readonly sequence?: number
+  readonly index?: number
+  /** Milliseconds since the Unix epoch. */
+  readonly now?: number
+}
+
+/**
+ * A fact as a reactor gets it, for tests of handlers. Without a place it is the first of the first frame, at 0.
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect"
+ * import { Actor, Reactors } from "sluice"
+ *
+ * const Visits = Actor.makeStateless({
+ *   kind: "visits",
+ *   command: Schema.String,
+ *   fact: Schema.String,
+ *   decide: (page) => Actor.decided({ facts: [page] })
+ * })
+ * console.log(Reactors.factOf(Visits, { organization: "acme" }, "/prices").fact) // /prices
+ * ```
+ */
+export const factOf = <Command, Fact, State, Reply, Rejection>(
+  actor: Actor<Command, Fact, State, Reply, Rejection>,
+  { key = "", organization }: Target,
+  fact: NoInfer<Fact>,
+  { index = 0, now = 0, partition = 0, sequence = 1 }: RecordPlace = {}
+): FactOf<Fact> => ({ _tag: "Fact", partition, sequence, index, now, organization, kind: actor.kind, key, fact })
+
+/**
+ * Has a reactor handle records without an engine, for tests: those that it wants, in this order, as one batch. What it registered with
+ * `Reactor.onCommit` runs when the handler has succeeded.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Reactor, Reactors } from "sluice"
+ *
+ * const seen: Array<string> = []
+ * const board = Reactor.make({
+ *   name: "board",
+ *   parts: [Reactor.events(["orders.*"], (records) => Reactor.onCommit(() => seen.push(...records.map(({ id }) => id))))]
+ * })
+ * // no record, no work
+ * await Effect.runPromise(Reactors.handle(board, []))
+ * console.log(seen) // []
+ * ```
+ */
+export const handle = <R = never>(
+  reactor: Reactor<R>,
+  records: ReadonlyArray<LogRecord>
+): Effect.Effect<void, unknown, Exclude<R, ReactorTransaction>> =>
+  Effect.suspend(() => {
+    const wanted = reactor.wants === undefined ? records : records.filter(reactor.wants)
+    const actions: Array<() => void> = []
+    const transaction = ReactorTransaction.of({ onCommit: (action) => void actions.push(action) })
+    return wanted.length === 0
+      ? Effect.void
+      : Effect.map(Effect.provideService(reactor.handle(wanted), ReactorTransaction, transaction), () => {
+          for (const action of actions) action()
+        })
+  })

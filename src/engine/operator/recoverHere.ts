@@ -1,0 +1,77 @@
+/**
+ * Recovers a partition in the process that has it (`recover.ts` does it where none runs). What belongs to its log is given up between two lives, while the
+ * partition has stopped and its process holds its place, so that nobody claims it meanwhile.
+ */
+import { Effect } from "effect"
+import { Checkpoints } from "../Checkpoints.ts"
+import { Cursors } from "../Cursors.ts"
+import { describe } from "../describe.ts"
+import { EngineRefused } from "../errors.ts"
+import { Journal } from "../Journal.ts"
+import type { Partition } from "../shell/Partition.ts"
+import { ownsNow } from "../shell/supervising.ts"
+import { acceptClock, acceptLoss } from "./recover.ts"
+
+/** What an operator allows. */
+export interface RecoverAsked {
+  readonly acceptLoss: boolean
+  readonly acceptClock: boolean
+}
+
+/** What was found and done. */
+export interface Recovered {
+  readonly partition: number
+  /** Nothing was to be given up. */
+  readonly fits: boolean
+  /** Something could be given up, and was not. */
+  readonly changeable: boolean
+  /** Sentences for the operator. */
+  readonly lines: ReadonlyArray<string>
+}
+
+const date = (millis: number): string => new Date(millis).toISOString()
+
+const notNow = (message: string) => new EngineRefused({ message })
+
+/** Says what keeps a partition from serving, and lets it go on where that is allowed. */
+export const recoverHere = Effect.fnUntraced(function* (
+  partition: Partition,
+  asked: RecoverAsked
+): Effect.fn.Return<Recovered, EngineRefused> {
+  const { id } = partition
+  const { checkpoints, cursors, journal, reactors } = partition.parts
+  const provided = <A, E>(
+    effect: Effect.Effect<A, E, Journal | Checkpoints | Cursors>
+  ): Effect.Effect<A, EngineRefused> =>
+    effect.pipe(
+      Effect.provideService(Journal, journal),
+      Effect.provideService(Checkpoints, checkpoints),
+      Effect.provideService(Cursors, cursors),
+      Effect.mapError((error) => notNow(describe(error)))
+    )
+  const { status } = partition
+  if (status._tag === "Serving") return { partition: id, fits: true, changeable: false, lines: [] }
+  if (status._tag !== "Stopped" && status._tag !== "ClockBehind")
+    return yield* notNow(
+      `partition ${id} does not serve, and is not stopped: ${"reason" in status ? status.reason : status._tag}`
+    )
+  if ((yield* ownsNow(partition)) !== true)
+    return yield* notNow(`whether partition ${id} is this node's cannot be said now; try again`)
+  const lines: Array<string> = [...("reason" in status ? [status.reason] : [])]
+  if (status._tag === "ClockBehind") {
+    if (!asked.acceptClock) return { partition: id, fits: true, changeable: false, lines }
+    const { accepted, lastFrame } = yield* partition.mend(provided(acceptClock(id)))
+    lines.push(`The clock is accepted: the last frame is of ${date(lastFrame)}, it is now ${date(accepted)}.`)
+    return { partition: id, fits: true, changeable: false, lines }
+  }
+  const names = reactors.map(({ name }) => name)
+  const loss = acceptLoss(id, { dryRun: !asked.acceptLoss, reactors: names })
+  // A partition that was stopped for another reason begins a new life behind it too.
+  const report = yield* asked.acceptLoss ? partition.mend(provided(loss)) : provided(loss)
+  return {
+    partition: id,
+    fits: report.fits,
+    changeable: !report.fits && !asked.acceptLoss,
+    lines: [...lines, ...report.lines]
+  }
+})

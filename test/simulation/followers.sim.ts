@@ -1,0 +1,39 @@
+/** Programs that follow actors while processes die, stop, stand still and replace each other: every fact once and in order, no state before another. */
+import "effect/schema/SchemaJITCompiler/enable"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import {
+  campaign,
+  describeFailure,
+  explain,
+  followed,
+  fromJson,
+  generate,
+  play,
+  requiredFollowerMarks
+} from "../../src/simulation/index.ts"
+
+/** The fixed set: seeds from 0. */
+const seeds = 150
+
+const corpus = new URL("followers/", import.meta.url)
+
+describe("followers", () => {
+  it(`miss nothing under ${seeds} seeds, which reach all that can become of a stream`, () => {
+    const { failure, marks } = campaign(followed, { seed: 0, seeds })
+    if (failure !== undefined) expect.fail(describeFailure(failure))
+    expect(requiredFollowerMarks.filter((mark) => !marks.counts.has(mark))).toEqual([])
+  })
+
+  it("play the same each time, line by line", () => {
+    const [first, second] = [1, 2].map(() => play(generate(followed, 3), followed, { isTraced: true }))
+    expect(first!.trace.some((line) => line.includes("is given"))).toBe(true)
+    expect(second!.trace).toEqual(first!.trace)
+  })
+
+  for (const name of existsSync(corpus) ? readdirSync(corpus) : [])
+    it(`miss nothing in ${name}`, () => {
+      const failure = explain(followed, fromJson(readFileSync(new URL(name, corpus), "utf8")))
+      if (failure !== undefined) expect.fail(describeFailure(failure))
+    })
+})
