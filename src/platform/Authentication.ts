@@ -41,6 +41,8 @@ export class Authentication extends Context.Service<
     readonly verifyWarm: (key: string, nowMillis: number) => Principal | null | undefined
     /** Like `verifyWarm`, but looks up a key that is not known. */
     readonly verify: (key: string) => Effect.Effect<Principal | null, KeyUncheckable>
+    /** Forgets what this node knows of a digest, for whoever has changed it and does not wait for the announcement. */
+    readonly forget: (digest: string) => void
   }
 >()("sluice/platform/Authentication") {
   static readonly layer = Layer.effect(
@@ -73,7 +75,8 @@ const make = Effect.gen(function* () {
 
   return Authentication.of({
     verifyWarm: (key, nowMillis) => (keyPattern.test(key) ? keys.principalOf(keyDigest(key), nowMillis) : null),
-    verify
+    verify,
+    forget: (digest) => keys.forget(digest)
   })
 })
 

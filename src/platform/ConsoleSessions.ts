@@ -60,7 +60,7 @@ export class ConsoleSessions extends Context.Service<
     readonly openWithKey: (key: string) => Effect.Effect<OpenedSession, SignInError>
     /** Uses the link up. */
     readonly openWithLink: (link: string) => Effect.Effect<OpenedSession, SignInError>
-    /** Ends a session, on every node within a second. */
+    /** Ends a session: here before it returns, on every other node within a second. */
     readonly close: (sessionId: string) => Effect.Effect<void, SqlError.SqlError>
   }
 >()("sluice/platform/ConsoleSessions") {
@@ -175,6 +175,13 @@ const make = Effect.gen(function* () {
   const open = makeOpen(sql, announce)
   const uncheckable = (_: KeyUncheckable) => Effect.fail(new SignInUnavailable())
 
+  const remove = Effect.fnUntraced(function* (sessionId: string) {
+    const [row] = yield* sql<{ readonly digest: string }>`
+      delete from api_keys where id = ${sessionId} and is_session returning digest`
+    if (row !== undefined) yield* announce(row.digest)
+    return row?.digest
+  })
+
   /** The key itself, and no session that speaks for one. */
   const isKey = (principal: Principal | null): principal is Principal => principal !== null && !principal.session
 
@@ -224,9 +231,9 @@ const make = Effect.gen(function* () {
       return opened ?? (yield* refused)
     }),
     close: Effect.fn("ConsoleSessions.close")(function* (sessionId) {
-      const [row] = yield* sql<{ readonly digest: string }>`
-        delete from api_keys where id = ${sessionId} and is_session returning digest`
-      if (row !== undefined) yield* announce(row.digest)
-    }, sql.withTransaction)
+      const digest = yield* sql.withTransaction(remove(sessionId))
+      // The announcement comes back later than the answer may, and who has signed out must be out.
+      if (digest !== undefined) authentication.forget(digest)
+    })
   })
 })

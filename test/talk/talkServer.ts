@@ -45,7 +45,8 @@ const layerKeys = Layer.mergeAll(
     Authentication,
     Authentication.of({
       verifyWarm: (key) => principals[key] ?? null,
-      verify: (key) => Effect.succeed(principals[key] ?? null)
+      verify: (key) => Effect.succeed(principals[key] ?? null),
+      forget: () => {}
     })
   ),
   // Every request passes uncounted.

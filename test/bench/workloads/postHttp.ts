@@ -74,7 +74,11 @@ const principalOf = (key: string) => keys.get(keyDigest(key)) ?? null
 
 const layerKeys = Layer.succeed(
   Authentication,
-  Authentication.of({ verifyWarm: principalOf, verify: (key) => Effect.sync(() => principalOf(key)) })
+  Authentication.of({
+    verifyWarm: principalOf,
+    verify: (key) => Effect.sync(() => principalOf(key)),
+    forget: () => {}
+  })
 )
 
 const maxBodyBytes = 262_144
