@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config"
 import { LongestFirst } from "./support/order.ts"
+import { patienceMillis } from "./support/patience.ts"
 
 /**
  * One project per kind of test; the file's suffix decides: `.unit` (pure), `.sim` (simulated time and faults),
@@ -27,8 +28,8 @@ export default defineConfig({
         isolate: false,
         setupFiles: ["./test/support/histories.ts"],
         // A set of seeds is one test.
-        testTimeout: kind === "sim" ? 600_000 : 120_000,
-        hookTimeout: 120_000,
+        testTimeout: kind === "sim" ? 600_000 : patienceMillis,
+        hookTimeout: patienceMillis,
         ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})
       }
     }))

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { builtInCatalogue, Invoices, Subscriptions, type Terms } from "../../src/billing/index.ts"
 import { OrganizationPlans } from "../../src/platform/OrganizationPlans.ts"
 import { needing } from "../support/needs.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Tenant, useBillingPlatform } from "./billingPlatform.ts"
 
 const day = 86_400_000
@@ -84,7 +85,7 @@ describe("a subscription", () => {
     expect(await rateOf(tenant)).toBe("6000")
     const { body: subscription } = await tenant.ask("GET", "/v1/billing/subscription")
     await expect
-      .poll(() => eventsOf(tenant, "subscription.*"), { timeout: 10_000 })
+      .poll(() => eventsOf(tenant, "subscription.*"), { timeout: patienceMillis })
       .toEqual([{ type: "subscription.created", data: subscription }])
     const { body } = await tenant.ask("GET", "/v1/billing/invoices")
     const [invoice] = body.data
@@ -126,7 +127,7 @@ describe("a subscription", () => {
     const types = ["subscription.canceled", "subscription.updated", "subscription.updated", "subscription.created"]
     await expect
       .poll(async () => (await eventsOf(tenant, "subscription.*")).map(({ type }: { type: string }) => type), {
-        timeout: 10_000
+        timeout: patienceMillis
       })
       .toEqual(types)
   })
@@ -208,7 +209,9 @@ describe("payments that an operator confirms", () => {
     const url = await checkout(tenant, "team_pro")
     for (let times = 0; times < 2; times++) expect((await open(url, "POST")).text).toContain("Thank you for your order")
     expect(await rateOf(tenant)).toBe("60")
-    await expect.poll(() => invoicesOf(tenant), { timeout: 10_000 }).toMatchObject([{ status: "open", amount: 11_900 }])
+    await expect
+      .poll(() => invoicesOf(tenant), { timeout: patienceMillis })
+      .toMatchObject([{ status: "open", amount: 11_900 }])
     const [{ id }] = await invoicesOf(tenant)
     const open_ = await production().run(
       Effect.flatMap(Invoices, (invoices) => invoices.open({ limit: 100, cursor: undefined }))
@@ -216,7 +219,7 @@ describe("payments that an operator confirms", () => {
     expect(open_.data.map((one) => one.id)).toContain(id)
     await settle(tenant, id, "paid")
     expect(await rateOf(tenant)).toBe("6000")
-    await expect.poll(() => invoicesOf(tenant), { timeout: 10_000 }).toMatchObject([{ id, status: "paid" }])
+    await expect.poll(() => invoicesOf(tenant), { timeout: patienceMillis }).toMatchObject([{ id, status: "paid" }])
     await expect(settle(tenant, id, "paid")).rejects.toMatchObject({ _tag: "InvoiceNotOpen" })
     expect((await open(url)).text).toContain("<h1>Paid</h1>")
   })
@@ -225,11 +228,11 @@ describe("payments that an operator confirms", () => {
     const tenant = await production().tenant()
     const url = await checkout(tenant, "team_pro")
     await open(url, "POST")
-    await expect.poll(() => invoicesOf(tenant), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => invoicesOf(tenant), { timeout: patienceMillis }).toHaveLength(1)
     await settle(tenant, (await invoicesOf(tenant))[0].id, "failed")
     expect(await rateOf(tenant)).toBe("60")
     expect((await open(url)).status).toBe(404)
-    await expect.poll(() => invoicesOf(tenant), { timeout: 10_000 }).toMatchObject([{ status: "void" }])
+    await expect.poll(() => invoicesOf(tenant), { timeout: patienceMillis }).toMatchObject([{ status: "void" }])
     expect(await eventsOf(tenant, "invoice.*")).toMatchObject([{ type: "invoice.failed", data: { status: "void" } }])
   })
 })
@@ -239,7 +242,7 @@ describe("an invoice as PDF", () => {
     const tenant = await development().tenant()
     await open(await checkout(tenant, "team_pro"), "POST")
     const pdfUrl = async () => (await tenant.ask("GET", "/v1/billing/invoices")).body.data[0]?.pdfUrl
-    await expect.poll(pdfUrl, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(pdfUrl, { timeout: patienceMillis }).toBeDefined()
     const url = new URL(await pdfUrl())
     const good = await fetch(url)
     expect([good.status, good.headers.get("content-type")]).toEqual([200, "application/pdf"])
@@ -271,7 +274,7 @@ describe("an invoice as PDF", () => {
       const tenant = await development().tenant(name)
       await open(await checkout(tenant, "free_pro"), "POST")
       const list = async () => (await tenant.ask("GET", "/v1/billing/invoices")).body.data
-      await expect.poll(list, { timeout: 10_000 }).toHaveLength(1)
+      await expect.poll(list, { timeout: patienceMillis }).toHaveLength(1)
       const bytes = Buffer.from(await (await fetch((await list())[0].pdfUrl)).arrayBuffer())
       const text = execFileSync("pdftotext", ["-", "-"], { input: bytes }).toString("utf8")
       expect(text).toContain(name)

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import Stripe from "stripe"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type PriceCatalogue, parseCatalogue } from "../../src/billing/index.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Tenant, useBillingPlatform } from "./billingPlatform.ts"
 import { type InvoiceGiven, StripeServer, type SubscriptionGiven } from "./stripeServer.ts"
 
@@ -148,7 +149,9 @@ describe("a notice of Stripe's", () => {
       cancelAtPeriodEnd: false
     })
     expect(await rateOf(tenant)).toBe("6000")
-    await expect.poll(() => typesOf(tenant, "subscription.*"), { timeout: 10_000 }).toEqual(["subscription.created"])
+    await expect
+      .poll(() => typesOf(tenant, "subscription.*"), { timeout: patienceMillis })
+      .toEqual(["subscription.created"])
   })
 
   it("that is not signed, or with another secret, is refused", async () => {
@@ -248,7 +251,7 @@ describe("an invoice of Stripe's", () => {
     await tell("invoice.payment_failed", { attempted: true })
     await tell("invoice.paid", { status: "paid", attempted: true })
     const listed = async () => (await tenant.ask("GET", "/v1/billing/invoices")).body.data
-    await expect.poll(listed, { timeout: 10_000 }).toEqual([
+    await expect.poll(listed, { timeout: patienceMillis }).toEqual([
       {
         id: given.id,
         amount: 11_900,

@@ -8,6 +8,7 @@ import { figuresSince, removeOldUsage } from "../../src/billing/usage/keeping.ts
 import { TestEvents } from "../../src/events/TestEvents.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { askAt } from "../support/api.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Tenant, useBillingPlatform } from "./billingPlatform.ts"
 
 const terms: Terms = { settlement: "at once", graceMillis: 0, dueMillis: 0 }
@@ -23,7 +24,7 @@ const day = 24 * hour
 const monthName = (months: number): string =>
   new Date(addMonths(monthAt(Date.now()).start, months)).toISOString().slice(0, 7)
 
-const waiting = { timeout: 20_000, interval: 100 }
+const waiting = { timeout: patienceMillis, interval: 100 }
 
 const entitlementOf = async (tenant: Tenant, product: string) =>
   (await tenant.ask("GET", `/v1/billing/entitlement?product=${product}`)).body

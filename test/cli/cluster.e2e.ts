@@ -5,6 +5,7 @@
 import { connect } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { partitionOf } from "../../src/engine/address.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { logNamespaceOf, type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { makeTenant, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
 
@@ -172,7 +173,7 @@ describe("two nodes of a cluster", () => {
     const client = await connect({ servers: host, user: username, pass: password })
     try {
       const subject = `${logNamespaceOf(new URL(databaseUrl).pathname)}.signal.${organization}.feedback`
-      await client.request(subject, JSON.stringify({ id: "em_none", what: "nonsense" }), { timeout: 5_000 })
+      await client.request(subject, JSON.stringify({ id: "em_none", what: "nonsense" }), { timeout: patienceMillis })
     } finally {
       await client.close()
     }
@@ -260,31 +261,40 @@ describe("two nodes of a cluster", () => {
 
   it("have the owner of a partition that refuses to start recover it, whichever of them is asked", async () => {
     await Promise.all([first.stop(), second.stop()])
-    const at = "partition = 3 and reactor = 'projections'"
-    await query(databaseUrl, `update engine_cursors set sequence = 100000, hash = repeat('f', 64) where ${at}`)
+    // One with an organization: its projections have come to somewhere.
+    const partition = partitionOf(ids[0]!, partitions)
+    const broken = await query(
+      databaseUrl,
+      `update engine_cursors set sequence = 100000, hash = repeat('f', 64)
+       where partition = ${partition} and reactor = 'projections' returning 1`
+    )
+    expect(broken).toHaveLength(1)
     ;[first, second] = await Promise.all([start("one"), start("two")])
     const settings = { SLUICE_DATA_DIR: first.dataDir }
     const shown = async (node: Platform) =>
-      (await okJson(["inspect", "partition", "3"], { SLUICE_DATA_DIR: node.dataDir })) as {
+      (await okJson(["inspect", "partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })) as {
         readonly status: { readonly _tag: string }
       }
     for (const node of [first, second])
       await until(async () => {
-        const { code } = await sluice(["inspect", "partition", "3"], { SLUICE_DATA_DIR: node.dataDir })
+        const { code } = await sluice(["inspect", "partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })
         return code === 0 && (await shown(node)).status._tag === "Stopped"
       })
     // One of the two does not have it.
     for (const node of [first, second]) {
-      const told = await ok(["recover", "--partition", "3"], { SLUICE_DATA_DIR: node.dataDir })
+      const told = await ok(["recover", "--partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })
       expect(told).toMatch(
-        /^Partition 3: .*the cursor of projections has seen frame 100000.*Nothing was changed; --accept-loss does it\.\n$/s
+        new RegExp(
+          `^Partition ${partition}: .*the cursor of projections has seen frame 100000.*Nothing was changed; --accept-loss does it\\.\n$`,
+          "s"
+        )
       )
     }
-    const owner = (await okJson(["cluster", "status"], settings)).partitions[3].node
+    const owner = (await okJson(["cluster", "status"], settings)).partitions[partition].node
     const other = owner === "one" ? second : first
-    expect(await ok(["recover", "--partition", "3", "--accept-loss"], { SLUICE_DATA_DIR: other.dataDir })).toContain(
-      "Moved: the cursor of projections from frame 100000"
-    )
+    expect(
+      await ok(["recover", "--partition", `${partition}`, "--accept-loss"], { SLUICE_DATA_DIR: other.dataDir })
+    ).toContain("Moved: the cursor of projections from frame 100000")
     await until(isSpread)
     await untilServed(first)
     await untilServed(second)

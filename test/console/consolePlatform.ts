@@ -6,12 +6,10 @@ import { afterAll, beforeAll, inject } from "vitest"
 import { adminUrlOf } from "../http/harness.ts"
 import { launchBrowser } from "../support/browser.ts"
 import { urlOf } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { makeCopy } from "../support/templates.ts"
 import { type Filled, type FillOptions, fill, fillPaused, startReceivers } from "./fill.ts"
-
-/** A first start on a busy machine. */
-const startMillis = 180_000
 
 export interface ConsolePlatform extends FillOptions {
   readonly process: Platform
@@ -51,12 +49,16 @@ export const useConsolePlatform = (isNeeded: boolean): (() => ConsolePlatform) =
       filled: await fill(options),
       paused: await fillPaused(options),
       // Colours that are still changing are nobody's.
-      browser: (given = {}) => browser.newContext({ reducedMotion: "reduce", ...given })
+      browser: async (given = {}) => {
+        const context = await browser.newContext({ reducedMotion: "reduce", ...given })
+        context.setDefaultTimeout(patienceMillis)
+        return context
+      }
     }
-  }, startMillis)
+  }, patienceMillis)
   afterAll(async () => {
     for (const step of cleanup.reverse()) await step()
-  }, startMillis)
+  }, patienceMillis)
   return () => made!
 }
 

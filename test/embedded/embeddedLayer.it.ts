@@ -16,6 +16,7 @@ import * as Reactor from "../../src/engine/Reactor.ts"
 import * as Reactors from "../../src/engine/Reactors.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Counter } from "../engine/support/actors.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 const target = { organization: "org_1" }
 const add = (engine: Engine["Service"], amount: number, key = "") =>
@@ -29,7 +30,7 @@ const exists = (path: string) =>
     )
   )
 
-describe("an engine with servers of its own", { timeout: 180_000 }, () => {
+describe("an engine with servers of its own", { timeout: patienceMillis }, () => {
   it.live("starts in one line, follows and lists, shares its partitions, and goes on where it stopped", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(

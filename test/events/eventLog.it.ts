@@ -12,6 +12,7 @@ import { makePageCursors, PageCursors } from "../../src/http/PageCursors.ts"
 import { DayPartitions, dayMillis } from "../../src/postgres/dayPartitions.ts"
 import * as Notifications from "../../src/postgres/Notifications.ts"
 import { freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 /** Who reads with a live key. */
 const live = (organizationId: string) => ({ organizationId, mode: "live" }) as const
@@ -49,7 +50,7 @@ layer(
     Layer.provideMerge(Layer.effectDiscard(Effect.andThen(createEventTables, addReachOfEvents))),
     Layer.provideMerge(freshDatabase({ maxConnections: 8 }))
   ),
-  { excludeTestServices: true, timeout: 60_000 }
+  { excludeTestServices: true, timeout: patienceMillis }
 )("the event log", (it) => {
   const append = (events: ReadonlyArray<LoggedEvent>) =>
     Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(appendEvents(events)))

@@ -6,6 +6,7 @@ import { connect } from "node:net"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { until } from "../cli/support.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type BothWays, makeBothWays, type Way } from "./bothWays.ts"
 import { exchangeRaw, makeCases, plainReads, type RawCase, withoutMoment } from "./rawCases.ts"
 
@@ -17,8 +18,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-
-const longMillis = 120_000
 
 const answerOf = async (way: Way, raw: RawCase) => withoutMoment(await exchangeRaw(way, raw), way.values)
 
@@ -58,7 +57,7 @@ const post = (target: string, body: string) =>
 
 const created = post("/v1/webhooks", '{"url":"https://hooks.example.com/in","enabled_events":["*"]}')
 
-describe("the fast lane beside the general path", { timeout: longMillis }, () => {
+describe("the fast lane beside the general path", { timeout: patienceMillis }, () => {
   it("answers thousands of raw requests with the same bytes and counts the same", async () => {
     const cases = drawn(1, 2_000)
     expect(await differences(ways.fast, ways.ordinary, cases)).toEqual([])
@@ -117,7 +116,7 @@ describe("the fast lane beside the general path", { timeout: longMillis }, () =>
   })
 })
 
-describe("a limiter that cannot answer at once", { timeout: longMillis }, () => {
+describe("a limiter that cannot answer at once", { timeout: patienceMillis }, () => {
   it("is waited for, and asked once, where ownership has to be confirmed again", async () => {
     for (let round = 0; round < 5; round++) {
       ways.age()
@@ -149,7 +148,7 @@ describe("a limiter that cannot answer at once", { timeout: longMillis }, () => 
   })
 })
 
-describe("clients that go away", { timeout: longMillis }, () => {
+describe("clients that go away", { timeout: patienceMillis }, () => {
   /** Sends and hangs up without waiting for an answer. */
   const hangUp = (way: Way, { parts }: RawCase): Promise<void> =>
     new Promise((resolve) => {
@@ -187,7 +186,7 @@ describe("clients that go away", { timeout: longMillis }, () => {
   })
 })
 
-describe("what this test would show", { timeout: longMillis }, () => {
+describe("what this test would show", { timeout: patienceMillis }, () => {
   it.each([
     ["a request counted twice", { counts: 2 }, read("/v1/npa/212")],
     ["a service or scope that is not asked for", { forgetsServices: true }, read("/v1/npa/212", "{weak}")],

@@ -10,14 +10,12 @@ import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject } from "vitest"
 import { urlOf } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Finished, type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { makeCopy } from "../support/templates.ts"
 import { type Collector, startCollector } from "./collector.ts"
 import { hangMillis } from "./exchange.ts"
 import { proxyOf, type TcpProxy, through } from "./proxy.ts"
-
-/** A first start on a busy machine. */
-const startMillis = 180_000
 
 /** What a response of the platform holds after the checks that hold for every one of them. */
 export interface Reply {
@@ -185,9 +183,9 @@ export const usePlatform = ({ isObserved = true } = {}): (() => TestPlatform) =>
   const cleanup: Array<() => Promise<unknown>> = []
   beforeAll(async () => {
     platform = await build(isObserved, cleanup)
-  }, startMillis)
+  }, patienceMillis)
   afterAll(async () => {
     for (const step of cleanup.reverse()) await step()
-  }, startMillis)
+  }, patienceMillis)
   return () => platform!
 }

@@ -11,13 +11,11 @@ import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { ok, okJson, refusal, until, useFolders } from "../cli/support.ts"
 import { urlOf } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { makeCopy } from "../support/templates.ts"
 import { adminUrlOf, request } from "./harness.ts"
 import { proxyOf, type TcpProxy, through } from "./proxy.ts"
-
-/** A first start on a busy machine; and what waits for a minute's end. */
-const longMillis = 180_000
 
 const run = promisify(execFile)
 const folder = useFolders()
@@ -38,13 +36,13 @@ beforeAll(async () => {
   }
   platform = await startPlatform(environment, await folder())
   adminUrl = await adminUrlOf(platform)
-}, longMillis)
+}, patienceMillis)
 
 afterAll(async () => {
   await platform?.stop()
   await nats?.close()
   await Effect.runPromise(Scope.close(scope, Exit.void))
-}, longMillis)
+}, patienceMillis)
 
 const admin = async (method: string, path: string, body?: unknown) => {
   const reply = await request(`${adminUrl}/admin/v1${path}`, {
@@ -125,7 +123,7 @@ const metric = async (name: string): Promise<number> => {
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, "m").exec(String(body))?.[1] ?? 0)
 }
 
-describe("the request rate", { timeout: longMillis }, () => {
+describe("the request rate", { timeout: patienceMillis }, () => {
   it("is on every answer to a key, whatever the answer is, and counts each", async () => {
     const asked: ReadonlyArray<readonly [path: string, status: number, services?: ReadonlyArray<string>]> = [
       ["/v1/carriers?limit=1", 200],

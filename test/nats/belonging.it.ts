@@ -10,6 +10,7 @@ import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import * as PgClient from "../../src/postgres/PgClient.ts"
 import { Counter } from "../engine/support/actors.ts"
 import { makeDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import {
   databaseWithTables,
   deployment,
@@ -25,7 +26,7 @@ import { connectTo } from "./jetStreamSupport.ts"
 const streamOf = Effect.fnUntraced(function* (natsUrl: string, partition = 0) {
   const { client } = yield* connectTo(natsUrl)
   const answer = yield* Effect.promise(() =>
-    client.request(`$JS.API.STREAM.INFO.log-${partition}`, "", { timeout: 5_000 })
+    client.request(`$JS.API.STREAM.INFO.log-${partition}`, "", { timeout: patienceMillis })
   )
   return answer.json<StreamInfo>()
 })
@@ -35,7 +36,7 @@ const forgetId = Effect.fnUntraced(function* (natsUrl: string) {
   const { client } = yield* connectTo(natsUrl)
   const { config } = yield* streamOf(natsUrl)
   const body = JSON.stringify({ ...config, metadata: {} })
-  yield* Effect.promise(() => client.request("$JS.API.STREAM.UPDATE.log-0", body, { timeout: 5_000 }))
+  yield* Effect.promise(() => client.request("$JS.API.STREAM.UPDATE.log-0", body, { timeout: patienceMillis }))
   assert.isUndefined((yield* streamOf(natsUrl)).config.metadata?.["sluice.deployment"])
 })
 
@@ -54,7 +55,7 @@ const refused = Effect.fnUntraced(function* (options: ProcessOptions) {
 const giveUp = (options: ProcessOptions, dryRun: boolean) =>
   Effect.scoped(Effect.provide(acceptLoss(0, { dryRun, reactors: [] }), ports(options)))
 
-describe("deployments on one nats-server", { timeout: 120_000 }, () => {
+describe("deployments on one nats-server", { timeout: patienceMillis }, () => {
   it.live("another database is refused before anything is written, and the first one goes on", () =>
     Effect.gen(function* () {
       const { options } = yield* deployment

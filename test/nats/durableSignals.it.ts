@@ -6,6 +6,7 @@ import { Engine } from "../../src/engine/Engine.ts"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import { Counter } from "../engine/support/actors.ts"
 import { makeDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { deployment } from "./engineSupport.ts"
 import { connectTo, waitUntil } from "./jetStreamSupport.ts"
 
@@ -20,7 +21,7 @@ const signals = {
   })
 }
 
-describe("an embedded engine on real stores", { timeout: 120_000 }, () => {
+describe("an embedded engine on real stores", { timeout: patienceMillis }, () => {
   it.live("decides the external signals of its program, each once, also across a restart", () =>
     Effect.gen(function* () {
       const { options } = yield* deployment
@@ -29,7 +30,7 @@ describe("an embedded engine on real stores", { timeout: 120_000 }, () => {
       const publish = (from: number, count: number) =>
         Effect.promise(async () => {
           for (let number = from; number < from + count; number++)
-            await client.request("signal.org_1.bounce", String(number), { timeout: 5_000 })
+            await client.request("signal.org_1.bounce", String(number), { timeout: patienceMillis })
         })
       const settings = { natsUrl: options.natsUrl, databaseUrl: url, maximumSignalBytes }
       const layer = Durable.layer({ actors: [Counter], config: { partitions: 2 }, signals }, settings)
@@ -45,7 +46,9 @@ describe("an embedded engine on real stores", { timeout: 120_000 }, () => {
           })
         )
       yield* untilTotal(55, publish(1, 10))
-      const stored = yield* Effect.promise(() => client.request("$JS.API.STREAM.INFO.signals", "", { timeout: 5_000 }))
+      const stored = yield* Effect.promise(() =>
+        client.request("$JS.API.STREAM.INFO.signals", "", { timeout: patienceMillis })
+      )
       assert.strictEqual(stored.json<StreamInfo>().config.max_bytes, maximumSignalBytes)
       // These come while nobody decides.
       yield* publish(11, 10)

@@ -13,6 +13,7 @@ import { acceptLoss } from "../../src/engine/operator/recover.ts"
 import { Placement } from "../../src/engine/Placement.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import { Counter } from "../engine/support/actors.ts"
+import { patienceMillis } from "../support/patience.ts"
 import {
   deployment,
   keys,
@@ -89,7 +90,7 @@ const stored = (options: ProcessOptions) =>
 const everyFrame = { config: { checkpointFrames: 1 } } as const
 const noCheckpoints = { config: { checkpointFrames: 1_000_000, checkpointMillis: 3_600_000 } } as const
 
-describe("the engine on real servers", { timeout: 120_000 }, () => {
+describe("the engine on real servers", { timeout: patienceMillis }, () => {
   it.live("what was answered is there after a restart, from checkpoint and log", () =>
     Effect.gen(function* () {
       const { options } = yield* deployment
@@ -195,7 +196,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       const { client } = yield* connectTo(server.url)
       yield* Effect.promise(() =>
         client.request("$JS.API.STREAM.PURGE.log-0", JSON.stringify({ seq: checkpoint.sequence + 5 }), {
-          timeout: 5_000
+          timeout: patienceMillis
         })
       )
       const reason = yield* refusal(options)
@@ -213,7 +214,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       yield* first.stop
       const before = yield* stored(options)
       const { client } = yield* connectTo(server.url)
-      yield* Effect.promise(() => client.request("$JS.API.STREAM.DELETE.log-0", "", { timeout: 5_000 }))
+      yield* Effect.promise(() => client.request("$JS.API.STREAM.DELETE.log-0", "", { timeout: patienceMillis }))
       assert.match(yield* refusal(options), /but the log ends at 0: .*the stream was made anew/)
       const log = yield* Effect.provide(
         Effect.flatMap(Journal, (journal) => journal.open(0)),
@@ -221,7 +222,7 @@ describe("the engine on real servers", { timeout: 120_000 }, () => {
       ).pipe(Effect.scoped, Effect.result)
       assert.strictEqual(log._tag, "Success")
       for (let sequence = 0; sequence < before.state.lastSequence; sequence++) {
-        yield* Effect.promise(() => client.request("log.0", `foreign ${sequence}`, { timeout: 5_000 }))
+        yield* Effect.promise(() => client.request("log.0", `foreign ${sequence}`, { timeout: patienceMillis }))
       }
       assert.match(yield* refusal(options), /has seen another frame \d+ than the log now holds/)
     })

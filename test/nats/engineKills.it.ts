@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { isRetryable } from "../../src/engine/errors.ts"
 import type { LogRecord } from "../../src/engine/records.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { deployment, notes, type ProcessOptions, servingEngine, underLoad } from "./engineSupport.ts"
 import { waitUntil } from "./jetStreamSupport.ts"
 import { threeServers } from "./natsServers.ts"
@@ -34,7 +35,7 @@ const assertAllThere = (options: ProcessOptions, { answered, asked, failures }: 
     return found
   })
 
-describe("the engine on servers that are killed", { timeout: 120_000 }, () => {
+describe("the engine on servers that are killed", { timeout: patienceMillis }, () => {
   it.live("a server killed under load, again and again", () =>
     Effect.gen(function* () {
       const { options, server } = yield* deployment

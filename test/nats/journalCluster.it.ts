@@ -8,6 +8,7 @@ import { Effect, Fiber } from "effect"
 import type { StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import { raiseReplicas } from "../../src/nats/replicas.ts"
 import { fill, text } from "../engine/contracts/journalHarness.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { appendText, connectTo, contents, eventually, observed, openOn, waitUntil } from "./jetStreamSupport.ts"
 import { type NatsServer, threeServers } from "./natsServers.ts"
 import { proxyTo } from "./proxy.ts"
@@ -18,7 +19,7 @@ const replicas = { replicas: 3 } as const
 const leaderOf = (client: Client, servers: ReadonlyArray<NatsServer>) =>
   eventually(
     Effect.tryPromise(async () => {
-      const answer = await client.request("$JS.API.STREAM.INFO.log-0", "", { timeout: 1_000 })
+      const answer = await client.request("$JS.API.STREAM.INFO.log-0", "", { timeout: patienceMillis })
       const leader = answer.json<StreamInfo & { readonly cluster: { readonly leader?: string } }>().cluster.leader
       const index = ["n1", "n2", "n3"].indexOf(leader ?? "")
       if (index === -1) throw new Error("no leader")
@@ -36,7 +37,7 @@ const start = Effect.gen(function* () {
   return { servers, client, log }
 })
 
-describe("streams that were made with one copy", { timeout: 120_000 }, () => {
+describe("streams that were made with one copy", { timeout: patienceMillis }, () => {
   it.live("are raised to three while the log is written, and outlive the server that had them", () =>
     Effect.gen(function* () {
       const servers = yield* threeServers
@@ -76,7 +77,7 @@ describe("streams that were made with one copy", { timeout: 120_000 }, () => {
   )
 })
 
-describe("the fenced append over three servers", { timeout: 120_000 }, () => {
+describe("the fenced append over three servers", { timeout: patienceMillis }, () => {
   it.live("the leader killed after the frame was stored and before it said so: stored once", () =>
     Effect.gen(function* () {
       const { servers, client, log: direct } = yield* start

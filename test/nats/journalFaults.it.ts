@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { fill, text } from "../engine/contracts/journalHarness.ts"
+import { patienceMillis } from "../support/patience.ts"
 import {
   appendText,
   connectTo,
@@ -19,7 +20,7 @@ import {
 import { oneServer } from "./natsServers.ts"
 import { proxyTo } from "./proxy.ts"
 
-describe("the fenced append over a real server", { timeout: 60_000 }, () => {
+describe("the fenced append over a real server", { timeout: patienceMillis }, () => {
   it.live("a server killed after it has stored a frame and before it said so: stored once, found by reading", () =>
     Effect.gen(function* () {
       const server = yield* oneServer()
@@ -189,7 +190,7 @@ describe("the fenced append over a real server", { timeout: 60_000 }, () => {
       const { client } = yield* connectTo(server.url)
       const log = yield* openOn(server.url)
       yield* fill(log, 0, [text("1"), text("2"), text("3")])
-      yield* Effect.promise(() => client.request("$JS.API.STREAM.DELETE.log-0", "", { timeout: 5_000 }))
+      yield* Effect.promise(() => client.request("$JS.API.STREAM.DELETE.log-0", "", { timeout: patienceMillis }))
       const anew = yield* openOn(server.url)
       assert.strictEqual((yield* anew.state).lastSequence, 0)
       const outcome = yield* appendText(log, "ours", 3)

@@ -7,6 +7,7 @@ import { maximumFrameBytes } from "../../src/engine/limits.ts"
 import * as JournalJetStream from "../../src/nats/JournalJetStream.ts"
 import type { StreamConfig, StreamInfo } from "../../src/nats/jetStreamApi.ts"
 import { fill, freshPartition, text } from "../engine/contracts/journalHarness.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { connectTo, journalOn, maximumBytes } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 
@@ -28,7 +29,7 @@ const administer = (call: string, body?: Settings | { readonly seq?: number }) =
   Effect.gen(function* () {
     const { client } = yield* Server
     const answer = yield* Effect.promise(() =>
-      client.request(`$JS.API.${call}`, body === undefined ? "" : JSON.stringify(body), { timeout: 5_000 })
+      client.request(`$JS.API.${call}`, body === undefined ? "" : JSON.stringify(body), { timeout: patienceMillis })
     )
     const parsed = answer.json<StreamInfo & { readonly error?: { readonly description: string } }>()
     if (parsed.error !== undefined) return yield* Effect.die(new Error(parsed.error.description))
@@ -55,7 +56,7 @@ const weaknesses: ReadonlyArray<readonly [Settings, RegExp]> = [
   [{ subject_transform: { src: ">", dest: "elsewhere.>" } }, /rewrites subjects/]
 ]
 
-layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs", (it) => {
+layer(server, { excludeTestServices: true, timeout: patienceMillis })("streams of logs", (it) => {
   it.effect("a new log has the settings that keep what is acknowledged", () =>
     Effect.gen(function* () {
       const { url } = yield* Server
@@ -180,7 +181,7 @@ layer(server, { excludeTestServices: true, timeout: 60_000 })("streams of logs",
       const { url, client } = yield* Server
       const partition = freshPartition()
       const log = yield* Effect.flatMap(journalOn(url), (journal) => journal.open(partition))
-      yield* Effect.promise(() => client.request(`log.${partition}`, "foreign", { timeout: 5_000 }))
+      yield* Effect.promise(() => client.request(`log.${partition}`, "foreign", { timeout: patienceMillis }))
       const found = yield* log.frameAt(1)
       assert.deepStrictEqual([found?.identity, Buffer.from(found!.bytes).toString()], ["", "foreign"])
     })

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import * as RemoteNats from "../../src/nats/RemoteNats.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { connectTo, waitUntil } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 import { proxyTo } from "./proxy.ts"
@@ -26,7 +27,7 @@ layer(
     Server,
     Effect.map(oneServer(), ({ url }) => Server.of({ url }))
   ),
-  { excludeTestServices: true, timeout: 60_000 }
+  { excludeTestServices: true, timeout: patienceMillis }
 )("asks between processes", (it) => {
   it.effect("the owner answers, byte for byte", () =>
     Effect.gen(function* () {

@@ -5,6 +5,7 @@ import { isSubjectToken, partitionOf } from "../../src/engine/address.ts"
 import { maximumSignalBytes } from "../../src/engine/Signals.ts"
 import * as SignalsJetStream from "../../src/nats/SignalsJetStream.ts"
 import { SignalsHarness, signalsContract } from "../engine/contracts/signals.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { connectTo, eventually, maximumBytes } from "./jetStreamSupport.ts"
 import { oneServer } from "./natsServers.ts"
 
@@ -52,7 +53,7 @@ layer(
     Server,
     Effect.map(oneServer(), ({ url }) => Server.of({ url }))
   ),
-  { excludeTestServices: true, timeout: 60_000 }
+  { excludeTestServices: true, timeout: patienceMillis }
 )("signals on JetStream", (it) => {
   for (const partitions of [1, 2, 7, 8, 64, 1000]) {
     it.effect(`the server stores signals in the partition that the engine computes, of ${partitions}`, () =>
@@ -67,7 +68,7 @@ layer(
         })
         const answer = yield* Effect.promise(() =>
           client.request(`$JS.API.STREAM.INFO.${namespace}-signals`, JSON.stringify({ subjects_filter: ">" }), {
-            timeout: 5_000
+            timeout: patienceMillis
           })
         )
         const { state } = answer.json<{ state: { subjects: Readonly<Record<string, number>> } }>()
@@ -86,7 +87,7 @@ layer(
       const { url } = yield* Server
       const { client } = yield* connectTo(url)
       const signals = yield* signalsOn(url, { partitions: 4, namespace: "relay" })
-      yield* Effect.promise(() => client.request("relay.signal.org_7.complaint", "{}", { timeout: 5_000 }))
+      yield* Effect.promise(() => client.request("relay.signal.org_7.complaint", "{}", { timeout: patienceMillis }))
       const found = yield* signals.subscribe(partitionOf("org_7", 4), 0).pipe(Stream.take(1), Stream.runCollect)
       assert.deepStrictEqual([found[0]?.organization, found[0]?.kind], ["org_7", "complaint"])
     })

@@ -41,6 +41,7 @@ const servers = Effect.gen(function* () {
 /** Imports programs one after the other, in one process, and says what each has printed. */
 const runner = `
 import { format } from "node:util"
+import { patienceMillis } from "../support/patience.ts"
 const printed = {}
 for (const file of process.argv.slice(2)) {
   const lines = []
@@ -156,7 +157,7 @@ describe("the packed package", () => {
     await cp(join(root, "docs/examples"), join(project, "examples"), { recursive: true })
     programs.push(...(await readdir(join(project, "examples"))).map((file) => join("examples", file)))
     await writeFile(join(project, "run.mjs"), runner)
-  }, 300_000)
+  }, patienceMillis)
 
   afterAll(() => rm(project, { recursive: true, force: true }))
 

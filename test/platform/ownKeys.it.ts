@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { builtInCatalogue } from "../../src/billing/index.ts"
 import { type Tenant, useBillingPlatform } from "../billing/billingPlatform.ts"
 import { askAt } from "../support/api.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 const platform = useBillingPlatform({
   catalogue: builtInCatalogue,
@@ -96,7 +97,7 @@ describe("a key", () => {
     const revoked = await tenant.ask("DELETE", `/v1/keys/${id}`)
     expect([revoked.status, revoked.body.active]).toEqual([200, false])
     await expect
-      .poll(async () => (await asKey(key)("GET", "/v1/billing/subscription")).status, { timeout: 10_000 })
+      .poll(async () => (await asKey(key)("GET", "/v1/billing/subscription")).status, { timeout: patienceMillis })
       .toBe(401)
     expect((await tenant.ask("POST", `/v1/keys/${id}/rotate`, {})).status).toBe(409)
   })
@@ -116,7 +117,9 @@ describe("a key", () => {
     expect(ends).toBeLessThanOrEqual(Date.now() + 600_000)
     await tenant.ask("POST", `/v1/keys/${successor.id}/rotate`, { overlapSeconds: 0 })
     await expect
-      .poll(async () => (await asKey(successor.key)("GET", "/v1/billing/subscription")).status, { timeout: 10_000 })
+      .poll(async () => (await asKey(successor.key)("GET", "/v1/billing/subscription")).status, {
+        timeout: patienceMillis
+      })
       .toBe(401)
     for (const overlapSeconds of [-1, 604_801, 1.5])
       expect((await tenant.ask("POST", `/v1/keys/${old.id}/rotate`, { overlapSeconds })).status).toBe(400)

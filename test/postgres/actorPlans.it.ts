@@ -11,6 +11,7 @@ import { Checkpoints } from "../../src/engine/Checkpoints.ts"
 import { maximumLoadBatch } from "../../src/engine/limits.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import { engineTables, freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 const partition = 2
 const rows = 20_000
@@ -85,7 +86,7 @@ const database = (name: string, body: Effect.Effect<void, unknown, Checkpoints |
       Layer.provideMerge(Layer.effectDiscard(engineTables)),
       Layer.provideMerge(freshDatabase({ maxConnections: 1 }))
     ),
-    { excludeTestServices: true, timeout: 60_000 }
+    { excludeTestServices: true, timeout: patienceMillis }
   )((it) => {
     it.effect(name, () => Effect.andThen(run("alter table engine_actors set (autovacuum_enabled = off)"), body))
   })

@@ -6,6 +6,7 @@ import { Checkpoints } from "../../src/engine/Checkpoints.ts"
 import * as CheckpointsPostgres from "../../src/postgres/CheckpointsPostgres.ts"
 import { checkpointsContract } from "../engine/contracts/checkpoints.ts"
 import { engineTables, freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { terminate, until } from "./support.ts"
 
 const checkpoints = CheckpointsPostgres.layer.pipe(
@@ -15,7 +16,7 @@ const checkpoints = CheckpointsPostgres.layer.pipe(
 
 checkpointsContract("PostgreSQL", checkpoints)
 
-layer(checkpoints.pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestServices: true, timeout: 60_000 })(
+layer(checkpoints.pipe(Layer.provideMerge(Logger.layer([]))), { excludeTestServices: true, timeout: patienceMillis })(
   "checkpoints on PostgreSQL",
   (it) => {
     it.effect("a session that dies in the middle of a checkpoint leaves nothing of it", () =>

@@ -17,6 +17,7 @@ import { keptErrorCharacters } from "../../src/postgres/text.ts"
 import { cursorsContract, EffectsHarness } from "../engine/contracts/cursors.ts"
 import { Counter } from "../engine/support/actors.ts"
 import { engineTables, freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { backendPid, terminate } from "./support.ts"
 
 const tables = Effect.gen(function* () {
@@ -66,7 +67,7 @@ layer(
       return Subject.of({ cursors: yield* CursorsPostgres.make })
     })
   ).pipe(Layer.provideMerge(freshDatabase()), Layer.provideMerge(Logger.layer([]))),
-  { excludeTestServices: true, timeout: 60_000 }
+  { excludeTestServices: true, timeout: patienceMillis }
 )("cursors on PostgreSQL", (it) => {
   const insert = (content: string) =>
     Effect.flatMap(SqlClient.SqlClient, (sql) => sql`insert into effects (content) values (${content})`)
@@ -236,7 +237,7 @@ layer(
   )
 })
 
-layer(Layer.provideMerge(freshDatabase(), Logger.layer([])), { excludeTestServices: true, timeout: 60_000 })(
+layer(Layer.provideMerge(freshDatabase(), Logger.layer([])), { excludeTestServices: true, timeout: patienceMillis })(
   "a projection on PostgreSQL",
   (it) => {
     it.effect("waits for a table that is missing, parks nothing, and is built anew in one transaction", () =>

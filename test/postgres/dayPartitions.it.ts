@@ -13,6 +13,7 @@ import {
   setDayFillFactor
 } from "../../src/postgres/dayPartitions.ts"
 import { freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 const startOf = (date: string) => Date.parse(`${date}T00:00:00Z`)
 
@@ -42,7 +43,7 @@ const freshTable = Effect.gen(function* () {
 
 layer(DayPartitions.layer.pipe(Layer.provideMerge(freshDatabase({ maxConnections: 12 }))), {
   excludeTestServices: true,
-  timeout: 60_000
+  timeout: patienceMillis
 })("tables partitioned by day", (it) => {
   it.effect("a day begins at midnight UTC, and rows of both sides of it find their own", () =>
     Effect.gen(function* () {

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { make, maximumBatch, type NewJob, type Outcome, type WorkQueue } from "../../src/postgres/WorkQueue.ts"
 import { createWorkQueue } from "../../src/postgres/workQueueTable.ts"
 import { freshDatabase } from "../support/database.ts"
+import { patienceMillis } from "../support/patience.ts"
 
 class Subject extends Context.Service<Subject, { readonly queue: WorkQueue }>()("test/Subject") {}
 
@@ -40,7 +41,7 @@ layer(
       return Subject.of({ queue: yield* make("jobs") })
     })
   ).pipe(Layer.provideMerge(freshDatabase())),
-  { excludeTestServices: true, timeout: 60_000 }
+  { excludeTestServices: true, timeout: patienceMillis }
 )("the work queue", (it) => {
   it.effect("a job is taken, whole, when it is due, and not again before its time is over", () =>
     Effect.gen(function* () {

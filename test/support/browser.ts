@@ -7,6 +7,7 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { patienceMillis } from "./patience.ts"
 
 const args = [
   "--no-sandbox",
@@ -29,6 +30,7 @@ export const openBrowser = async (
     args,
     ...options
   })
+  context.setDefaultTimeout(patienceMillis)
   return {
     context,
     close: async () => {

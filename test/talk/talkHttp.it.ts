@@ -3,6 +3,7 @@ import { Deferred, Effect, Layer, Stream } from "effect"
 import { describe, expect, it } from "vitest"
 import { maximumWavBytes, speechPlaces } from "../../src/talk/limits.ts"
 import { type AudioPart, SpeechEngine, type SpeechOrder, SpeechUnavailable } from "../../src/talk/SpeechEngine.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { speechInit, useTalkServer } from "./talkServer.ts"
 
 /** A WAV file of so many seconds, with the false length that a program gives which does not know it. */
@@ -42,7 +43,7 @@ const server = useTalkServer(() =>
 )
 
 const good = { text: "hello", voice: "en-us" }
-const gone = (text: string) => expect.poll(() => ended, { timeout: 10_000, interval: 10 }).toContain(text)
+const gone = (text: string) => expect.poll(() => ended, { timeout: patienceMillis, interval: 10 }).toContain(text)
 
 let lengths = 10
 /** A text of a length that no other one has, by which its event is found. */
@@ -56,7 +57,7 @@ const eventsOf = async (text: string) => {
   speaking = () => [Stream.succeed(falseWav(1))]
   expect((await server().speak({ ...good, text: last })).status).toBe(200)
   const lengthsSeen = () => server().events.map(({ data }) => charactersOf(data))
-  await expect.poll(lengthsSeen, { timeout: 10_000, interval: 10 }).toContain(last.length)
+  await expect.poll(lengthsSeen, { timeout: patienceMillis, interval: 10 }).toContain(last.length)
   return server().events.filter(({ data }) => charactersOf(data) === text.length)
 }
 
@@ -244,7 +245,7 @@ describe("places", () => {
     ]
     const begin = async (key: string, text: string, init: RequestInit = {}) => {
       const reply = server().speak({ ...good, text }, { key, ...init })
-      await expect.poll(() => begun, { timeout: 10_000, interval: 10 }).toContain(text)
+      await expect.poll(() => begun, { timeout: patienceMillis, interval: 10 }).toContain(text)
       // Not the answer itself, for which nobody waits here.
       return { reply }
     }

@@ -7,6 +7,7 @@ import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject, vi } from "vitest"
 import { useDatabases, useFolders } from "../cli/support.ts"
 import { adminUrlOf } from "../http/harness.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { type Platform, startPlatform } from "../support/platform.ts"
 import { type Ask, askAt } from "./platform.ts"
 import { type Received, type Receiver, startReceiver } from "./receiver.ts"
@@ -16,7 +17,7 @@ export const retryDelaysMillis = [20, 40, 60, 80, 100]
 export const timeoutMillis = 2_000
 
 /** On a machine that does much else. */
-const patience = { timeout: 60_000, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 20 }
 
 /** Returns what the look answers once it throws no more. */
 export const eventually = <A>(look: () => A | Promise<A>): Promise<A> => vi.waitFor(look, patience)

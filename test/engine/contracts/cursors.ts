@@ -3,6 +3,7 @@ import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, type Layer } from "effect"
 import { emptyLogHash, type LogPosition } from "../../../src/engine/Checkpoints.ts"
 import { Cursors, type ParkedRecord, ReactorTransaction } from "../../../src/engine/Cursors.ts"
+import { patienceMillis } from "../../support/patience.ts"
 
 /** What the suite needs of an implementation, besides `Cursors`. */
 export class EffectsHarness extends Context.Service<
@@ -46,7 +47,7 @@ const parkedRecord = (
 })
 
 export const cursorsContract = <E>(name: string, services: Layer.Layer<Cursors | EffectsHarness, E>): void => {
-  layer(services, { excludeTestServices: true, timeout: 120_000 })(`Cursors: ${name}`, (it) => {
+  layer(services, { excludeTestServices: true, timeout: patienceMillis })(`Cursors: ${name}`, (it) => {
     cases(it)
   })
 }

@@ -3,6 +3,7 @@ import { assert, layer, type Vitest } from "@effect/vitest"
 import { Context, Effect, Fiber, type Layer, type Scope, Stream } from "effect"
 import { partitionOf } from "../../../src/engine/address.ts"
 import type { Signals } from "../../../src/engine/Signals.ts"
+import { patienceMillis } from "../../support/patience.ts"
 
 export class SignalsHarness extends Context.Service<
   SignalsHarness,
@@ -46,7 +47,7 @@ const contents = (signals: ReadonlyArray<{ readonly data: Uint8Array }>) =>
   signals.map((signal) => Buffer.from(signal.data).toString())
 
 export const signalsContract = <E>(name: string, harness: Layer.Layer<SignalsHarness, E>): void => {
-  layer(harness, { excludeTestServices: true, timeout: 120_000 })(`Signals: ${name}`, (it) => {
+  layer(harness, { excludeTestServices: true, timeout: patienceMillis })(`Signals: ${name}`, (it) => {
     cases(it)
   })
 }

@@ -1,5 +1,6 @@
 /** What the sections on events share: organizations of their own, keys of them, and waiting for what is projected soon. */
 import { expect, vi } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Reply, request, type TestPlatform } from "../harness.ts"
 
 export interface Shown {
@@ -59,7 +60,7 @@ export const makeTenant = async (platform: TestPlatform, name: string, plan = "t
           found = (body as Page).data
           expect(found.length).toBeGreaterThanOrEqual(count)
         },
-        { timeout: 20_000, interval: 20 }
+        { timeout: patienceMillis, interval: 20 }
       )
       return found
     }

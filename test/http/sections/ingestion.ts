@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { request, type TestPlatform } from "../harness.ts"
 import { statistics } from "./literals.ts"
 
@@ -69,7 +70,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       const again = await ingest(platform(), bundled("ocn_carriers_joined.csv.gz"))
       expect(again).toMatchObject({ _tag: "Ingested", read: 3093, added: 0, changed: 0, removed: 0 })
       await expect
-        .poll(async () => (await request(`${platform().url}/v1/health`)).body, { timeout: 10_000 })
+        .poll(async () => (await request(`${platform().url}/v1/health`)).body, { timeout: patienceMillis })
         .not.toMatchObject({ last_ingestion: before.last_ingestion })
     })
 
@@ -140,7 +141,7 @@ export const ingestionSection = (platform: () => TestPlatform): void => {
       expect((await platform().get("/v1/carrier/8051")).body).toMatchObject({ company_name: "Renamed Canada" })
 
       expect(await ingest(platform(), bundled("COCodeStatus_ALL.csv.gz"))).toMatchObject({ _tag: "Ingested" })
-      await expect.poll(() => companies(platform()), { timeout: 30_000 }).toEqual(old)
+      await expect.poll(() => companies(platform()), { timeout: patienceMillis }).toEqual(old)
     })
   })
 }

@@ -3,11 +3,9 @@
  * what it says of itself, what it goes on answering, and that all of it comes back.
  */
 import { describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Reply, request, type TestPlatform } from "../harness.ts"
 import { statistics } from "./literals.ts"
-
-/** Longer than any reconnection and any life of a cached key. */
-const patienceMillis = 30_000
 
 /** Status and body of a request that may also get no answer at all. */
 const answered = (reply: Promise<Reply>): Promise<{ readonly status: number | "no answer"; readonly body: unknown }> =>

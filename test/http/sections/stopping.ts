@@ -4,6 +4,7 @@
  */
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { send } from "../exchange.ts"
 import { adminUrlOf, request, type TestPlatform } from "../harness.ts"
@@ -92,7 +93,7 @@ export const stoppingSection = (platform: () => TestPlatform): void => {
             platform()
               .collector.exports()
               .filter(({ body, path }) => path.endsWith("/v1/traces") && body.includes("/v1/carrier/9104")).length,
-          { timeout: 30_000 }
+          { timeout: patienceMillis }
         )
         .toBeGreaterThan(0)
     })

@@ -1,6 +1,7 @@
 /** What is there for machines and operators: the API's description, its documentation, probes, metrics and logs. */
 import { readFile } from "node:fs/promises"
 import { describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { request, type TestPlatform } from "../harness.ts"
 
 const root = new URL("../../../", import.meta.url)
@@ -169,7 +170,7 @@ export const systemSection = (platform: () => TestPlatform): void => {
         expect(lineOf()).toEqual([])
         return
       }
-      await expect.poll(lineOf, { timeout: 10_000 }).toHaveLength(1)
+      await expect.poll(lineOf, { timeout: patienceMillis }).toHaveLength(1)
       const line = JSON.parse(lineOf()[0]!) as { annotations: Record<string, unknown> }
       expect(line.annotations).toMatchObject({ requestId: id, method: "GET", path: "/v1/carrier/9104", status: 400 })
       expect(lineOf()[0]).not.toContain("not-to-be-logged")

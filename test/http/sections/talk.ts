@@ -1,6 +1,7 @@
 /** Talk (docs/platform.md, 10) in the running platform: scopes and services of real keys, the audio, its event in the log, and JetStream away. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { needing } from "../../support/needs.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { readMp3, readWav } from "../../talk/audioFiles.ts"
 import { speechInit } from "../../talk/talkServer.ts"
 import type { TestPlatform } from "../harness.ts"
@@ -86,7 +87,7 @@ export const talkSection = (platform: () => TestPlatform): void => {
       } finally {
         platform().nats.restore()
       }
-      await expect.poll(async () => (await speak({})).status, { timeout: 30_000, interval: 100 }).toBe(200)
+      await expect.poll(async () => (await speak({})).status, { timeout: patienceMillis, interval: 100 }).toBe(200)
     })
   })
 }

@@ -3,6 +3,7 @@
  * all of it comes back.
  */
 import { describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { request, type TestPlatform } from "../harness.ts"
 import { makeTenant } from "./emitted.ts"
 
@@ -36,7 +37,7 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
       } finally {
         platform().nats.restore()
       }
-      await expect.poll(async () => (await lookup()).status, { timeout: 30_000, interval: 100 }).toBe(200)
+      await expect.poll(async () => (await lookup()).status, { timeout: patienceMillis, interval: 100 }).toBe(200)
       const events = await tenant.events(answered.length + 1)
       expect(events.map(({ data }) => data.tn)).toEqual(expect.arrayContaining(answered))
     })
@@ -54,7 +55,7 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
           }
           return checks.nats.ok
         }
-        await expect.poll(known, { timeout: 30_000, interval: 50 }).toBe(false)
+        await expect.poll(known, { timeout: patienceMillis, interval: 50 }).toBe(false)
         for (let asked = 0; asked < 3; asked++) {
           const { headers, status } = await tenant.get("/v1/telco/search?npa=212&limit=1")
           expect([status, headers.get("retry-after")]).toStrictEqual([503, "1"])
@@ -66,7 +67,7 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
         platform().nats.restore()
       }
       const ask = async () => (await tenant.get("/v1/telco/search?npa=212&limit=1")).status
-      await expect.poll(ask, { timeout: 30_000, interval: 100 }).toBe(200)
+      await expect.poll(ask, { timeout: patienceMillis, interval: 100 }).toBe(200)
       const events = await tenant.events(2)
       expect(events).toHaveLength(2)
     })
@@ -101,7 +102,10 @@ export const telcoOutageSection = (platform: () => TestPlatform): void => {
         platform().database.restore()
       }
       await expect
-        .poll(async () => (await tenant.trigger("telco.lookup.completed")).status, { timeout: 30_000, interval: 200 })
+        .poll(async () => (await tenant.trigger("telco.lookup.completed")).status, {
+          timeout: patienceMillis,
+          interval: 200
+        })
         .toBe(202)
       let text = ""
       for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {

@@ -3,11 +3,12 @@
  * `Idempotency-Key` until it is answered has happened once.
  */
 import { describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { askAt, hookUrl, manageAndRead } from "../../webhooks/platform.ts"
 import type { Reply, TestPlatform } from "../harness.ts"
 
 /** Longer than any reconnection, recovery of a partition and life of a cached key. */
-const eventually = { timeout: 60_000, interval: 250 }
+const eventually = { timeout: patienceMillis, interval: 250 }
 
 export const webhookOutagesSection = (platform: () => TestPlatform): void => {
   const newTenant = async () => {

@@ -6,6 +6,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { handoffDelaysMillis } from "../../../src/send/handoff/limits.ts"
 import type { HandoffAnswer, PartAnswer } from "../../../src/send/transport/MailTransport.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../../webhooks/until.ts"
 import { type Deployment, messageTo, Pauser, type Process, startProcess, steps } from "./handoffProcess.ts"
 import { deploy } from "./handoffSupport.ts"
@@ -33,7 +34,7 @@ const fresh = Effect.gen(function* () {
   return { organization, running, taken }
 })
 
-layer(shared, { excludeTestServices: true, timeout: 60_000 })("an accepted email", (it) => {
+layer(shared, { excludeTestServices: true, timeout: patienceMillis })("an accepted email", (it) => {
   it.effect("is handed over as it was written, and recorded", () =>
     Effect.gen(function* () {
       const { organization, running, taken } = yield* fresh
@@ -150,7 +151,7 @@ const slow = Layer.effect(
   })
 )
 
-layer(slow, { excludeTestServices: true, timeout: 60_000 })("while no relay can be reached", (it) => {
+layer(slow, { excludeTestServices: true, timeout: patienceMillis })("while no relay can be reached", (it) => {
   const freshSlow = Effect.gen(function* () {
     const { deployment, relay, running } = yield* Slow
     const organization = `org_slow${++names}`

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
+import { patienceMillis } from "../../support/patience.ts"
 import { useSendPlatform } from "./sendersPlatform.ts"
 
 const platform = useSendPlatform()
@@ -34,7 +35,7 @@ describe("the documented examples", () => {
       // The list of emails may have the newest a moment late.
       if (command.includes("/v1/send/emails?"))
         await expect
-          .poll(async () => (await test("GET", "/v1/send/emails")).body.data, { timeout: 10_000 })
+          .poll(async () => (await test("GET", "/v1/send/emails")).body.data, { timeout: patienceMillis })
           .toHaveLength(1)
       const { stdout } = await promisify(execFile)("bash", ["-c", command], { env: environment })
       expect(shapeOf(JSON.parse(stdout)), command).toEqual(shapeOf(JSON.parse(answer)))

@@ -8,6 +8,7 @@ import { DomainChecks } from "../../../src/send/domains/DomainChecks.ts"
 import { Domains } from "../../../src/send/domains/Domains.ts"
 import { SendSender, senderKey } from "../../../src/send/index.ts"
 import type { Answer } from "../../support/api.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Tenant, useSendPlatform } from "./sendersPlatform.ts"
 
 interface ShownRecord {
@@ -113,7 +114,9 @@ describe("a domain", () => {
     )
     // The platform's own round may have been faster.
     await expect
-      .poll(async () => (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.status, { timeout: 10_000 })
+      .poll(async () => (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.status, {
+        timeout: patienceMillis
+      })
       .toBe("verified")
   })
 
@@ -230,7 +233,9 @@ describe("a domain", () => {
     expect(refused.body.error.message).toContain("1 held")
     await tell(10)
     await expect
-      .poll(async () => (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.held, { timeout: 10_000 })
+      .poll(async () => (await tenant.live("GET", `/v1/send/domains/${domain.id}`)).body.held, {
+        timeout: patienceMillis
+      })
       .toBe(0)
     expect((await tenant.live("DELETE", `/v1/send/domains/${domain.id}`)).body).toEqual({
       object: "domain",

@@ -9,6 +9,7 @@ import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ok, okJson, until } from "../../cli/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
 import { askAt } from "../../webhooks/platform.ts"
 import { abuseReport, bouncePortOf, bring, deliveryStatus } from "../inbound/reports.ts"
@@ -38,7 +39,7 @@ beforeAll(async () => {
   }
   platform = await startPlatform(environment, join(folder, "data"), program)
   at = { SLUICE_DATA_DIR: platform.dataDir }
-}, 120_000)
+}, patienceMillis)
 
 afterAll(async () => {
   await platform?.stop()
@@ -138,7 +139,7 @@ const meetsCap = async ({ ask, mails }: Account, expected: object): Promise<void
   expect(now).toBeGreaterThanOrEqual(Date.parse(errorOf(refused.body).resetsAt as string))
 }
 
-describe("an account's life", { timeout: 240_000 }, () => {
+describe("an account's life", { timeout: patienceMillis }, () => {
   it("leads from probation with its caps by clean days to trusted", async () => {
     const account = await made("clean", "live")
     const { event, reaches, send, sender, standing, stateOf } = account
@@ -242,7 +243,7 @@ const toNextHour = async (): Promise<void> => {
   await move((Math.floor(now / hourMillis) + 1) * hourMillis - now)
 }
 
-describe("a domain", { timeout: 400_000 }, () => {
+describe("a domain", { timeout: patienceMillis }, () => {
   let climbing: Awaited<ReturnType<typeof made>>
   const emailsMissing = async () => ((await climbing.sender()).nextTier as { emailsMissing: number }).emailsMissing
   const handedOver = (missing: number) => until(async () => (await emailsMissing()) === missing)
@@ -302,7 +303,7 @@ describe("a domain", { timeout: 400_000 }, () => {
     })
 })
 
-describe("a pause", { timeout: 240_000 }, () => {
+describe("a pause", { timeout: patienceMillis }, () => {
   const triggers: ReadonlyArray<readonly [reason: string, pull: (account: Account) => Promise<unknown>]> = [
     [
       "bounces",

@@ -2,6 +2,7 @@
 import { Pool } from "undici"
 import { describe, expect, it } from "vitest"
 import { until } from "../../cli/support.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { askAt } from "../../webhooks/platform.ts"
 import { mail, useSendPlatform } from "./emailsPlatform.ts"
 
@@ -310,7 +311,7 @@ describe("a repeat under an Idempotency-Key", () => {
   })
 })
 
-describe("2,000 requests at once", { timeout: 120_000 }, () => {
+describe("2,000 requests at once", { timeout: patienceMillis }, () => {
   it("against a cap of 50 are accepted 50 times", async () => {
     const { ask, key, limits } = await platform().account()
     await limits({ requestsPerMinute: "unlimited" })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { SendSuppressions, suppressionPlace } from "../../../src/send/index.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { useSendPlatform } from "./sendersPlatform.ts"
 
 const platform = useSendPlatform()
@@ -75,7 +76,7 @@ describe("a suppressed address", () => {
     await suppress("angry@example.com", "complained")
     const emails = async (query = "") =>
       (await tenant.live("GET", `${path}${query}`)).body.data.map((one: { readonly email: string }) => one.email).sort()
-    await expect.poll(() => emails(), { timeout: 10_000 }).toEqual(["angry@example.com", "full@example.com"])
+    await expect.poll(() => emails(), { timeout: patienceMillis }).toEqual(["angry@example.com", "full@example.com"])
     expect(await emails("?origin=bounce")).toEqual(["full@example.com"])
     expect(await emails("?origin=complaint")).toEqual(["angry@example.com"])
     expect(await emails("?origin=manual")).toEqual([])

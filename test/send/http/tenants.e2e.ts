@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import { Engine } from "../../../src/engine/Engine.ts"
 import { SendAccount, SendSender, senderKey } from "../../../src/send/index.ts"
 import type { Answer } from "../../support/api.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { type Tenant, useSendPlatform } from "./sendersPlatform.ts"
 
 const platform = useSendPlatform()
@@ -103,11 +104,11 @@ describe("an account", () => {
     expect((await tenantOf(test)).pauseReason).toBe("risky_content")
     await engine((one) => one.ask(SendSender, sender, { _tag: "SetDailyCap", cap: 100 }))
     const waiting = () => engine((one) => one.state(SendAccount, { organization, key: "test" }))
-    await expect.poll(async () => (await waiting()).waiting, { timeout: 10_000 }).toEqual(["paused.example"])
+    await expect.poll(async () => (await waiting()).waiting, { timeout: patienceMillis }).toEqual(["paused.example"])
     await test("POST", "/v1/send/tenants/reset")
     const domains = await test("GET", "/v1/send/domains")
     const held = async () => (await test("GET", `/v1/send/domains/${domains.body.data[0].id}`)).body.held
-    await expect.poll(held, { timeout: 10_000 }).toBe(0)
+    await expect.poll(held, { timeout: patienceMillis }).toBe(0)
   })
 
   it("of live keys is never started anew", async () => {

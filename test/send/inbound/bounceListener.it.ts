@@ -13,6 +13,7 @@ import { readVerp, type VerpTarget, verpOf } from "../../../src/send/feedback/in
 import { listenForBounces } from "../../../src/send/inbound/BounceListener.ts"
 import { FeedbackIntake, IntakeUnavailable } from "../../../src/send/inbound/FeedbackIntake.ts"
 import type { ListenerTlsFiles } from "../../../src/send/inbound/listenerTls.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../../webhooks/until.ts"
 
 const key = Buffer.from("32 bytes of the system's secrets")
@@ -193,7 +194,7 @@ describe("the listener", () => {
       const anHour = Effect.gen(function* () {
         const before = told.length
         yield* TestClock.adjust("1 hour")
-        yield* Effect.promise(() => vi.waitUntil(() => told.length > before, { timeout: 10_000 }))
+        yield* Effect.promise(() => vi.waitUntil(() => told.length > before, { timeout: patienceMillis }))
       })
       writeFileSync(used.certificate, "nothing")
       yield* anHour

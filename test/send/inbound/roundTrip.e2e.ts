@@ -9,6 +9,7 @@ import { connect } from "@nats-io/transport-node"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { okJson, until, useDatabases } from "../../cli/support.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { logNamespaceOf, type Platform, startPlatform } from "../../support/platform.ts"
 import { type RelayServer, startRelay } from "../mailer/relayServer.ts"
 import { abuseReport, automaticReply, bouncePortOf, bring, deliveryStatus } from "./reports.ts"
@@ -165,7 +166,7 @@ it("a signal of another mail system is told like any other report", async () => 
         `${logNamespaceOf(new URL(databaseUrl).pathname)}.signal.${organization}.feedback`,
         JSON.stringify(data),
         {
-          timeout: 5_000
+          timeout: patienceMillis
         }
       )
     const told = { id, from: "Ann <ann@demo.test>", recipient: "fay@two.test", what: "delivered", subject: "Hi" }

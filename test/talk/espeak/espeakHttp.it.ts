@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { describe, expect, it } from "vitest"
 import * as EspeakEngine from "../../../src/talk/espeak/EspeakEngine.ts"
 import { needing } from "../../support/needs.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { loudness, readMp3, readOgg, readWav } from "../audioFiles.ts"
 import { useTalkServer } from "../talkServer.ts"
 
@@ -27,7 +28,7 @@ const secondsOf = async (body: object): Promise<number> => {
 /** The event of an answer with these bytes, once it can be seen. */
 const eventOf = async (bytes: Uint8Array) => {
   const found = () => server().events.find(({ data }) => (data as { readonly bytes: number }).bytes === bytes.length)
-  await expect.poll(found, { timeout: 10_000, interval: 10 }).toBeDefined()
+  await expect.poll(found, { timeout: patienceMillis, interval: 10 }).toBeDefined()
   return found()!
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "vitest"
 import * as EspeakEngine from "../../../src/talk/espeak/EspeakEngine.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { useTalkServer } from "../talkServer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-talk-"))
@@ -99,11 +100,11 @@ describe("espeak-ng", () => {
     const reply = server().speak(good, { signal: leaving.signal })
     reply.catch(() => undefined)
     const pidOf = () => readFile(pidFile, "utf8").then(Number, () => 0)
-    await expect.poll(pidOf, { timeout: 10_000, interval: 10 }).toBeGreaterThan(0)
+    await expect.poll(pidOf, { timeout: patienceMillis, interval: 10 }).toBeGreaterThan(0)
     const pid = await pidOf()
     expect(isRunning(pid)).toBe(true)
     leaving.abort()
     await expect(reply).rejects.toThrow()
-    await expect.poll(() => isRunning(pid), { timeout: 10_000, interval: 10 }).toBe(false)
+    await expect.poll(() => isRunning(pid), { timeout: patienceMillis, interval: 10 }).toBe(false)
   })
 })

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers"
 import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as UpstreamEngine from "../../../src/talk/upstream/UpstreamEngine.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { oggFile, readWav } from "../audioFiles.ts"
 import { speechInit, useTalkServer } from "../talkServer.ts"
 
@@ -104,7 +105,7 @@ describe("a speech service", () => {
     expect(Buffer.from((await reader.read()).value!).equals(frame(2))).toBe(true)
     expect((await reader.read()).done).toBe(true)
     await expect
-      .poll(() => server().events.at(-1)?.data, { timeout: 10_000, interval: 10 })
+      .poll(() => server().events.at(-1)?.data, { timeout: patienceMillis, interval: 10 })
       .toMatchObject({
         format: "mp3",
         duration: Math.round((2 * 1_152_000) / 44_100),
@@ -180,6 +181,6 @@ describe("a speech service", () => {
     })
     await response.body!.getReader().read()
     leaving.abort()
-    await expect.poll(() => closed, { timeout: 10_000, interval: 10 }).toBe(true)
+    await expect.poll(() => closed, { timeout: patienceMillis, interval: 10 }).toBe(true)
   })
 })

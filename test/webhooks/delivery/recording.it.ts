@@ -10,6 +10,7 @@ import { deliveriesTable, jobsTable } from "../../../src/webhooks/delivery/model
 import type { DeliveryOutcome } from "../../../src/webhooks/delivery/ports.ts"
 import { endpointsTable } from "../../../src/webhooks/endpoint/model.ts"
 import { freshDatabase } from "../../support/database.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { until } from "../until.ts"
 
 /** An afternoon. */
@@ -95,7 +96,7 @@ const stores = Layer.mergeAll(
   Layer.effectDiscard(Effect.provide(migrate(migrations), Logger.layer([])))
 ).pipe(Layer.provideMerge(freshDatabase()))
 
-layer(stores, { excludeTestServices: true, timeout: 120_000 })("recording outcomes in PostgreSQL", (it) => {
+layer(stores, { excludeTestServices: true, timeout: patienceMillis })("recording outcomes in PostgreSQL", (it) => {
   it.effect("waits for who writes the endpoint's row, and leaves a later attempt there", () =>
     Effect.gen(function* () {
       const all = yield* attempted(2)

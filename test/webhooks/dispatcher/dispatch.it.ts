@@ -5,6 +5,7 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Metric } from "effect"
+import { patienceMillis } from "../../support/patience.ts"
 import { answering, expectedSignature, type Receiver, signaturesOf, startReceiver } from "../receiver.ts"
 import { until } from "../until.ts"
 import { deploy, forgottenSecrets, type Process, secretOf, settings, startProcess } from "./dispatchSupport.ts"
@@ -43,7 +44,7 @@ const fresh = (patterns: ReadonlyArray<string> = ["telco.*"]) =>
 const waitsOf = (log: ReadonlyArray<{ readonly at: number; readonly duration: number }>) =>
   log.slice(1).map(({ at }, index) => at - (log[index]!.at + log[index]!.duration))
 
-layer(shared, { excludeTestServices: true, timeout: 60_000 })("a delivery", (it) => {
+layer(shared, { excludeTestServices: true, timeout: patienceMillis })("a delivery", (it) => {
   it.effect("is the event, signed, and its outcome is recorded", () =>
     Effect.gen(function* () {
       const { id, organization, path, receiver } = yield* fresh()

@@ -4,6 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { patienceMillis } from "../../support/patience.ts"
 import { deploy, forgottenSecrets, type Process, settings, startProcess } from "../dispatcher/dispatchSupport.ts"
 import { answering, hanging, type Receiver, startReceiver } from "../receiver.ts"
 import { until } from "../until.ts"
@@ -41,7 +42,7 @@ const patch = (isActive: boolean) => ({ _tag: "Update", isActive, targets: "any"
 /** Answers with a far `Retry-After`, so that the delivery stays pending. */
 const later = answering(503, { "Retry-After": "3000" })
 
-layer(shared, { excludeTestServices: true, timeout: 60_000 })("an endpoint", (it) => {
+layer(shared, { excludeTestServices: true, timeout: patienceMillis })("an endpoint", (it) => {
   it.effect("is warned about after 5 failed deliveries and paused after 10; what happens then is skipped", () =>
     Effect.gen(function* () {
       const { id, isPaused, organization, path, receiver } = yield* fresh

@@ -1,6 +1,7 @@
 /** Headers and rate of endpoints over HTTP (docs/platform.md, 6.10): names are shown, values never again, anywhere. */
 import { describe, expect, it } from "vitest"
 import { query } from "../../cli/support.ts"
+import { patienceMillis } from "../../support/patience.ts"
 import { hookUrl, useWebhookPlatform } from "../platform.ts"
 
 const platform = useWebhookPlatform()
@@ -60,7 +61,7 @@ describe("headers of an endpoint", () => {
     expect(await namesAfter({ "X-A": null, "X-C": null, "X-D": null })).toEqual([])
     expect(await namesAfter({ "X-E": "5" })).toEqual(["X-E"])
     expect(await namesAfter(null)).toEqual([])
-    await expect.poll(() => secretsOf(id), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => secretsOf(id), { timeout: patienceMillis }).toBe(1)
   })
 
   it("are all there after changes that come at once", async () => {
@@ -78,7 +79,7 @@ describe("headers of an endpoint", () => {
     const id = await endpoint({ headers: { "X-A": value } })
     expect(await secretsOf(id)).toBe(2)
     await ask("DELETE", `/v1/webhooks/${id}`)
-    await expect.poll(() => secretsOf(id), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => secretsOf(id), { timeout: patienceMillis }).toBe(0)
   })
 
   it.each([

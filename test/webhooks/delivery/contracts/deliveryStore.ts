@@ -3,6 +3,7 @@ import { assert, layer, type Vitest } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { jobLanes, maximumShownAttempts } from "../../../../src/webhooks/delivery/model.ts"
 import { statusOf } from "../../../../src/webhooks/endpoint/model.ts"
+import { patienceMillis } from "../../../support/patience.ts"
 import {
   again,
   endpointState,
@@ -16,7 +17,7 @@ import {
 } from "./deliveryStoreSupport.ts"
 
 export const deliveryStoreContract = <E>(name: string, services: Layer.Layer<StoreHarness, E>): void => {
-  layer(services, { excludeTestServices: true, timeout: 120_000 })(`DeliveryStore: ${name}`, (it) => {
+  layer(services, { excludeTestServices: true, timeout: patienceMillis })(`DeliveryStore: ${name}`, (it) => {
     taking(it)
     recording(it)
     ending(it)

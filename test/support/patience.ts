@@ -1,0 +1,5 @@
+/**
+ * How long a test waits for a condition before it fails. Only what never comes takes as long: how quick a machine is decides nothing here, and is judged by the bench
+ * alone.
+ */
+export const patienceMillis = 300_000
