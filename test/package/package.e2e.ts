@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { oneServer } from "../nats/natsServers.ts"
 import { makeDatabase } from "../support/database.ts"
 import { freePort } from "../support/freePort.ts"
+import { patienceMillis } from "../support/patience.ts"
 import { apiReport, entriesOf } from "./apiReport.ts"
 
 const run = promisify(execFile)
@@ -41,7 +42,6 @@ const servers = Effect.gen(function* () {
 /** Imports programs one after the other, in one process, and says what each has printed. */
 const runner = `
 import { format } from "node:util"
-import { patienceMillis } from "../support/patience.ts"
 const printed = {}
 for (const file of process.argv.slice(2)) {
   const lines = []
