@@ -31,9 +31,13 @@ const commands = {
   simulate: async () => (await import("./cli/simulate.ts")).simulate
 }
 
-/** The one that is named, or all of them where none is: for help, completions, and to say what a wrong name may have meant. */
+/** The one that is named, none for the version, else all of them: for help, completions, and to say what a wrong name may have meant. */
 const named = process.argv[2] ?? ""
-const needed = Object.hasOwn(commands, named) ? [commands[named as keyof typeof commands]] : Object.values(commands)
+const needed = Object.hasOwn(commands, named)
+  ? [commands[named as keyof typeof commands]]
+  : named === "--version" || named === "-v"
+    ? []
+    : Object.values(commands)
 const loaded = await Promise.all(needed.map((load) => load()))
 
 const sluice = Command.make("sluice").pipe(

@@ -48,12 +48,22 @@ export class Probe {
     return this.look().newestCheckpoint
   }
 
-  /** How many there are of each thing that has a bound. */
+  /** Commands that wait for their turn. */
+  get commands(): number {
+    return this.look().mailbox.size
+  }
+
+  /** The most commands that one organization has waiting. It looks at every organization in memory. */
+  get largestShare(): number {
+    let largest = 0
+    for (const { stalled, waiting } of this.look().memory.organizations.values())
+      largest = Math.max(largest, waiting + stalled)
+    return largest
+  }
+
+  /** How many there are of each thing that has a bound. Serving partitions ask for it, so nothing is counted by walking. */
   get counts() {
     const { mailbox, memory, signals, timers } = this.look()
-    let largestShare = 0
-    for (const { stalled, waiting } of memory.organizations.values())
-      largestShare = Math.max(largestShare, waiting + stalled)
     return {
       organizations: memory.organizations.size,
       actors: memory.cellCount,
@@ -64,8 +74,7 @@ export class Probe {
       signals: signals.size,
       commands: mailbox.size,
       stalledCommands: mailbox.stalled,
-      /** The most commands that one organization has waiting. */
-      largestShare,
+      /** The most commands that one organization may have waiting. */
       maximumShare: mailbox.share
     }
   }

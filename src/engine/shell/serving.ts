@@ -91,7 +91,7 @@ const appendFrame = (partition: Partition, frame: DraftedFrame): Effect.Effect<L
     const { bytes, decided, expectedLast, fence, header, records } = frame
     const begunAt = partition.now()
     metrics.drained(decided)
-    metrics.mailbox(partition.core.probe.counts.commands)
+    metrics.mailbox(partition.core.probe.commands)
     const identity = identityOf(id, header.epoch, header.number)
     const outcome = append(partition.log!, { bytes, identity, expectedLast, fence }, partition.now)
     const attributes = { partition: id, commands: decided, records, bytes: bytes.length }

@@ -22,13 +22,13 @@ export const boundedEverything: Checker = {
           let changed = 0
           let lanes = 0
           for (const partition of engine.partitions()) {
-            const { counts } = partition.core.probe
+            const { counts, largestShare } = partition.core.probe
             if (counts.commands > topology.mailboxCapacity)
               violate(`${engine.name} has ${counts.commands} commands waiting`)
             if (counts.stalledCommands > Math.max(1, topology.mailboxCapacity / 2))
               violate(`${engine.name} has ${counts.stalledCommands} commands that wait for actors`)
-            if (counts.largestShare > counts.maximumShare)
-              violate(`${engine.name} has ${counts.largestShare} commands of one organization waiting`)
+            if (largestShare > counts.maximumShare)
+              violate(`${engine.name} has ${largestShare} commands of one organization waiting`)
             if (counts.signals > maximumQueuedSignals) violate(`${engine.name} has ${counts.signals} signals waiting`)
             if (counts.timers > counts.actors + maximumColdTimers)
               violate(`${engine.name} has ${counts.timers} timers for ${counts.actors} actors`)
