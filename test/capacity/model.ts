@@ -16,8 +16,8 @@ export interface UnitCost {
   readonly databaseBytes: number
 }
 
-/** What is counted. */
-export const kinds = ["request", "decision", "event", "delivery", "send"] as const
+/** What is counted. A `rare` decision is one of an actor that is asked so seldom that its row of a checkpoint comes with it. */
+export const kinds = ["request", "decision", "rare", "event", "delivery", "send"] as const
 export type Kind = (typeof kinds)[number]
 
 export interface Units {

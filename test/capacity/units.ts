@@ -3,14 +3,15 @@ import type { Load, Machine, Units } from "./model.ts"
 
 export const units: Units = {
   costs: {
-    request: { nodeMicros: 85, natsMicros: 0, postgresMicros: 0, logBytes: 0, databaseBytes: 0 },
+    request: { nodeMicros: 51, natsMicros: 0, postgresMicros: 0, logBytes: 0, databaseBytes: 0 },
     decision: { nodeMicros: 19, natsMicros: 16, postgresMicros: 4, logBytes: 137, databaseBytes: 0 },
-    event: { nodeMicros: 1_655, natsMicros: 115, postgresMicros: 305, logBytes: 196, databaseBytes: 573 },
-    delivery: { nodeMicros: 245, natsMicros: 16, postgresMicros: 100, logBytes: 0, databaseBytes: 1_389 },
-    send: { nodeMicros: 8_517, natsMicros: 433, postgresMicros: 933, logBytes: 2_558, databaseBytes: 2_225 }
+    rare: { nodeMicros: 60, natsMicros: 8, postgresMicros: 19, logBytes: 116, databaseBytes: 0 },
+    event: { nodeMicros: 550, natsMicros: 86, postgresMicros: 158, logBytes: 194, databaseBytes: 556 },
+    delivery: { nodeMicros: 245, natsMicros: 16, postgresMicros: 75, logBytes: 0, databaseBytes: 1_328 },
+    send: { nodeMicros: 3_400, natsMicros: 367, postgresMicros: 652, logBytes: 2_518, databaseBytes: 2_735 }
   },
-  organizationBytes: 250,
-  residentBytes: 1_900,
+  organizationBytes: 263,
+  residentBytes: 2_100,
   framesPerSecond: 9_000,
   partitionPerSecond: 40_000
 }
@@ -36,7 +37,7 @@ export const loads: ReadonlyArray<Load> = [
   },
   {
     name: "a million organizations",
-    perSecond: { request: 10_000, decision: 10_000 },
+    perSecond: { request: 10_000, rare: 10_000 },
     organizations: 1_000_000,
     residentShare: 0.2,
     keptDays: 30,
