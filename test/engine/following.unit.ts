@@ -237,6 +237,30 @@ describe("followers in another process", () => {
     })
   )
 
+  it.effect("are shown a state that changed in frames that were purged before they looked", () =>
+    Effect.gen(function* () {
+      const deployment = makeDeployment()
+      const remoteLayer = RemoteMemory.layerOf(RemoteMemory.makeStore())
+      const { engine: far } = yield* start(deployment, { placementLayer: none, remoteLayer })
+      const owner = yield* serving(deployment, { remoteLayer, config: { checkpointFrames: 1 } })
+      yield* elapse(0.5, 100)
+      const { taken } = yield* taking(Stream.map(far.watch(Counter, target), ({ total }) => total))
+      yield* addAll(owner.engine, [1])
+      yield* elapse(2, 100)
+      expect(taken.at(-1)).toBe(1)
+      const { head } = partitionIn(owner.engine).core
+      yield* addAll(owner.engine, [5])
+      const other = { organization: "org_1", key: "other" }
+      while ((yield* partitionIn(owner.engine).log!.state).firstSequence <= head.sequence + 1) {
+        yield* addAll(owner.engine, [1], other)
+        yield* elapse(0.01, 100)
+      }
+      expect(taken.at(-1)).toBe(1)
+      yield* elapse(3, 100)
+      expect(taken.at(-1)).toBe(6)
+    })
+  )
+
   it.effect("without a way to the owner are told so", () =>
     Effect.gen(function* () {
       const { engine } = yield* start(makeDeployment(), { placementLayer: none })

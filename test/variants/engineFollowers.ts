@@ -53,6 +53,15 @@ export const engineFollowers: ReadonlyArray<Variant> = [
     finders: [unit("following"), followers]
   },
   {
+    name: "followers: a state's changes that were purged are passed over",
+    file: src("shell/following"),
+    find: "if (this.sequence >= from) return news",
+    replace: "if (this.sequence < 0) return news",
+    sentence:
+      "a program that watches an actor from afar is not shown its last state, where the log was purged meanwhile",
+    finders: [unit("following"), followers]
+  },
+  {
     name: "followers: they outlive their engine",
     file: src("Engine"),
     find: "Effect.sync(() => parts.subscriptions.close())",

@@ -246,12 +246,15 @@ class LogFollower {
     )
     const result = yield* Effect.result(read)
     if (result._tag === "Success" || this.sequence >= from) this.waitingSince = undefined
-    else if (result.failure instanceof JournalGap) yield* this.overGap(log, from)
-    else yield* this.awhile(this.away(result.failure.message))
+    else if (result.failure instanceof JournalGap) {
+      yield* this.overGap(log, from)
+      // Nobody can say what was in the frames that are gone.
+      if (this.sequence >= from) return news
+    } else yield* this.awhile(this.away(result.failure.message))
     return this.keeps || found.length === 0 ? this.wanted(found) : news
   })
 
-  /** A state can be read again whatever has gone from the log; facts cannot. */
+  /** A state can be read again whatever has gone from the log, and then has to be; facts cannot. */
   private readonly overGap = Effect.fnUntraced(function* (this: LogFollower, log: Log, sequence: number) {
     const state = yield* Effect.result(log.state)
     if (state._tag === "Failure") return yield* this.awhile(this.away(state.failure.message))

@@ -110,7 +110,9 @@ export const missNothing: Checker = {
         for (const follower of simulation.followers)
           if (!isThrough(simulation, follower, shownOf.get(follower)?.json))
             violate(
-              `${follower.name} has not got ${nextOf(simulation, follower)?.place ?? "the last state"} in the end, at ${follower.position.sequence}/${follower.position.index}`
+              follower.what === "states"
+                ? `${follower.name} is not shown the last state in the end, but ${shownOf.get(follower)?.json ?? "none"}`
+                : `${follower.name} has not got ${nextOf(simulation, follower)!.place} in the end, at ${follower.position.sequence}/${follower.position.index}`
             )
       }
     }
