@@ -28,7 +28,7 @@ export default defineConfig({
         isolate: false,
         setupFiles: ["./test/support/histories.ts"],
         // A set of seeds is one test.
-        testTimeout: kind === "sim" ? 600_000 : patienceMillis,
+        testTimeout: patienceMillis,
         hookTimeout: patienceMillis,
         ...(needsServers(kind) ? { globalSetup: ["./test/support/servers.ts"] } : {})
       }

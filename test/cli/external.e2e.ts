@@ -8,7 +8,6 @@ import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { openDataFolder } from "../../src/embedded/dataFolder.ts"
-import { patienceMillis } from "../support/patience.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { type AdminContext, adminSection } from "./adminSection.ts"
 import { descendants, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
@@ -16,6 +15,8 @@ import { descendants, ok, okJson, query, refusal, useDatabases, useFolders } fro
 const database = useDatabases()
 const folder = useFolders()
 const adminKey = `adm_${"Ab1".repeat(10)}`
+/** In which a revocation must be in force everywhere (docs/platform.md, 2.3). */
+const revocationMillis = 1_000
 
 let databaseUrl = ""
 let otherDatabaseUrl = ""
@@ -128,7 +129,7 @@ describe("commands", () => {
     })
     expect(await carriers(platform, made.key)).toBe(200)
     expect(await okJson(["keys", "revoke", made.id], environment)).toEqual({ id: made.id })
-    await expect.poll(() => carriers(platform, made.key), { timeout: patienceMillis, interval: 10 }).toBe(401)
+    await expect.poll(() => carriers(platform, made.key), { timeout: revocationMillis, interval: 10 }).toBe(401)
   })
 
   it("that decide something say how to reach the platform that decides", async () => {

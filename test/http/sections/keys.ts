@@ -27,6 +27,9 @@ const unknownKey = () => `sk_live_${randomBytes(16).toString("hex")}`
 const withKey = (path: string, key: string) =>
   `${path}${path.includes("?") ? "&" : "?"}apiKey=${encodeURIComponent(key)}`
 
+/** A revocation must be in force within this time (docs/platform.md, 2.3). */
+const revocationMillis = 1_000
+
 export const keysSection = (platform: () => TestPlatform): void => {
   const ask = (headers: Record<string, string>, path = "/v1/carrier/9104") =>
     request(`${platform().url}${path}`, { headers })
@@ -198,7 +201,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       expect((await ask({ authorization: `Bearer ${key}` })).status).toBe(200)
       await platform().revokeKey(id)
       await expect
-        .poll(() => ask({ authorization: `Bearer ${key}` }), { timeout: patienceMillis, interval: 20 })
+        .poll(() => ask({ authorization: `Bearer ${key}` }), { timeout: revocationMillis, interval: 20 })
         .toMatchObject({ status: 401, body: unauthorized })
       await platform().revokeKey(id)
       expect((await ask({ "x-api-key": key })).status).toBe(401)
@@ -278,7 +281,7 @@ export const keysSection = (platform: () => TestPlatform): void => {
       expect((await ask({ "x-api-key": key })).status).toBe(200)
       await platform().elsewhere("keys", "revoke", id)
       await expect
-        .poll(() => ask({ "x-api-key": key }), { timeout: patienceMillis, interval: 20 })
+        .poll(() => ask({ "x-api-key": key }), { timeout: revocationMillis, interval: 20 })
         .toMatchObject({ status: 401 })
     })
   })
