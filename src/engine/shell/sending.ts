@@ -194,8 +194,11 @@ class Sender implements Courier {
       yield* Effect.sleep(Duration.millis(lastPauseMillis))
       return true
     }
-    if (still.value) yield* this.parkedNow(lane, messages)
-    else this.parked.delete(lane.receiver)
+    if (still.value) {
+      yield* this.parkedNow(lane, messages)
+      // Read again after a restart, they may be done already and yet stand before the one that failed.
+      this.look(lane.receiver)
+    } else this.parked.delete(lane.receiver)
     return still.value
   })
 
