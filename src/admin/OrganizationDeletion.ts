@@ -8,7 +8,9 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { BillingProvider, type BillingUnavailable, Subscriptions } from "../billing/index.ts"
 import type { Engine } from "../engine/Engine.ts"
 import { type AskError, isAnAskError, PartitionUnavailable } from "../engine/errors.ts"
-import { eraseParkedSignals } from "../engine/operator/parkedSignals.ts"
+import { atOwner, type OwnerReport } from "../engine/operator/atOwner.ts"
+import { eraseParked } from "../engine/operator/parked.ts"
+import { internals } from "../engine/shell/internals.ts"
 import { ApiKeys } from "../platform/ApiKeys.ts"
 import { type EngineNotStarted, EngineWhenNeeded } from "../platform/lazyEngine.ts"
 import { type Deleted, type NameDiffers, type OrganizationNotFound, Organizations } from "../platform/Organizations.ts"
@@ -24,7 +26,7 @@ import { organizationRows } from "./organizationRows.ts"
 /** How long one request works on a deletion, below the deadline of requests; what is left is done by the next one. In milliseconds. */
 const workMillis = 6_000
 
-/** How often it looks whether the log was read to the end of the accounts. In milliseconds. */
+/** How often it looks whether the projections have read the log to where it was. In milliseconds. */
 const lookMillis = 50
 
 /** Decisions of one organization at a time. */
@@ -55,15 +57,34 @@ export class OrganizationDeletion extends Context.Service<
   )
 }
 
-/** Gives up what other systems have reported and nobody could read. */
-const withoutSignals = (engine: Engine["Service"], organization: string) =>
-  eraseParkedSignals(engine, organization).pipe(
+/** Gives up what is parked, at projections and of what other systems have reported. */
+const withoutParked = (engine: Engine["Service"], organization: string) =>
+  eraseParked(engine, organization).pipe(
     Effect.catchTag("CursorsUnavailable", ({ message: reason }) =>
       Effect.fail(
         new PartitionUnavailable({ partition: engine.partitionOf(organization), reason, retryAfterMillis: lookMillis })
       )
     )
   )
+
+/**
+ * Whether every projection has read all that the partition's log holds now, as its owner says: no row comes of it any more. False where there was no time, or the owner
+ * does not say.
+ */
+const isRead = Effect.fnUntraced(function* (engine: Engine["Service"], organization: string, until: number) {
+  const { parts } = internals(engine)
+  const report = Effect.map(
+    Effect.option(atOwner(parts, engine.partitionOf(organization), "report")),
+    Option.map((found) => found as OwnerReport)
+  )
+  const first = Option.getOrUndefined(yield* report)
+  if (first === undefined) return false
+  for (let seen = first; ; seen = Option.getOrElse(yield* report, () => seen)) {
+    if (seen.lag !== undefined && seen.sequence - seen.lag >= first.sequence) return true
+    if ((yield* Clock.currentTimeMillis) >= until) return false
+    yield* Effect.sleep(Duration.millis(lookMillis))
+  }
+})
 
 /** Ends what the organization's actors would do by themselves. */
 const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service"]) => {
@@ -80,6 +101,7 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service
         ),
       { concurrency: asksAtOnce, discard: true }
     )
+    return endpointIds
   })
 
   /** Takes back the emails that wait; whether it has found all of them. */
@@ -126,29 +148,21 @@ const makeEnding = (sql: SqlClient.SqlClient, started: EngineWhenNeeded["Service
     )
   })
 
-  /** Whether the projections have read the log to the end of the accounts: behind it no row comes any more. */
-  const isRead = Effect.fnUntraced(function* (organization: string, until: number) {
-    for (;;) {
-      const rows = yield* sql`
-        select 1 from send_account_facts where organization_id = ${organization} and tag = 'Closed' limit 1`
-      if (rows.length > 0) return true
-      if ((yield* Clock.currentTimeMillis) >= until) return false
-      yield* Effect.sleep(Duration.millis(lookMillis))
-    }
-  })
-
-  /** Whether all of it has ended. */
+  /** The endpoints that it had, once all of it has ended; undefined while something goes on. */
   return Effect.fnUntraced(function* (organization: string, until: number) {
     const engine = yield* started
     yield* engine
       .ask(SendAccount, { organization, key: "live" }, { _tag: "Close" })
       .pipe(Effect.catch((error) => (isAnAskError(error) ? Effect.fail(error) : Effect.die(error))))
-    yield* endpoints(engine, organization)
-    if (!(yield* isRead(organization, until))) return false
-    if (!(yield* emails(engine, organization, until))) return false
+    const endpointIds = yield* endpoints(engine, organization)
+    // Emails and senders are looked up in rows, so all that were accepted must have become some.
+    if (!(yield* isRead(engine, organization, until))) return undefined
+    if (!(yield* emails(engine, organization, until))) return undefined
     yield* senders(engine, organization)
-    yield* withoutSignals(engine, organization)
-    return true
+    // What all of this has decided becomes no row, nor is parked, behind those that are erased.
+    if (!(yield* isRead(engine, organization, until))) return undefined
+    yield* withoutParked(engine, organization)
+    return endpointIds
   })
 }
 
@@ -182,18 +196,20 @@ const make = Effect.gen(function* () {
     const { id } = deleted
     const until = (yield* Clock.currentTimeMillis) + workMillis
     // Once an endpoint is gone, nothing tells its deliveries from those of others.
-    const endpointIds = yield* rows.endpointIds(id)
-    if (!(yield* rows.eraseDeliveries(endpointIds, until))) return false
+    const endpointIds = new Set(yield* rows.endpointIds(id))
+    if (!(yield* rows.eraseDeliveries([...endpointIds], until))) return false
     // Their facts are long read where everything was erased before.
     if (deleted.erasedAt === null) {
-      // First, since its facts must be read before those that say how far everything was.
+      // First, so that its facts are read with the others.
       yield* endBilling(id)
-      if (!(yield* end(id, until))) return false
+      const ended = yield* end(id, until)
+      if (ended === undefined) return false
+      for (const endpointId of ended) endpointIds.add(endpointId)
     }
     yield* rows.forgetContentKey(id)
     if (Option.isSome(contentKeys)) yield* contentKeys.value.forget(id)
     if (Option.isSome(mailbox)) yield* mailbox.value.forget(id)
-    return (yield* rows.eraseDeliveries(endpointIds, until)) && (yield* rows.erase(id, until))
+    return (yield* rows.eraseDeliveries([...endpointIds], until)) && (yield* rows.erase(id, until))
   })
 
   return OrganizationDeletion.of({

@@ -68,7 +68,7 @@ const Figures = Schema.Struct({
     Schema.Struct({
       reactor: Schema.String,
       sequence: Schema.Int,
-      lag: Schema.Int.annotate({ description: "Frames that it has not dealt with" })
+      lag: Schema.Int.annotate({ description: "Frames that it has still to read" })
     })
   ),
   mailbox: Schema.Int.annotate({ description: "Commands that wait" }),

@@ -107,11 +107,7 @@ export const layerAdminConsole = HttpApiBuilder.group(
                       maximumBytes: one.log.maximumBytes
                     },
               checkpointSequence: one.checkpoint?.sequence ?? null,
-              reactors: one.cursors.map(({ reactor, sequence }) => ({
-                reactor,
-                sequence,
-                lag: Math.max(0, one.head.sequence - sequence)
-              })),
+              reactors: one.cursors.map(({ lag, reactor, sequence }) => ({ reactor, sequence, lag })),
               mailbox: one.mailboxDepth,
               actors: one.actorsInMemory,
               timers: one.timersInMemory,

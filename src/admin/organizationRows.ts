@@ -8,21 +8,20 @@ import { eventsTable } from "../events/table.ts"
 import { emailsTable } from "../send/emails/table.ts"
 import { sendJobsTable } from "../send/handoff/tables.ts"
 import { accountFactsTable } from "../send/operator/accountFacts.ts"
-import { deliveriesTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
+import { deliveriesTable, jobsTable, replaysTable, skippedTable } from "../webhooks/delivery/model.ts"
 import { endpointsTable } from "../webhooks/endpoint/model.ts"
 
 /** Rows that one statement erases. */
 const batchRows = 5_000
 
 /** Tables whose rows name their organization, and the columns of a key that begins with it or is short. */
-const tables: ReadonlyArray<{ readonly table: string; readonly key: string; readonly unless?: string }> = [
+const tables: ReadonlyArray<{ readonly table: string; readonly key: string }> = [
   { table: emailsTable, key: "organization_id, id" },
   { table: "send_waiting", key: "organization_id, email_id" },
   { table: "send_suppressions", key: "organization_id, mode, id" },
   { table: "send_domains", key: "id" },
   { table: "send_senders", key: "id" },
-  // The one that says how far the log was read stays, and goes with its day.
-  { table: accountFactsTable, key: "organization_id, mode, decided_at, sequence, idx", unless: "tag = 'Closed'" },
+  { table: accountFactsTable, key: "organization_id, mode, decided_at, sequence, idx" },
   { table: "webhook_idempotency", key: "organization_id, livemode, key" },
   { table: "webhook_secrets", key: "id" },
   { table: "telco_numbers", key: "organization_id, tn" },
@@ -31,14 +30,18 @@ const tables: ReadonlyArray<{ readonly table: string; readonly key: string; read
   { table: "billing_checkouts", key: "id" },
   { table: "invoices", key: "id" },
   { table: "usage_hours", key: "organization_id, hour, product, usage_type" },
-  { table: eventsTable, key: "organization_id, created_at, sequence, idx" }
+  { table: eventsTable, key: "organization_id, created_at, sequence, idx" },
+  // Behind their deliveries, which are found by them.
+  { table: endpointsTable, key: "id" }
 ]
 
-/** Tables whose rows are found by their endpoint. */
+/** Tables whose rows are found by their endpoint, and the column that names it. */
 const endpointTables = [
-  { table: deliveriesTable, key: "id, event_created_at" },
-  { table: skippedTable, key: "endpoint_id, event_created_at, sequence, idx" },
-  { table: replaysTable, key: "id" }
+  // What waits comes first: nobody attempts it any more.
+  { table: jobsTable, key: "id", endpoint: "group_key" },
+  { table: deliveriesTable, key: "id, event_created_at", endpoint: "endpoint_id" },
+  { table: skippedTable, key: "endpoint_id, event_created_at, sequence, idx", endpoint: "endpoint_id" },
+  { table: replaysTable, key: "id", endpoint: "endpoint_id" }
 ] as const
 
 /** Tables of work and notices, whose ids begin with the organization's. */
@@ -57,23 +60,23 @@ export const organizationRows = (sql: SqlClient.SqlClient) => {
     })
 
   const ofOrganization = (organization: string, until: number) =>
-    tables.map(({ key, table, unless = "false" }) =>
+    tables.map(({ key, table }) =>
       inBatches(
         sql`
           delete from ${sql(table)} where (${sql.literal(key)}) in (
             select ${sql.literal(key)} from ${sql(table)}
-            where organization_id = ${organization} and not (${sql.literal(unless)}) limit ${batchRows})
+            where organization_id = ${organization} limit ${batchRows})
           returning 1`,
         until
       )
     )
 
   const ofEndpoints = (endpointIds: ReadonlyArray<string>, until: number) =>
-    endpointTables.map(({ key, table }) =>
+    endpointTables.map(({ endpoint, key, table }) =>
       inBatches(
         sql`
           delete from ${sql(table)} where (${sql.literal(key)}) in (
-            select ${sql.literal(key)} from ${sql(table)} where endpoint_id = any(${[...endpointIds]}::text[])
+            select ${sql.literal(key)} from ${sql(table)} where ${sql(endpoint)} = any(${[...endpointIds]}::text[])
             limit ${batchRows})
           returning 1`,
         until

@@ -3,14 +3,17 @@ import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { AdminActs } from "../../src/admin/AdminActs.ts"
 import { OrganizationDeletion } from "../../src/admin/OrganizationDeletion.ts"
+import { projections } from "../../src/app/engine.ts"
 import { BillingActor, builtInCatalogue } from "../../src/billing/index.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { signalsName } from "../../src/engine/Signals.ts"
+import { internals } from "../../src/engine/shell/internals.ts"
 import { ApiKeys } from "../../src/platform/ApiKeys.ts"
 import { EngineWhenNeeded } from "../../src/platform/lazyEngine.ts"
 import { Organizations } from "../../src/platform/Organizations.ts"
 import { SiteCredentials } from "../../src/platform/SiteCredentials.ts"
 import { SendAccount, SendEmail, SendSender, senderKey } from "../../src/send/index.ts"
+import { jobsTable } from "../../src/webhooks/endpoint/model.ts"
 import { WebhookEndpoints } from "../../src/webhooks/endpoint/rules.ts"
 import { query, until } from "../cli/support.ts"
 import { buildApi } from "../support/api.ts"
@@ -48,7 +51,11 @@ describe("a deletion", () => {
       return (answer.body as { readonly id: string }).id
     }
     await done("/v1/send/domains", { name: "one.example" })
-    await done("/v1/webhooks", { url: "https://one.example/in", enabled_events: ["*"] })
+    const endpoint = await done("/v1/webhooks", { url: "https://one.example/in", enabled_events: ["*"] })
+    // Nobody delivers here, so what it owes waits.
+    expect((await ask("POST", `/v1/webhooks/${endpoint}/test`)).status).toBe(200)
+    const owed = () => query(databaseUrl, `select 1 from ${jobsTable} where group_key = $1`, [endpoint])
+    expect(await owed()).toHaveLength(1)
     await done("/v1/send/suppressions", { email: "gone@two.example" })
     const email = await done("/v1/send/emails", {
       from: "ann@one.example",
@@ -67,8 +74,10 @@ describe("a deletion", () => {
     await run(Context.get(services, SiteCredentials).create(id, "shop"))
     await query(databaseUrl, "insert into send_content_keys values ($1, 'k', 'sealed', 0)", [id])
 
-    const signal = [engine.partitionOf(id), signalsName, id]
-    await query(databaseUrl, "insert into engine_parked values ($1, $2, $3, 1, 0, '{}', 'unreadable')", signal)
+    for (const name of [signalsName, projections.name]) {
+      const parked = [engine.partitionOf(id), name, id]
+      await query(databaseUrl, "insert into engine_parked values ($1, $2, $3, 1, 0, '{}', 'unreadable')", parked)
+    }
 
     expect(await run(Effect.flip(deletion.remove(id, "Other")))).toMatchObject({ _tag: "NameDiffers" })
     expect((await ask("GET", "/v1/send/tenants")).status).toBe(200)
@@ -93,12 +102,15 @@ describe("a deletion", () => {
       "site_credentials",
       "billing_checkouts",
       "invoices",
-      "usage_hours"
+      "usage_hours",
+      "send_account_facts",
+      "webhook_endpoints"
     ])
       expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([
         table,
         []
       ])
+    expect(await owed()).toEqual([])
     expect(await query(databaseUrl, "select 1 from engine_parked where organization = $1", [id])).toEqual([])
     expect(await state(engine.state(BillingActor, { organization: id }))).toMatchObject({
       subscription: null,
@@ -107,5 +119,42 @@ describe("a deletion", () => {
     expect(await run(deletion.remove(id, undefined))).toEqual(deleted)
     const acts = await query(databaseUrl, "select act from admin_acts where subject = $1", [id])
     expect(acts).toEqual([{ act: "organization.deleted" }])
+  })
+
+  it("takes back mail that a slow projection has not read yet, and leaves no row of it", async () => {
+    const { databaseUrl, services, url } = platform
+    const engine = Context.get(services, Engine)
+    const made = { name: "Slow", email: null, plan: "team", sendPlan: "pro", risk: "standard" } as const
+    const { id } = (await run(Context.get(services, Organizations).create(made))).organization
+    const wanted = { name: null, mode: "test", services: ["send"], scopes: ["*"], expiresAtMillis: null } as const
+    const { key } = await run(Context.get(services, ApiKeys).create(id, wanted))
+    const ask = askAt(url, key!)
+    let email = ""
+    await query(
+      databaseUrl,
+      `create function slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(0.3); return new; end $$;
+       create trigger slowly before update on engine_cursors for each row execute function slowly()`
+    )
+    for (const [path, body] of [
+      ["domains", { name: "two.example" }],
+      ["emails", { from: "ann@two.example", to: "bob@one.example", subject: "Hi", text: "Hi" }]
+    ] as const) {
+      const answer = await ask("POST", `/v1/send/${path}`, body)
+      expect(answer.status).toBeLessThan(300)
+      email = (answer.body as { readonly id: string }).id
+    }
+    expect((await run(deletion.remove(id, undefined))).erasedAt).toBeTypeOf("number")
+    expect((await run(engine.state(SendEmail, { organization: id, key: email }))).state).toBe("canceled")
+
+    const partition = engine.partitionOf(id)
+    const { parts, partitions } = internals(engine)
+    const { head } = partitions.get(partition)!.core
+    await until(() => partitions.get(partition)!.feed.readBy(projections.name) >= head.sequence)
+    expect(parts.reactors.map(({ name }) => name)).toEqual([projections.name])
+    for (const table of ["events", "send_emails", "send_domains", "send_account_facts"])
+      expect([table, await query(databaseUrl, `select 1 from ${table} where organization_id = $1`, [id])]).toEqual([
+        table,
+        []
+      ])
   })
 })

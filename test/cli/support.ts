@@ -20,13 +20,26 @@ import { type Template, templateDatabase } from "../support/templates.ts"
 
 const run = promisify(execFile)
 
-/** Returns once the condition holds; the test's own time limit bounds it. */
+/** Returns once the condition holds; the test's own time limit bounds it. What takes long is asked for less often, since it waits for the cores too. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await pause(10)
+  for (let millis = 5; !(await condition()); millis = Math.min(millis * 1.5, 50)) await pause(millis)
 }
 
-/** Runs one statement on a connection of its own. */
+/** Connections to the run's server, a pool a database, while somebody looks: loops of `until` would open thousands. */
+const pools = new Map<string, pg.Pool>()
+
+const openPool = (url: string): pg.Pool => {
+  const pool = new pg.Pool({ connectionString: url, idleTimeoutMillis: 200, allowExitOnIdle: true })
+  pool.on("error", () => {})
+  pool.on("remove", () => pool.totalCount === 0 && pools.delete(url))
+  pools.set(url, pool)
+  return pool
+}
+
+/** Runs one statement. Servers that a test has started, and may stop, are asked on a connection of its own. */
 export const query = async <Row extends object>(url: string, sql: string, values: ReadonlyArray<unknown> = []) => {
+  if (new URL(url).host === new URL(inject("postgresUrl")).host)
+    return (await (pools.get(url) ?? openPool(url)).query<Row>(sql, [...values])).rows
   const client = new pg.Client({ connectionString: url })
   client.on("error", () => {})
   try {

@@ -1,12 +1,13 @@
 /** What a program does with its reactors: waits for them, has one begin anew, and tries a handler without an engine (docs/reactors.md). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import * as EngineModule from "../../src/engine/Engine.ts"
 import { Placement } from "../../src/engine/Placement.ts"
 import * as Reactor from "../../src/engine/Reactor.ts"
 import * as Reactors from "../../src/engine/Reactors.ts"
-import { Counter } from "./support/actors.ts"
+import { Account, Counter } from "./support/actors.ts"
 import { elapse, makeDeployment, partitionIn, serving, start } from "./support/deployment.ts"
+import { metricOf } from "./support/purses.ts"
 
 /** Sums what was added, by organization; `failsOn` makes it fail on an amount. */
 const makeSums = () => {
@@ -81,6 +82,30 @@ describe("reactors that run", () => {
         Array.from({ length: 8 }, (_, organization) => [`org_${organization}`, organization === 0 ? 110 : 10])
       )
     })
+  )
+
+  it.effect("are behind by what they have still to read: nothing, where the last frames hold nothing for them", () =>
+    Effect.gen(function* () {
+      const { control, reactor } = makeSums()
+      const { engine } = yield* serving(makeDeployment(), { actors: [Account, Counter], reactors: [reactor] })
+      const lags = Effect.gen(function* () {
+        const { cursors, head } = yield* engine.inspectPartition(0)
+        const { lag, sequence } = cursors.find((cursor) => cursor.reactor === "sums")!
+        const [gauge] = (yield* metricOf("sluice_cursor_lag_frames")).filter(
+          ({ attributes }) => attributes?.reactor === "sums"
+        )
+        return { lag, gauge: gauge?.value, storedIsBehind: head.sequence - sequence }
+      })
+      yield* add(engine, "org_1", 1)
+      yield* elapse(2)
+      for (const amount of [1, 2]) yield* engine.ask(Account, { organization: "org_1" }, { _tag: "Deposit", amount })
+      yield* elapse(2)
+      expect(yield* lags).toEqual({ lag: 0, gauge: 0, storedIsBehind: 2 })
+      control.failsOn = 7
+      yield* add(engine, "org_1", 7)
+      yield* elapse(0.1, 10)
+      expect(yield* lags).toEqual({ lag: 1, gauge: 1, storedIsBehind: 3 })
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
   it.effect("do not, where the log was purged, unless what is kept is enough", () =>

@@ -2,7 +2,7 @@
  * Operators' acts on a partition, which its owner carries out, wherever they are asked for. What is asked and what is answered cross processes as
  * JSON.
  */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { EngineRefused } from "../errors.ts"
 import type { EngineParts } from "../parts.ts"
 import { actHere, type Done, type OperatorAct } from "../shell/acting.ts"
@@ -10,7 +10,7 @@ import { localPartition } from "../shell/delivering.ts"
 import type { Partition } from "../shell/Partition.ts"
 import { askOwner } from "../shell/remoteAnswers.ts"
 import { askHolder } from "../shell/remoteOperators.ts"
-import { inspectActor, inspectFrame, inspectPartition } from "./inspect.ts"
+import { inspectActor, inspectFrame, inspectPartition, lagOf } from "./inspect.ts"
 import { type RecoverAsked, recoverHere } from "./recoverHere.ts"
 
 /** What `cluster status` shows of a partition. */
@@ -19,23 +19,20 @@ export interface OwnerReport {
   readonly epoch: number
   /** The last frame of its log. */
   readonly sequence: number
-  /** Frames that the reactor furthest behind has not worked on; undefined where the database does not say. */
+  /** Frames that the reactor furthest behind has still to read; undefined where the database does not say. Its stored cursor may stand further back. */
   readonly lag: number | undefined
 }
 
 const report = (partition: Partition): Effect.Effect<OwnerReport> =>
   Effect.map(Effect.option(partition.parts.cursors.list(partition.id)), (cursors) => {
     const { epoch, sequence } = partition.core.head
-    const names = new Set(partition.parts.reactors.map(({ name }) => name))
-    const behind =
-      cursors._tag === "Some"
-        ? cursors.value.filter(({ reactor }) => names.has(reactor)).map((cursor) => sequence - cursor.sequence)
-        : undefined
+    const stored = new Map(Option.getOrElse(cursors, () => []).map((cursor) => [cursor.reactor, cursor.sequence]))
+    const lags = partition.parts.reactors.map(({ name }) => lagOf(partition, name, stored.get(name) ?? 0))
     return {
       status: partition.status._tag,
       epoch,
       sequence,
-      lag: behind === undefined || behind.length < names.size ? undefined : Math.max(0, ...behind)
+      lag: Option.isNone(cursors) ? undefined : Math.max(0, ...lags)
     }
   })
 

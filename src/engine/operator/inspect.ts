@@ -1,5 +1,5 @@
 /** What operators see of a partition and of an actor: state, sequence, checkpoint, timers and the last facts, as plain values. */
-import { Effect, Stream } from "effect"
+import { Effect, Option, Stream } from "effect"
 import type { ActorAddress } from "../address.ts"
 import type { CheckpointRecord } from "../Checkpoints.ts"
 import type { Cursor } from "../Cursors.ts"
@@ -29,6 +29,12 @@ export interface InspectedRecord extends ActorAddress {
   readonly isEvent: boolean
 }
 
+/** A reactor's stored cursor, with how far the reactor itself is. */
+export interface InspectedCursor extends Cursor {
+  /** Frames that the reactor has still to read: fewer than those behind the stored cursor where some hold nothing for it. */
+  readonly lag: number
+}
+
 export interface PartitionInspection {
   readonly partition: number
   readonly status: Status
@@ -36,7 +42,7 @@ export interface PartitionInspection {
   /** Undefined when the log does not answer. */
   readonly log: LogState | undefined
   readonly checkpoint: CheckpointRecord | undefined
-  readonly cursors: ReadonlyArray<Cursor>
+  readonly cursors: ReadonlyArray<InspectedCursor>
   readonly mailboxDepth: number
   readonly actorsInMemory: number
   readonly changedSinceCheckpoint: number
@@ -72,6 +78,10 @@ export interface InspectedFrame {
 
 const lookup = <A, E>(effect: Effect.Effect<A, E>) => deadline(effect, lookupDeadlineMillis, () => "late" as const)
 
+/** Frames that a reactor has still to read. Its stored cursor stays behind frames that hold nothing for it, which it has read. */
+export const lagOf = ({ core, feed }: Partition, reactor: string, stored: number): number =>
+  Math.max(0, core.head.sequence - Math.max(stored, feed.readBy(reactor)))
+
 /** Never fails: what cannot be read is left out. */
 export const summarizePartition = Effect.fnUntraced(function* (
   partition: Partition
@@ -86,7 +96,10 @@ export const summarizePartition = Effect.fnUntraced(function* (
     head: core.head,
     log: log?._tag === "Some" ? log.value : undefined,
     checkpoint: core.newestCheckpoint,
-    cursors: cursors._tag === "Some" ? cursors.value : [],
+    cursors: Option.getOrElse(cursors, () => []).map((cursor) => ({
+      ...cursor,
+      lag: lagOf(partition, cursor.reactor, cursor.sequence)
+    })),
     mailboxDepth: commands + stalledCommands,
     actorsInMemory: actors,
     changedSinceCheckpoint: changedActors,

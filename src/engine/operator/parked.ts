@@ -212,6 +212,21 @@ export const dismissParked = Effect.fnUntraced(function* (
   return true
 })
 
+/** Gives up all that is parked of an organization, which is deleted, at every reactor and among its signals. */
+export const eraseParked = Effect.fnUntraced(function* (
+  engine: AnyEngine,
+  organization: string
+): Effect.fn.Return<void, CursorsUnavailable> {
+  const { cursors, reactors } = internals(engine).parts
+  const id = engine.partitionOf(organization)
+  for (const name of [...reactors.map((reactor) => reactor.name), signalsName])
+    for (;;) {
+      const records = yield* cursors.parked(id, name, organization, batchRecords)
+      if (records.length === 0) break
+      yield* cursors.unpark(records, Effect.void)
+    }
+})
+
 const notHere = (partitionId: number, reactorName: string) =>
   Effect.fail(new EngineRefused({ message: `no reactor ${reactorName} runs for partition ${partitionId} here` }))
 

@@ -57,20 +57,3 @@ export const retryParkedSignals = Effect.fnUntraced(function* (
   const left = yield* parts.cursors.parkedCount(id, signalsName, organization)
   return { retried, left, ...(error === undefined ? {} : { error }) }
 })
-
-/** Signals that one transaction takes off. */
-const batchSignals = 100
-
-/** Gives up all parked signals of an organization, which is deleted. */
-export const eraseParkedSignals = Effect.fnUntraced(function* (
-  engine: AnyEngine,
-  organization: string
-): Effect.fn.Return<void, CursorsUnavailable> {
-  const { cursors } = internals(engine).parts
-  const id = engine.partitionOf(organization)
-  for (;;) {
-    const records = yield* cursors.parked(id, signalsName, organization, batchSignals)
-    if (records.length === 0) return
-    yield* cursors.unpark(records, Effect.void)
-  }
-})

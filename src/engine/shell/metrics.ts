@@ -199,12 +199,12 @@ export class PartitionMetrics {
     }).updateUnsafe(1, this.context)
   }
 
-  /** Frames a reactor is behind. */
+  /** Frames a reactor has still to read. */
   cursorLag(reactor: string, frames: number): void {
     let lag = this.cursorLags.get(reactor)
     if (lag === undefined) {
       lag = Metric.gauge("sluice_cursor_lag_frames", {
-        description: "Frames between a reactor's cursor and the head",
+        description: "Frames of the log that a reactor has still to read; of the outbox, to be done with",
         attributes: { ...this.attributes, reactor }
       })
       this.cursorLags.set(reactor, lag)

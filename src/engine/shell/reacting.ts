@@ -83,7 +83,7 @@ class Follower {
       if (partition.sentBack.delete(reactor.name)) return partition.reacted(reactor.name, 0)
       partition.reacted(reactor.name, this.position.sequence)
       this.pacing.caughtUp()
-      partition.metrics.cursorLag(reactor.name, head.sequence - this.durable.sequence)
+      partition.metrics.cursorLag(reactor.name, head.sequence - this.position.sequence)
       const silent = this.position.sequence - this.durable.sequence
       if (silent > 0 && (silent >= silentFrames || partition.wantsPositions)) {
         yield* this.inTurn(this.commit({ wanted: [], to: this.position }, false))
