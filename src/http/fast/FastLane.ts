@@ -85,6 +85,6 @@ export const makeFastLane = ({ posts, reads }: Routes, means: PostMeans): FastLa
     return false
   },
   stop: () => {
-    for (const post of means.pending) post.stop()
+    for (const post of means.connections.posts()) post.stop()
   }
 })

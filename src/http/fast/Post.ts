@@ -9,6 +9,8 @@ import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpApiSchema } from "effect/http-api"
 import { handOver, makeRequestState, RequestState, type RequestStateShape, type Taken } from "../RequestState.ts"
 import { announcedLength, giveBack, readBody } from "./body.ts"
+import type { Connection, Connections } from "./Connections.ts"
+import type { Link } from "./Pending.ts"
 import { passes, secondsSince } from "./passing.ts"
 import type { PostRoute } from "./routes.ts"
 import type { Target } from "./Targets.ts"
@@ -21,8 +23,7 @@ export interface PostMeans {
   readonly maxBodyBytes: number
   /** Gives a request to the general path. */
   readonly handOver: (request: IncomingMessage, response: ServerResponse) => void
-  /** POSTs that are not answered yet. */
-  readonly pending: Set<Post>
+  readonly connections: Connections
 }
 
 /** The forms of JSON's content type that need no closer look. */
@@ -39,6 +40,8 @@ interface Encoded {
   readonly headers: Readonly<Record<string, string | undefined>>
 }
 
+const noHeaders = {}
+
 /** What a handler answers, with the headers that it may have given. */
 const partsOf = (value: unknown): { readonly body: unknown; readonly headers?: unknown } =>
   Predicate.hasProperty(value, HttpApiSchema.WithHeadersValueTypeId)
@@ -54,11 +57,14 @@ const textOf = (value: unknown): string | undefined => {
   }
 }
 
-export class Post {
+export class Post implements Link {
+  before: Link | undefined
+  after: Link | undefined
   private readonly request: IncomingMessage
   private readonly response: ServerResponse
   private readonly target: Target<PostRoute>
   private readonly means: PostMeans
+  private readonly connection: Connection
   private readonly state: RequestStateShape
   private readonly startedNanos: bigint
   private readonly principal: unknown
@@ -77,6 +83,7 @@ export class Post {
     this.response = response
     this.target = target
     this.means = means
+    this.connection = means.connections.of(request.socket)
     this.principal = principal
     this.startedNanos = means.clock.monotonicTimeNanosUnsafe()
     this.state = makeRequestState(request.headers["x-request-id"])
@@ -107,14 +114,11 @@ export class Post {
       post.leave()
       return false
     }
-    means.pending.add(post)
-    response.on("close", post.onClose)
+    post.connection.posts.add(post)
     if (input !== undefined) {
       post.run(input)
       return true
     }
-    // A response that waits behind another one on its connection does not hear of the connection's end.
-    request.once("close", post.onRequestClose)
     readBody(request, length, post.onBody)
     return true
   }
@@ -125,8 +129,15 @@ export class Post {
     else this.handOver(Exit.interrupt())
   }
 
+  /** Ends the request when its client no longer waits. */
+  lost(): void {
+    this.isGone = true
+    if (this.fiber === undefined) this.endUnanswered()
+    else this.fiber.interruptUnsafe(undefined, ClientAbort.annotation)
+  }
+
   private readonly onBody = (body: Buffer): void => {
-    if (!this.means.pending.has(this)) return
+    if (!this.connection.posts.has(this)) return
     this.state.body = body
     const input = this.inputOf(body)
     if (input !== undefined) {
@@ -135,17 +146,6 @@ export class Post {
     }
     giveBack(this.request, body)
     this.handOver(undefined)
-  }
-
-  private readonly onClose = (): void => {
-    if (this.response.writableEnded || !this.means.pending.has(this)) return
-    this.isGone = true
-    if (this.fiber === undefined) this.endUnanswered()
-    else this.fiber.interruptUnsafe(undefined, ClientAbort.annotation)
-  }
-
-  private readonly onRequestClose = (): void => {
-    if (this.fiber === undefined && this.means.pending.has(this)) this.endUnanswered()
   }
 
   /** The handler's request; undefined when a part of it does not decode. */
@@ -203,7 +203,7 @@ export class Post {
     if (Exit.isFailure(body)) return Exit.die(body.cause)
     const text = textOf(body.value)
     if (text === undefined) return Exit.die(new Error("the answer is no JSON"))
-    if (given.headers === undefined || encodeHeaders === undefined) return Exit.succeed({ text, headers: {} })
+    if (given.headers === undefined || encodeHeaders === undefined) return Exit.succeed({ text, headers: noHeaders })
     const headers = encodeHeaders(given.headers)
     if (Exit.isFailure(headers)) return Exit.die(headers.cause)
     return Exit.succeed({ text, headers: headers.value as Encoded["headers"] })
@@ -215,15 +215,17 @@ export class Post {
   }
 
   private write(status: number, text: string, headers: Encoded["headers"]): void {
-    const fields: Record<string, string | number> = {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(text)
+    const bytes = Buffer.byteLength(text)
+    const fields: Record<string, string | number> = { "content-type": "application/json", "content-length": bytes }
+    for (const name in headers) {
+      const value = headers[name]
+      if (value !== undefined) fields[name.toLowerCase()] = value
     }
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) fields[name.toLowerCase()] = value
     Object.assign(fields, this.state.responseHeaders)
     fields["x-request-id"] = this.state.requestId
     this.response.writeHead(status, fields)
-    this.response.end(text)
+    // Node writes what is ASCII faster when it is told so.
+    this.response.end(text, bytes === text.length ? "latin1" : "utf8")
   }
 
   private count(status: number): void {
@@ -231,8 +233,7 @@ export class Post {
   }
 
   private settle(): void {
-    this.means.pending.delete(this)
-    this.response.off("close", this.onClose)
+    this.connection.posts.delete(this)
   }
 
   /** Leaves what was done to the general path. */

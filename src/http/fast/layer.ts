@@ -7,9 +7,9 @@ import type { FindMyWay } from "effect/http"
 import type { HttpApi } from "effect/http-api"
 import { settingsOf } from "../lean.ts"
 import { RequestMeter } from "../RequestMeter.ts"
+import { Connections } from "./Connections.ts"
 import { makeFastLane } from "./FastLane.ts"
 import type { FrontedServer } from "./Front.ts"
-import type { Post } from "./Post.ts"
 import { compileRoutes } from "./routes.ts"
 
 export interface FastLaneOptions {
@@ -37,7 +37,7 @@ export const layerFastLane = (api: HttpApi.Constraint, options: FastLaneOptions)
         clock: Context.get(context, Clock.Clock),
         maxBodyBytes,
         handOver: (request, response) => server.handOver(request, response),
-        pending: new Set<Post>()
+        connections: new Connections()
       })
       server.front = lane.answer
       yield* Effect.addFinalizer(() =>

@@ -53,7 +53,11 @@ export const synchronous = <Request extends { readonly request: HttpServerReques
     { _tag: "Synchronous", answer }
   )
 
-/** Marks a handler of a POST that needs only the principal, the request's state, and the described parts of its request. */
+/**
+ * Marks a handler of a POST that needs only the principal, the request's state, and the described parts of its request.
+ * Write it with `Effect.fnUntraced`: an `Effect.gen` in it would make a generator closure for each request, for which V8
+ * makes a map in the old heap each time.
+ */
 export const effectful = <Request, A, E, R>(run: (request: Request) => Effect.Effect<A, E, R>) =>
   marked((request: Request) => run(request), {
     _tag: "Effectful",

@@ -164,14 +164,16 @@ const make = (means: Means): Sending["Service"] => {
         emails: reply.emails.map((one, index) => sentEmail(one, emails[index]?.recipients ?? [])),
         isReplay
       })
-      const decide = Effect.gen(function* () {
-        const kept = yield* contents.write(
+      const decide = Effect.flatMap(
+        contents.write(
           organization,
           emails.map(({ message }) => message)
-        )
-        const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
-        return yield* Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl }), refused)
-      })
+        ),
+        (kept) => {
+          const pointed = admitted.map((one, index) => ({ ...one, ...kept[index]! }))
+          return Effect.catch(ask({ _tag: "Admit", emails: pointed, upgradeUrl }), refused)
+        }
+      )
       return answer(
         yield* ask({ _tag: "Preview", emails: admitted, upgradeUrl }).pipe(
           Effect.catch((error): typeof decide | ReturnType<typeof refused> =>

@@ -54,27 +54,26 @@ const errorOf = (answer: PartAnswer): string =>
       : answer._tag
 
 /** What becomes of a job after answers that leave something to do, or leave nothing. */
-export const settledAs = (
+export const settledAs: (
   job: TakenJob,
   answers: ReadonlyArray<PartAnswer>,
   more: { readonly waitMillis: number; readonly payload?: string | undefined }
-): Effect.Effect<Outcome> =>
-  Effect.gen(function* () {
-    const { attempt, id } = job
-    const { payload, waitMillis } = more
-    const now = yield* Clock.currentTimeMillis
-    const tried = answers.find(({ _tag }) => _tag === "Temporary" || _tag === "Unknown")
-    if (tried === undefined) {
-      // What was not attempted uses up none of its attempts.
-      const waits = answers.some(({ _tag }) => _tag === "Waits")
-      return waits ? { _tag: "Returned", id, attempt, dueAt: now + waitMillis, payload } : { _tag: "Done", id, attempt }
-    }
-    const delay = handoffDelaysMillis[attempt - 1]
-    if (delay === undefined) return { _tag: "Done", id, attempt }
-    const part = 1 - handoffJitter * (yield* Random.next)
-    const dueAt = now + Math.round(delay * part)
-    return { _tag: "Again", id, attempt, dueAt, lane: handoffLanes.again, error: errorOf(tried), payload }
-  })
+) => Effect.Effect<Outcome> = Effect.fnUntraced(function* (job, answers, more) {
+  const { attempt, id } = job
+  const { payload, waitMillis } = more
+  const now = yield* Clock.currentTimeMillis
+  const tried = answers.find(({ _tag }) => _tag === "Temporary" || _tag === "Unknown")
+  if (tried === undefined) {
+    // What was not attempted uses up none of its attempts.
+    const waits = answers.some(({ _tag }) => _tag === "Waits")
+    return waits ? { _tag: "Returned", id, attempt, dueAt: now + waitMillis, payload } : { _tag: "Done", id, attempt }
+  }
+  const delay = handoffDelaysMillis[attempt - 1]
+  if (delay === undefined) return { _tag: "Done", id, attempt }
+  const part = 1 - handoffJitter * (yield* Random.next)
+  const dueAt = now + Math.round(delay * part)
+  return { _tag: "Again", id, attempt, dueAt, lane: handoffLanes.again, error: errorOf(tried), payload }
+})
 
 /** A job that was not attempted: it waits a moment, in the same lane or another one. */
 export const returned = ({ attempt, id }: TakenJob, dueAt: number, lane?: number): Outcome => ({
