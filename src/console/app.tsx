@@ -1,7 +1,7 @@
 /** The frame of every view: who is signed in, where to go, and what is shown. */
 import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { ask, get } from "./api.ts"
 import { connect, disconnect, liveState } from "./live.ts"
 import { go, href, match, place, takeClicks } from "./router.ts"
@@ -135,8 +135,8 @@ const Shell = ({ routes }: { readonly routes: Routes }) => {
   const at = place.value
   const found = find(routes, at)
   const isFirst = useRef(true)
-  // Who uses the keyboard or hears the page begins at the new view's title.
-  useEffect(() => {
+  // Who uses the keyboard or hears the page begins at the new view's title, before anything else is pressed.
+  useLayoutEffect(() => {
     if (isFirst.current) isFirst.current = false
     else main.current?.querySelector("h1")?.focus()
   }, [at])

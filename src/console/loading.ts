@@ -36,14 +36,28 @@ export const useLoad = <A>(load: () => Promise<A>, deps: ReadonlyArray<unknown>)
   return { ...state, reload: run }
 }
 
+/** Loads anew from time to time while the page is looked at: for what makes no event. */
+export const usePolling = (millis: number, reload: () => void): void => {
+  const latest = useRef(reload)
+  latest.current = reload
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), millis)
+    return () => clearInterval(timer)
+  }, [millis])
+}
+
 /** How often a view is loaded anew at most while events come. */
 const refreshMillis = 2_000
 
-/** Loads anew when an event comes whose type begins so; often enough to look live, and never more. */
+/** How often it is loaded anew without one: rows may come later than the event that tells of them. */
+const withoutEventsMillis = 30_000
+
+/** Loads anew when an event comes whose type begins so; often enough to look live, and never more. Now and then without one, too. */
 export const useRefresh = (prefixes: ReadonlyArray<string>, reload: () => void): void => {
   const latest = useRef(reload)
   latest.current = reload
   const key = prefixes.join(" ")
+  usePolling(withoutEventsMillis, reload)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = onEvent(({ type }) => {
@@ -58,16 +72,6 @@ export const useRefresh = (prefixes: ReadonlyArray<string>, reload: () => void):
       clearTimeout(timer)
     }
   }, [key])
-}
-
-/** Loads anew from time to time while the page is looked at: for what makes no event. */
-export const usePolling = (millis: number, reload: () => void): void => {
-  const latest = useRef(reload)
-  latest.current = reload
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), millis)
-    return () => clearInterval(timer)
-  }, [millis])
 }
 
 export interface Page<Item> {

@@ -62,7 +62,13 @@ export const bundleProgram = async (replacements: ReadonlyArray<Replacement> = [
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, "sluice-program-"))
   const bundle = await rolldown({ input: main, platform: "node", plugins: [replaced(replacements), places] })
-  await bundle.write({ dir: folder, format: "esm", entryFileNames: "[name].mjs" })
+  // Their names say what they are; of a `.js` without a package Node compiles each twice at every start to find out.
+  await bundle.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "[name]-[hash].mjs"
+  })
   await bundle.close()
   return { path: join(folder, "main.mjs"), remove: () => rm(folder, { recursive: true, force: true }) }
 }

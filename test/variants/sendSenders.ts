@@ -37,8 +37,8 @@ export const sendSenders: ReadonlyArray<Variant> = [
   {
     name: "deletion: rows are not waited for",
     file: "src/admin/OrganizationDeletion.ts",
-    find: "if (!(yield* end(id, until))) return false",
-    replace: "",
+    find: "const ended = yield* end(id, until)",
+    replace: "const ended: ReadonlyArray<string> | undefined = []",
     sentence: "endpoints and senders of a deleted organization go on",
     finders: [deletion]
   },

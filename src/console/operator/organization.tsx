@@ -1,7 +1,7 @@
 /** One organization as the operator sees it: its plans, its keys, how far it is trusted to send and why; and the way into its own console. */
 import { useSignal } from "@preact/signals"
 import { type Answer, ask, get, post } from "../api.ts"
-import { useLoad, usePages } from "../loading.ts"
+import { useLoad, usePages, usePolling } from "../loading.ts"
 import { Chip, Code, Copy, Facts, Fault, Head, Loading, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
 import { PagedTable } from "../ui/lists.tsx"
@@ -161,6 +161,8 @@ const Sending = ({ id }: { readonly id: string }) => {
     () => get("/admin/v1/organizations/:id/send", { params: { id }, query: { mode: mode.value } }),
     [id, mode.value]
   )
+  // The fact of an act is shown a moment later than the account.
+  usePolling(5_000, reload)
   return (
     <Part title="Sending" actions={data?.pausedAt != null && <Lift id={id} mode={mode.value} done={reload} />}>
       <div class="filters">

@@ -1,7 +1,7 @@
 /** Small parts that every view is made of. */
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren, InputHTMLAttributes } from "preact"
-import { useEffect, useId, useState } from "preact/hooks"
+import { useEffect, useId, useLayoutEffect, useState } from "preact/hooks"
 import type { ApiError } from "../api.ts"
 import { href } from "../router.ts"
 import { type Tone, toneOf, wordOf } from "./states.ts"
@@ -160,7 +160,7 @@ export const Head = ({
   readonly trail?: readonly [to: string, word: string]
   readonly actions?: ComponentChildren
 }) => {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · Sluice`
   }, [title])
   return (

@@ -1,9 +1,17 @@
 /** The operator's console (docs/platform.md, 12.2). */
+import type { Route } from "playwright-core"
 import { describe, expect, it } from "vitest"
 import { accessibilityFaults } from "../../support/browser.ts"
 import { heading, picture, press, settled, tabTo, typeInto, watch } from "../acting.ts"
 import type { ConsolePlatform } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"
+
+/** An answer from the moment between an act and the row of its fact. */
+const withoutNewestFact = async (route: Route): Promise<void> => {
+  const response = await route.fetch()
+  const account = (await response.json()) as { readonly facts: ReadonlyArray<unknown> }
+  await route.fulfill({ response, json: { ...account, facts: account.facts.slice(0, -1) } })
+}
 
 export const operatorSection = (platform: () => ConsolePlatform): void => {
   describe("the operator's", () => {
@@ -46,8 +54,15 @@ export const operatorSection = (platform: () => ConsolePlatform): void => {
       await tabTo(page, page.getByLabel("Account", { exact: true }))
       await page.keyboard.type("test")
       await press(page, "button", "Lift the pause")
+      let isWithheld = false
+      const withhold = async (route: Route) => {
+        await withoutNewestFact(route)
+        isWithheld = true
+      }
+      await page.route("**/send?mode=test", withhold, { times: 1 })
       await press(page, "button", "Lift it")
       await page.getByText("The pause was lifted").waitFor()
+      expect(isWithheld).toBe(true)
       await page.goto(`${adminUrl}/console/organizations/${filled.organization}`)
       await press(page, "button", "Open its console")
       await press(page, "button", "Make the link")
