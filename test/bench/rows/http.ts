@@ -5,9 +5,9 @@
 
 import type { PeerSettings, RecordedAnswer } from "../peers/fastify.ts"
 import type { PostPeerSettings } from "../peers/fastifyPost.ts"
-import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
+import { atLeast, atMost, type Benchmark, benchmarkInTurns, type Stand } from "../runner/benchmark.ts"
 import { ChildFailed, freePort } from "../runner/child.ts"
-import { type HttpSample, loadNote, measureLoad } from "../runner/load.ts"
+import { type HttpSample, loadNote, standUnderLoad, turns } from "../runner/load.ts"
 import { demoKey, filledDataFolder, keyHeaders, requestsPerMinute, startPlatform } from "../runner/platform.ts"
 import type { Workbench } from "../runner/workbench.ts"
 import type { PostHttpLoad } from "../workloads/postHttp.ts"
@@ -51,15 +51,15 @@ const recordAnswers = (workbench: Workbench) =>
     }
   })
 
-const measureSluice = async (round: Round, path: string): Promise<HttpSample> => {
-  const dataFolder = await filledDataFolder(round.workbench)
-  const platform = await startPlatform(round.workbench, { dataFolder })
-  try {
-    return await measureLoad(round, platform.child, { url: platform.url + path, headers: keyHeaders })
-  } finally {
-    await platform.stop()
+const sluice =
+  (path: string): Stand<HttpSample> =>
+  async (workbench) => {
+    // Of the same folder, so before this one holds it.
+    await recordAnswers(workbench)
+    const dataFolder = await filledDataFolder(workbench)
+    const { child, stop, url } = await startPlatform(workbench, { dataFolder })
+    return standUnderLoad(workbench, child, { url: url + path, headers: keyHeaders }, stop)
   }
-}
 
 /** The peer must not be the faster one by answering something else. */
 const requireSame = async (url: string, read: Read, recorded: RecordedAnswer): Promise<void> => {
@@ -70,29 +70,24 @@ const requireSame = async (url: string, read: Read, recorded: RecordedAnswer): P
   }
 }
 
-const measureFastify = async (round: Round, read: Read): Promise<HttpSample> => {
-  const { workbench } = round
-  const { answers, showsLimit } = await recordAnswers(workbench)
-  const script = new URL("../peers/fastify.ts", import.meta.url).pathname
-  const port = await freePort()
-  const child = workbench.start(process.execPath, [script], { channel: true })
-  try {
+const fastify =
+  (read: Read): Stand<HttpSample> =>
+  async (workbench) => {
+    const { answers, showsLimit } = await recordAnswers(workbench)
+    const script = new URL("../peers/fastify.ts", import.meta.url).pathname
+    const port = await freePort()
+    const child = workbench.start(process.execPath, [script], { channel: true })
     await child.ask({ port, apiKey: demoKey, answers, requestsPerMinute, showsLimit } satisfies PeerSettings)
     const url = `http://127.0.0.1:${port}`
     await requireSame(url, read, answers.find(({ key }) => key === read.key)!)
-    return await measureLoad(round, child, { url: url + read.path, headers: keyHeaders })
-  } finally {
-    await child.stop()
+    return standUnderLoad(workbench, child, { url: url + read.path, headers: keyHeaders }, () => child.stop())
   }
-}
 
 const readBenchmarks: ReadonlyArray<Benchmark> = reads.map((read) =>
-  benchmark({
+  benchmarkInTurns({
     name: `http/${read.name}`,
-    sides: {
-      sluice: (round: Round) => measureSluice(round, read.path),
-      fastify: (round: Round) => measureFastify(round, read)
-    },
+    turns,
+    stands: { sluice: sluice(read.path), fastify: fastify(read) },
     rows: [
       {
         name: "throughput",
@@ -143,33 +138,28 @@ const requireAccepted = async (url: string): Promise<void> => {
   }
 }
 
-const postToSluice = (fastLane: boolean) => async (round: Round) => {
-  const { child, told } = await startWorkload<string>(round.workbench, "postHttp", { fastLane } satisfies PostHttpLoad)
-  try {
+const postToSluice =
+  (fastLane: boolean): Stand<HttpSample> =>
+  async (workbench) => {
+    const { child, told } = await startWorkload<string>(workbench, "postHttp", { fastLane } satisfies PostHttpLoad)
     await requireAccepted(told)
-    return await measureLoad(round, child, postLoad(told))
-  } finally {
-    await child.stop()
+    return standUnderLoad(workbench, child, postLoad(told), () => child.stop())
   }
-}
 
-const postToFastify = async (round: Round): Promise<HttpSample> => {
+const postToFastify: Stand<HttpSample> = async (workbench) => {
   const script = new URL("../peers/fastifyPost.ts", import.meta.url).pathname
   const port = await freePort()
-  const child = round.workbench.start(process.execPath, [script], { channel: true })
-  try {
-    await child.ask({ port, apiKey: demoKey, requestsPerMinute } satisfies PostPeerSettings)
-    const url = `http://127.0.0.1:${port}`
-    await requireAccepted(url)
-    return await measureLoad(round, child, postLoad(url))
-  } finally {
-    await child.stop()
-  }
+  const child = workbench.start(process.execPath, [script], { channel: true })
+  await child.ask({ port, apiKey: demoKey, requestsPerMinute } satisfies PostPeerSettings)
+  const url = `http://127.0.0.1:${port}`
+  await requireAccepted(url)
+  return standUnderLoad(workbench, child, postLoad(url), () => child.stop())
 }
 
-const postBenchmark: Benchmark = benchmark({
+const postBenchmark: Benchmark = benchmarkInTurns({
   name: "http/post",
-  sides: { sluice: postToSluice(true), fastify: postToFastify, ordinary: postToSluice(false) },
+  turns,
+  stands: { sluice: postToSluice(true), fastify: postToFastify, ordinary: postToSluice(false) },
   rows: [
     {
       name: "throughput",

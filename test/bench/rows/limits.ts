@@ -2,11 +2,18 @@
  * Request limits: the limiter beside rate-limiter-flexible's memory limiter, which does the same work of an admitted request,
  * and what they cost an HTTP endpoint, beside the same server without them.
  */
-import { atLeast, atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
+import {
+  atLeast,
+  atMost,
+  type Benchmark,
+  benchmark,
+  benchmarkInTurns,
+  type Round,
+  type Stand
+} from "../runner/benchmark.ts"
 import { ChildFailed } from "../runner/child.ts"
-import { type HttpSample, loadNote, measureLoad } from "../runner/load.ts"
+import { type HttpSample, loadNote, standUnderLoad, turns } from "../runner/load.ts"
 import { demoKey, filledDataFolder } from "../runner/platform.ts"
-import { intervalOf } from "../runner/result.ts"
 import type { LimitedHttpLoad } from "../workloads/limitedHttp.ts"
 import type { LimiterLoad } from "../workloads/limiter.ts"
 import { runWorkload, startWorkload } from "../workloads/workload.ts"
@@ -78,24 +85,16 @@ const requireLimit = async (url: string, limited: boolean): Promise<void> => {
   }
 }
 
+/** Servers that are up together have a data folder each. */
 const http =
-  (limited: boolean, counted = true) =>
-  async (round: Round): Promise<HttpSample> => {
-    const { workbench } = round
-    const dataFolder = await filledDataFolder(workbench, "limits")
+  (limited: boolean, counted = true): Stand<HttpSample> =>
+  async (workbench) => {
+    const dataFolder = await filledDataFolder(workbench, `limits ${limited} ${counted}`)
     const settings: LimitedHttpLoad = { dataFolder, limited, counted }
     const { child, told } = await startWorkload<string>(workbench, "limitedHttp", settings)
-    try {
-      await requireLimit(told + path, limited)
-      return await measureLoad(round, child, { url: told + path, headers })
-    } finally {
-      await child.stop()
-    }
+    await requireLimit(told + path, limited)
+    return standUnderLoad(workbench, child, { url: told + path, headers }, () => child.stop())
   }
-
-/** What a request to either server costs, and how sure that is. */
-const cpuRatios = (rounds: ReadonlyArray<{ readonly counted: HttpSample; readonly uncounted: HttpSample }>) =>
-  intervalOf(rounds.map(({ counted, uncounted }) => counted.serverCpuMicros / uncounted.serverCpuMicros))
 
 export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
   operationRows(1),
@@ -114,9 +113,10 @@ export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
       }
     ]
   }),
-  benchmark({
+  benchmarkInTurns({
     name: "limits/http",
-    sides: { limited: http(true), unlimited: http(false) },
+    turns,
+    stands: { limited: http(true), unlimited: http(false) },
     rows: [
       {
         name: "throughput",
@@ -136,10 +136,10 @@ export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
     ]
   }),
   // The same server, its calls counted as usage or told to nobody.
-  benchmark({
+  benchmarkInTurns({
     name: "usage/http",
-    rounds: 10,
-    sides: { counted: http(true), uncounted: http(true, false) },
+    turns,
+    stands: { counted: http(true), uncounted: http(true, false) },
     rows: [
       {
         name: "cpu",
@@ -147,10 +147,7 @@ export const limitsBenchmarks: ReadonlyArray<Benchmark> = [
         figure: ({ counted }) => counted.serverCpuMicros,
         peer: ({ uncounted }) => uncounted.serverCpuMicros,
         goal: atMost(1.03),
-        note: (rounds) => {
-          const interval = cpuRatios(rounds)
-          return interval && `95 % interval ${interval.map((one) => one.toFixed(3)).join(" to ")}`
-        }
+        note: "CPU of the server's process"
       }
     ]
   })

@@ -6,16 +6,19 @@
 import { spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Round } from "./benchmark.ts"
+import type { Standing } from "./benchmark.ts"
 import { type Child, ChildFailed, finished } from "./child.ts"
 import { cpuSecondsOf } from "./cpu.ts"
+import type { Workbench } from "./workbench.ts"
 
 /** Connections kept open by every HTTP row. */
 export const connections = 64
 /** Load before the measurement, until the JIT compilers have settled. */
 export const warmUpSeconds = 3
-/** Load that is measured. */
-export const measuredSeconds = 6
+/** Load of one turn. */
+export const measuredSeconds = 2
+/** Turns of each side in a round, in which it is one process. */
+export const turns = 6
 /** Time an answer may take. */
 export const answerTimeoutSeconds = 10
 
@@ -39,7 +42,7 @@ export interface LoadResult {
 
 interface Generator {
   readonly name: string
-  readonly open: (round: Round) => {
+  readonly open: (workbench: Workbench) => {
     readonly run: (load: Load) => Promise<LoadResult>
     readonly close: () => Promise<void>
   }
@@ -81,7 +84,7 @@ const postScript = (folder: string, body: string): string => {
 
 const wrk = (version: string): Generator => ({
   name: version,
-  open: ({ workbench }) => ({
+  open: (workbench) => ({
     run: async (load) => {
       const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`])
       const posts = load.body === undefined ? [] : ["-s", postScript(workbench.folder, load.body)]
@@ -100,7 +103,7 @@ const wrk = (version: string): Generator => ({
 
 const autocannon: Generator = {
   name: "autocannon",
-  open: ({ workbench }) => {
+  open: (workbench) => {
     const script = new URL("../peers/autocannon.ts", import.meta.url).pathname
     const child = workbench.start(process.execPath, [script], { channel: true })
     return {
@@ -118,7 +121,7 @@ export const findGenerator = (): Generator => {
   return version === null ? autocannon : wrk(version[0])
 }
 
-/** What `measureLoad` measures beside the generator's own figures. */
+/** What a turn measures beside the generator's own figures. */
 export interface HttpSample extends Record<string, number> {
   readonly requestsPerSecond: number
   readonly p50Millis: number
@@ -129,29 +132,45 @@ export interface HttpSample extends Record<string, number> {
   readonly serverCores: number
 }
 
-/** Warms up and measures one address of a server that is ready. */
-export const measureLoad = async (round: Round, server: Child, load: Omit<Load, "seconds">): Promise<HttpSample> => {
-  const generator = findGenerator().open(round)
-  try {
-    const run = async (seconds: number) => {
-      const result = await generator.run({ ...load, seconds })
-      const { lost, refused } = result
-      if (lost + refused > 0) {
-        throw new ChildFailed(`${load.url}: ${refused} requests refused, ${lost} lost\n${server.output()}`)
-      }
-      return result
+/**
+ * Warms up one address of a server that is ready, for turns of load. The server stops with it, when it does not come so far too.
+ */
+export const standUnderLoad = async (
+  workbench: Workbench,
+  server: Child,
+  load: Omit<Load, "seconds">,
+  stopServer: () => Promise<void>
+): Promise<Standing<HttpSample>> => {
+  const generator = findGenerator().open(workbench)
+  const run = async (seconds: number) => {
+    const result = await generator.run({ ...load, seconds })
+    const { lost, refused } = result
+    if (lost + refused > 0) {
+      throw new ChildFailed(`${load.url}: ${refused} requests refused, ${lost} lost\n${server.output()}`)
     }
-    await run(warmUpSeconds)
-    const cpuBefore = cpuSecondsOf(server.pid)
-    const started = performance.now()
-    const result = await round.watched(() => run(measuredSeconds))
-    const seconds = (performance.now() - started) / 1000
-    const cpuSeconds = cpuSecondsOf(server.pid) - cpuBefore
-    const { requestsPerSecond, p50Millis, p99Millis } = result
-    const serverCpuMicros = (cpuSeconds * 1e6) / (requestsPerSecond * seconds)
-    return { requestsPerSecond, p50Millis, p99Millis, serverCpuMicros, serverCores: cpuSeconds / seconds }
-  } finally {
+    return result
+  }
+  const stop = async () => {
     await generator.close()
+    await stopServer()
+  }
+  try {
+    await run(warmUpSeconds)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    measure: async ({ watched }) => {
+      const cpuBefore = cpuSecondsOf(server.pid)
+      const started = performance.now()
+      const { p50Millis, p99Millis, requestsPerSecond } = await watched(() => run(measuredSeconds))
+      const seconds = (performance.now() - started) / 1000
+      const cpuSeconds = cpuSecondsOf(server.pid) - cpuBefore
+      const serverCpuMicros = (cpuSeconds * 1e6) / (requestsPerSecond * seconds)
+      return { requestsPerSecond, p50Millis, p99Millis, serverCpuMicros, serverCores: cpuSeconds / seconds }
+    },
+    stop
   }
 }
 

@@ -21,6 +21,8 @@ export interface Result {
   readonly goal: Goal | undefined
   /** Smallest and largest over the rounds: of the ratio where there is one, else of the figure. */
   readonly spread: readonly [least: number, most: number]
+  /** Where the mean of the ratios lies with a certainty of 95 %; undefined where there are too few of them to say. */
+  readonly interval: readonly [low: number, high: number] | undefined
   readonly rounds: number
   readonly disturbedRounds: number
   readonly note: string | undefined
@@ -48,6 +50,9 @@ export const intervalOf = (ratios: ReadonlyArray<number>): readonly [low: number
   const half = (quantiles[freedom - 1] ?? 1.96) * Math.sqrt(variance / logs.length)
   return [Math.exp(mean - half), Math.exp(mean + half)]
 }
+
+/** Fewer ratios say too little for an interval to be shown. */
+const leastForInterval = 10
 
 /** Four significant digits, and no fraction of what is in the thousands. */
 const rounded = (value: number): number => (Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4)))
@@ -81,6 +86,7 @@ const resultOf = (benchmark: Benchmark, row: RowSpecification, rounds: ReadonlyA
     },
     goal: row.goal,
     spread: [Math.min(...compared), Math.max(...compared)],
+    interval: ratios === undefined || ratios.length < leastForInterval ? undefined : intervalOf(ratios),
     rounds: rounds.length,
     disturbedRounds: rounds.filter((round) => round.disturbed).length,
     note: noteOf(row, samples)
@@ -119,6 +125,7 @@ export const tableHeader = line([...columns.map(([title]) => title), "NOTE"])
 export const tableLine = (result: Result): string => {
   const notes = [
     result.note,
+    result.interval && `95 % interval ${result.interval.map((one) => one.toFixed(3)).join(" to ")}`,
     result.disturbedRounds === 0 ? undefined : `${result.disturbedRounds} of ${result.rounds} rounds disturbed`
   ].filter((note) => note !== undefined)
   return line([...columns.map(([, , cell]) => cell(result)), notes.join("; ")])

@@ -1,9 +1,10 @@
 /**
  * Runs a benchmark: rounds in which its sides are measured one after the other (ours, peer, ours, peer …), so that what
  * slows the machine for a while slows both. A round waits, not for ever, until others are quiet; one during which they
- * used the CPU is repeated a few times, and the least disturbed attempt is kept, marked where none was quiet.
+ * used the CPU is repeated a few times, and the least disturbed attempt is kept, marked where none was quiet. Where sides
+ * are up together, each of their turns is such a round.
  */
-import type { Benchmark, Measure, RoundSamples, Sample } from "./benchmark.ts"
+import type { Benchmark, Measure, RoundSamples, Sample, Sides, Standing } from "./benchmark.ts"
 import { type Disturbance, quiet, type WatchOthers, watchOthers } from "./cpu.ts"
 import type { Workbench } from "./workbench.ts"
 
@@ -61,11 +62,11 @@ const shown = (sample: Sample): string =>
     .map(([name, value]) => `${name} ${Number(value.toPrecision(4))}`)
     .join(", ")
 
-const attemptRound = async (benchmark: Benchmark, label: string, means: Means): Promise<FinishedRound> => {
+const attemptRound = async (sides: Sides, label: string, means: Means): Promise<FinishedRound> => {
   const samples: Record<string, Sample> = {}
   let disturbance = quiet
   await untilQuiet(means)
-  for (const [name, measure] of Object.entries(benchmark.sides)) {
+  for (const [name, measure] of Object.entries(sides)) {
     const [sample, meanwhile] = await measureSide(measure, means)
     samples[name] = sample
     disturbance = worse(disturbance, meanwhile)
@@ -80,14 +81,14 @@ const attemptRound = async (benchmark: Benchmark, label: string, means: Means): 
  * One round, attempted until it is quiet. A busy machine also makes attempts fail, by timeouts for one, so those are
  * repeated like disturbed ones; the round fails when all of them do.
  */
-const quietestAttempt = async (benchmark: Benchmark, label: string, means: Means): Promise<FinishedRound> => {
+const quietestAttempt = async (sides: Sides, label: string, means: Means): Promise<FinishedRound> => {
   const { log } = means.workbench
   let best: FinishedRound | undefined
   let failure: unknown
   for (let attempt = 1; attempt <= maximumAttempts; attempt++) {
     if (attempt > 1) log(`${label}: repeated (${attempt})`)
     try {
-      const round = await attemptRound(benchmark, label, means)
+      const round = await attemptRound(sides, label, means)
       if (best === undefined || totalOf(round.disturbance) < totalOf(best.disturbance)) best = round
       if (!round.disturbed) break
       log(`${label}: others used more than ${disturbedAboveCores} cores`)
@@ -99,6 +100,27 @@ const quietestAttempt = async (benchmark: Benchmark, label: string, means: Means
   if (best === undefined) throw failure
   if (best.disturbed) log(`${label}: kept although disturbed`)
   return best
+}
+
+/** Of sides that are up together, each measured in turn; who begins changes. */
+const roundInTurns = async (
+  { stands, turns }: NonNullable<Benchmark["inTurns"]>,
+  label: string,
+  means: Means
+): Promise<ReadonlyArray<FinishedRound>> => {
+  const standing: Array<readonly [name: string, side: Standing]> = []
+  try {
+    for (const [name, stand] of Object.entries(stands)) standing.push([name, await stand(means.workbench)])
+    const measures = standing.map(([name, { measure }]) => [name, measure] as const)
+    const finished: Array<FinishedRound> = []
+    for (let turn = 1; turn <= turns; turn++) {
+      const sides = Object.fromEntries(turn % 2 === 1 ? measures : measures.toReversed())
+      finished.push(await quietestAttempt(sides, `${label} turn ${turn}/${turns}`, means))
+    }
+    return finished
+  } finally {
+    for (const [, { stop }] of standing) await stop()
+  }
 }
 
 /** What a test replaces. */
@@ -113,7 +135,7 @@ const machine: Surroundings = {
   pause: (millis) => new Promise((resolve) => setTimeout(resolve, millis))
 }
 
-/** All rounds of a benchmark, in order. */
+/** All rounds of a benchmark, in order; of one in turns, all turns of all rounds. */
 export const runRounds = async (
   benchmark: Benchmark,
   workbench: Workbench,
@@ -123,7 +145,9 @@ export const runRounds = async (
   const means = { workbench, ...surroundings }
   const finished: Array<FinishedRound> = []
   for (let round = 1; round <= rounds; round++) {
-    finished.push(await quietestAttempt(benchmark, `  ${benchmark.name} ${round}/${rounds}`, means))
+    const label = `  ${benchmark.name} ${round}/${rounds}`
+    if (benchmark.inTurns !== undefined) finished.push(...(await roundInTurns(benchmark.inTurns, label, means)))
+    else finished.push(await quietestAttempt(benchmark.sides, label, means))
   }
   return finished
 }

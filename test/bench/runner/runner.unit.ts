@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { atLeast, atMost, type Benchmark, benchmark, type Round, type RowOf } from "./benchmark.ts"
+import { atLeast, atMost, type Benchmark, benchmark, benchmarkInTurns, type Round, type RowOf } from "./benchmark.ts"
 import { othersBetween, parseProcessTime, quiet, type Snapshot, type WatchOthers } from "./cpu.ts"
 import { parseWrk } from "./load.ts"
 import { intervalOf, median, resultsOf } from "./result.ts"
@@ -190,6 +190,42 @@ describe("rounds", () => {
       }
     )
     assert.strictEqual(message, "connection lost")
+  })
+
+  it("of sides that are up together are turns, each begun by another side, and all of them end", async () => {
+    const happened: Array<string> = []
+    const stand =
+      (name: string, fails = false) =>
+      async () => {
+        if (fails) throw new Error("no port is free")
+        happened.push(`${name} up`)
+        return {
+          measure: async () => {
+            happened.push(name)
+            return { value: happened.length }
+          },
+          stop: async () => {
+            happened.push(`${name} down`)
+          }
+        }
+      }
+    const runAll = (stands: Record<"ours" | "peer", ReturnType<typeof stand>>) =>
+      runRounds(benchmarkInTurns({ name: "made-up", stands, turns: 3, rows: [] }), workbench, 2, {
+        watchOthers: async (part) => [await part(), quiet],
+        pause
+      })
+    const rounds = await runAll({ ours: stand("ours"), peer: stand("peer") })
+    const turns = ["ours", "peer", "peer", "ours", "ours", "peer"]
+    const one = ["ours up", "peer up", ...turns, "ours down", "peer down"]
+    assert.deepStrictEqual(happened, [...one, ...one])
+    assert.deepStrictEqual(rounds.length, 6)
+    assert.deepStrictEqual(rounds[1]!.samples, { peer: { value: 5 }, ours: { value: 6 } })
+    happened.length = 0
+    let message = ""
+    await runAll({ ours: stand("ours"), peer: stand("peer", true) }).catch((error: Error) => {
+      message = error.message
+    })
+    assert.deepStrictEqual([message, happened], ["no port is free", ["ours up", "ours down"]])
   })
 
   it("are watched only in the part that counts, where a side says which", async () => {

@@ -47,8 +47,8 @@ class MessagesApi extends HttpApi.make("messages").add(HttpApiGroup.make("messag
 
 const layerMessages = HttpApiBuilder.group(MessagesApi, "messages", (handlers) =>
   handlers.handleAll({
-    accept: effectful(({ payload }) =>
-      Effect.gen(function* () {
+    accept: effectful(
+      Effect.fnUntraced(function* ({ payload }: { readonly payload: typeof Message.Type }) {
         yield* CurrentPrincipal
         // As a store that has to be waited for would.
         yield* Effect.promise(() => Promise.resolve())
