@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { describe, expect, it } from "@effect/vitest"
 import {
   FixedWindow,
@@ -8,6 +6,7 @@ import {
   maximumBytesPerKey,
   maximumKeyLength
 } from "../../src/limits/index.ts"
+import { heldBytes } from "../support/memory.ts"
 
 const noon = Date.UTC(2026, 6, 1, 12, 0, 0)
 
@@ -111,18 +110,6 @@ describe("a window that has ended", () => {
 })
 
 describe("its memory", () => {
-  setFlagsFromString("--expose-gc")
-  const collect: () => void = runInNewContext("gc")
-  /** The least of some looks: buffers that one collection has found are given back beside it, and are counted until then. */
-  const heldBytes = () => {
-    const looks = Array.from({ length: 4 }, () => {
-      collect()
-      const { arrayBuffers, heapUsed } = process.memoryUsage()
-      return heapUsed + arrayBuffers
-    })
-    return Math.min(...looks)
-  }
-
   it("stays within the stated bytes per key beside the key, and is given back after the window", () => {
     // Just past a doubling, where a key takes most.
     const keys = Array.from({ length: 262_145 }, (_, i) => `org_${String(i).padStart(22, "0")}`)
