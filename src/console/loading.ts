@@ -49,15 +49,19 @@ export const usePolling = (millis: number, reload: () => void): void => {
 /** How often a view is loaded anew at most while events come. */
 const refreshMillis = 2_000
 
-/** How often it is loaded anew without one: rows may come later than the event that tells of them. */
+/** How often it is loaded anew without one, where a view does not say: rows may come later than the event that tells of them. */
 const withoutEventsMillis = 30_000
 
 /** Loads anew when an event comes whose type begins so; often enough to look live, and never more. Now and then without one, too. */
-export const useRefresh = (prefixes: ReadonlyArray<string>, reload: () => void): void => {
+export const useRefresh = (
+  prefixes: ReadonlyArray<string>,
+  reload: () => void,
+  withoutEvents = withoutEventsMillis
+): void => {
   const latest = useRef(reload)
   latest.current = reload
   const key = prefixes.join(" ")
-  usePolling(withoutEventsMillis, reload)
+  usePolling(withoutEvents, reload)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = onEvent(({ type }) => {

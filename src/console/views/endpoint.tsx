@@ -210,8 +210,7 @@ const Acts = ({ endpoint, reload }: { readonly endpoint: EndpointShown; readonly
 export const Endpoint = ({ params }: { readonly params: Readonly<Record<string, string>> }) => {
   const id = params.id ?? ""
   const { data, error, reload } = useLoad(() => get("/v1/webhooks/:id", { params: { id } }), [id])
-  useRefresh(["platform.webhook", "platform.test"], reload)
-  usePolling(10_000, reload)
+  useRefresh(["platform.webhook", "platform.test"], reload, 10_000)
   if (data === undefined)
     return (
       <>

@@ -1,7 +1,7 @@
 /** The endpoints that events are delivered to. */
 import { useSignal } from "@preact/signals"
 import { type Answer, get, post } from "../api.ts"
-import { useLoad, usePolling, useRefresh } from "../loading.ts"
+import { useLoad, useRefresh } from "../loading.ts"
 import { hasScope } from "../session.ts"
 import { Chip, Code, Command, Empty, Fault, Field, Head, Link, Loading, Part, Time } from "../ui/basics.tsx"
 import { Act, FormDialog, Opener } from "../ui/dialog.tsx"
@@ -204,8 +204,7 @@ const List = ({
 
 export const Endpoints = () => {
   const { data, error, reload } = useLoad(() => get("/v1/webhooks"), [])
-  useRefresh(["platform.webhook", "platform.test"], reload)
-  usePolling(10_000, reload)
+  useRefresh(["platform.webhook", "platform.test"], reload, 10_000)
   return (
     <>
       <Head

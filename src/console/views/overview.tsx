@@ -258,10 +258,7 @@ export const Overview = () => {
     held.reload()
     domains.reload()
   })
-  usePolling(30_000, () => {
-    ready.reload()
-    endpoints.reload()
-  })
+  usePolling(30_000, ready.reload)
   const alarms = alarmsOf(endpoints.data?.endpoints ?? [], tenant.data, domains.data?.data ?? [])
   return (
     <>

@@ -1,7 +1,7 @@
 /** Addresses that nothing is sent to. */
 import { useSignal } from "@preact/signals"
 import { ask, get, post } from "../api.ts"
-import { usePages, usePolling, useRefresh } from "../loading.ts"
+import { usePages, useRefresh } from "../loading.ts"
 import { search, setSearch } from "../router.ts"
 import { Command, Empty, Field, Head, Part, Select, Time } from "../ui/basics.tsx"
 import { FormDialog, Opener } from "../ui/dialog.tsx"
@@ -48,9 +48,8 @@ export const Suppressions = () => {
     },
     [origin ?? ""]
   )
-  useRefresh(["send.email.bounced", "send.email.complained"], paged.reload)
-  // What is added or removed here is in the list a moment later.
-  usePolling(10_000, paged.reload)
+  // What is added or removed here is in the list a moment later, and makes no event.
+  useRefresh(["send.email.bounced", "send.email.complained"], paged.reload, 10_000)
   return (
     <>
       <Head title="Suppressions" note="Addresses that nothing is sent to." actions={<Add done={paged.reload} />} />
