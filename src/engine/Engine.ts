@@ -36,6 +36,7 @@ import { Subscriptions } from "./shell/Subscriptions.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
 import { checkConfig, checkDeployment } from "./shell/starting.ts"
 import { supervise } from "./shell/supervising.ts"
+import { TransactionPlaces } from "./shell/TransactionPlaces.ts"
 
 /** What an engine is made of. See {@link Engine.layerMemory}. */
 export interface EngineOptions<R = never> {
@@ -102,6 +103,7 @@ export const make = Effect.fnUntraced(function* <R = never>(
     clock: yield* Clock.Clock,
     bounds: new ProcessBounds(config),
     checkpointTurns: Semaphore.makeUnsafe(config.concurrentCheckpoints),
+    transactionPlaces: new TransactionPlaces(config.concurrentTransactions),
     isTraced: yield* References.TracerEnabled,
     instance: random.toString(36)
   }

@@ -18,6 +18,8 @@ export interface EngineConfig {
   readonly maximumLaneActors: number
   /** Checkpoints that the process writes at once. */
   readonly concurrentCheckpoints: number
+  /** Transactions of reactors that the process makes at once, over all partitions. One that takes longer than 50 ms counts no more. */
+  readonly concurrentTransactions: number
   /** A checkpoint is taken after so many frames… */
   readonly checkpointFrames: number
   /** …or so many bytes of frames, at most an eighth of what the log holds, so that it can be purged before it is full… */
@@ -52,6 +54,7 @@ export const defaultConfig: EngineConfig = {
   maximumActors: 800_000,
   maximumLaneActors: 1_600_000,
   concurrentCheckpoints: 2,
+  concurrentTransactions: 2,
   checkpointFrames: 20_000,
   checkpointBytes: 64 * 1024 * 1024,
   checkpointActors: 20_000,

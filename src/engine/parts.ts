@@ -15,6 +15,7 @@ import type { Partition } from "./shell/Partition.ts"
 import type { RemoteTraffic } from "./shell/remoteAnswers.ts"
 import type { Subscriptions } from "./shell/Subscriptions.ts"
 import type { SignalRules } from "./shell/signalFeed.ts"
+import type { TransactionPlaces } from "./shell/TransactionPlaces.ts"
 
 /** What all partitions of an engine share. */
 export interface EngineParts {
@@ -43,6 +44,8 @@ export interface EngineParts {
   readonly bounds: ProcessBounds
   /** Checkpoints that are written at once, over all partitions. */
   readonly checkpointTurns: Semaphore.Semaphore
+  /** Of reactors' transactions, over all partitions. */
+  readonly transactionPlaces: TransactionPlaces
   /** Whether drains have spans. A span that nobody sees costs as much as a small frame. */
   readonly isTraced: boolean
   /** Different for every engine ever started. */

@@ -161,7 +161,9 @@ export const Topology = Schema.Struct({
   checkpointFrames: Count,
   checkpointMillis: Count,
   idleMillis: Count,
-  feedFrames: Count
+  feedFrames: Count,
+  /** Transactions of reactors that a process makes at once. Saved scenarios of earlier versions name none. */
+  concurrentTransactions: Schema.optionalKey(Count)
 })
 export interface Topology extends Schema.Schema.Type<typeof Topology> {}
 

@@ -3,6 +3,7 @@ import { Context, Effect, Exit, Logger, Scope } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
 import { Checkpoints } from "../engine/Checkpoints.ts"
 import { Cursors } from "../engine/Cursors.ts"
+import { defaultConfig } from "../engine/config.ts"
 import { type Engine, make } from "../engine/Engine.ts"
 import { Journal } from "../engine/Journal.ts"
 import { Placement } from "../engine/Placement.ts"
@@ -73,6 +74,7 @@ export class SimulatedEngine {
         checkpointMillis: topology.checkpointMillis,
         idleMillis: topology.idleMillis,
         feedFrames: topology.feedFrames,
+        concurrentTransactions: topology.concurrentTransactions ?? defaultConfig.concurrentTransactions,
         shutdownMillis: 5_000
       }
     })

@@ -350,7 +350,8 @@ const drawTopology = (draw: Prng): Topology => ({
   checkpointFrames: draw.pick([1, 3, 8, 20, 1_000]),
   checkpointMillis: draw.pick([400, 3_000, 60_000]),
   idleMillis: draw.pick([300, 2_000, 5_000, 300_000]),
-  feedFrames: draw.pick([1, 4, 64])
+  feedFrames: draw.pick([1, 4, 64]),
+  concurrentTransactions: draw.pick([1, 2])
 })
 
 /** Faults that end or delay a process must be rare in one scenario, or nothing else would happen. */

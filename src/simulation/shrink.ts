@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import type { AnyActor } from "../engine/Actor.ts"
+import { defaultConfig } from "../engine/config.ts"
 import type { Scenario, Step, Topology } from "./Scenario.ts"
 import type { Workload } from "./Workload.ts"
 
@@ -97,7 +98,8 @@ const plain: Partial<Topology> = {
   checkpointFrames: 1_000,
   checkpointMillis: 60_000,
   idleMillis: 300_000,
-  feedFrames: 64
+  feedFrames: 64,
+  concurrentTransactions: defaultConfig.concurrentTransactions
 }
 
 const simplerTopologies = function* (topology: Topology): Generator<Partial<Topology>> {

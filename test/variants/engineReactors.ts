@@ -52,6 +52,46 @@ export const engineReactors: ReadonlyArray<Variant> = [
     finders: [{ kind: "unit", files: ["test/engine/contracts.unit.ts"] }, simulation]
   },
   {
+    name: "engine: transactions of reactors have no bound",
+    file: src("Engine"),
+    find: "new TransactionPlaces(config.concurrentTransactions)",
+    replace: "new TransactionPlaces(1_000_000)",
+    sentence: "under load PostgreSQL makes twice the transactions for the same rows",
+    finders: [unit("transactionPlaces")]
+  },
+  {
+    name: "engine: a transaction that hangs keeps its place",
+    file: src("shell/TransactionPlaces"),
+    find: "Effect.andThen(Effect.sleep(Duration.millis(placeMillis)), leave)",
+    replace: "Effect.never",
+    sentence: "two partitions that wait for a lock hold up the projections of all others",
+    finders: [unit("transactionPlaces")]
+  },
+  {
+    name: "engine: a long transaction gives its place back twice",
+    file: src("shell/TransactionPlaces"),
+    find: "if (!isHeld) return Effect.void",
+    replace: "",
+    sentence: "after some slow transactions nothing bounds them any more",
+    finders: [unit("transactionPlaces")]
+  },
+  {
+    name: "engine: what is committed while a reactor waits does not join",
+    file: src("shell/reacting"),
+    find: "isIsolating ? batch : this.grown(batch)",
+    replace: "batch",
+    sentence: "a reactor that waits for its place has as many transactions as before, one behind the other",
+    finders: [unit("transactionPlaces")]
+  },
+  {
+    name: "engine: a frame is left out between a batch and what joins it",
+    file: src("shell/reacting"),
+    find: "this.partition.feed.after(batch.to.sequence, room)",
+    replace: "this.partition.feed.after(batch.to.sequence + 1, room)",
+    sentence: "a reactor under load never sees some records",
+    finders: [unit("transactionPlaces"), simulation]
+  },
+  {
     name: "engine: a frame that does not fit a batch is skipped",
     file: src("shell/batching"),
     find: "> maximumBatchRecords) break",

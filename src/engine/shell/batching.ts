@@ -19,10 +19,10 @@ export interface Batch {
   readonly to: LogPosition
 }
 
-/** The wanted records of as many frames as fit a batch; whole frames, at least one. */
-export const batchOf = (reactor: Reactor<never>, frames: ReadonlyArray<CommittedFrame>): Batch => {
-  const wanted: Array<Wanted> = []
-  let last = frames[0]!
+/** The wanted records of as many frames as fit a batch; whole frames, at least one, or those that fit behind a batch that was begun. */
+export const batchOf = (reactor: Reactor<never>, frames: ReadonlyArray<CommittedFrame>, begun?: Batch): Batch => {
+  const wanted: Array<Wanted> = begun === undefined ? [] : [...begun.wanted]
+  let to = begun?.to ?? frames[0]!
   for (const frame of frames) {
     const ofFrame: Array<Wanted> = []
     for (const record of frame.records) {
@@ -31,9 +31,9 @@ export const batchOf = (reactor: Reactor<never>, frames: ReadonlyArray<Committed
     }
     if (wanted.length > 0 && wanted.length + ofFrame.length > maximumBatchRecords) break
     for (const one of ofFrame) wanted.push(one)
-    last = frame
+    to = frame
   }
-  return { wanted, to: { sequence: last.sequence, hash: last.hash } }
+  return { wanted, to: { sequence: to.sequence, hash: to.hash } }
 }
 
 /** Why the reactor cannot get a record, or that it does not want it; undefined when it gets it. */

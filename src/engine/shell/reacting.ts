@@ -105,9 +105,23 @@ class Follower {
       )
       if (batch.wanted.length === 0) this.position = batch.to
       else
-        yield* this.inTurn(this.commit(batch, isIsolating || batch.wanted.some(({ problem }) => problem !== undefined)))
+        yield* partition.parts.transactionPlaces.within(
+          this.inTurn(
+            Effect.suspend(() => {
+              const grown = isIsolating ? batch : this.grown(batch)
+              return this.commit(grown, isIsolating || grown.wanted.some(({ problem }) => problem !== undefined))
+            })
+          )
+        )
     }
   })
+
+  /** A batch with what was committed while it waited for its place, as far as that is in memory and fits. */
+  private grown(batch: Batch): Batch {
+    const room = maximumBatchFrames - (batch.to.sequence - this.position.sequence)
+    const frames = room > 0 ? this.partition.feed.after(batch.to.sequence, room) : undefined
+    return frames === undefined ? batch : batchOf(this.reactor, frames, batch)
+  }
 
   /** Works on a batch, unless the cursor was sent back before its turn came. */
   private inTurn<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> {
