@@ -38,7 +38,7 @@ const run = (args: ReadonlyArray<string>, stepMillis: number) =>
 describe("sluice simulate", () => {
   it.effect("goes on until its minutes are over, and then says what it has played", () =>
     Effect.gen(function* () {
-      const { progress, results } = yield* run(["--minutes", "1", "--seed", "0"], 15_000)
+      const { progress, results } = yield* run(["--of", "webhooks", "--minutes", "1", "--seed", "0"], 15_000)
       // Begun at 15 s; looked at before and after each piece: at 30 s, 45 s, 60 s and 75 s, when the minute is over.
       expect(progress.length).toBe(2)
       expect(progress.at(-1)).toMatch(/^100 scenarios, \d+ a second, \d+ of \d+ marks$/)
