@@ -205,7 +205,7 @@ const notebook = Actor.make<typeof Note.Type, typeof Note.Type, { readonly notes
   state: Schema.Struct({ notes: Schema.Array(Schema.String) }),
   initial: () => ({ notes: [] }),
   decide: (_state, note) => Actor.decided({ facts: [note] }),
-  evolve: ({ notes }, { text }) => ({ notes: [...notes, `a note that says ${text.slice(0, 20)}`] })
+  evolve: ({ notes }, { text }) => ({ notes: [...notes, `a note that says ${text.slice(0, 20)}`.padEnd(240)] })
 })
 
 /** Whose old facts and states have another form, of which the upcast knows one. */
