@@ -1,9 +1,10 @@
 /** Operators and billing, by the command line: payments that they confirm, plans that follow a subscription again, credentials of sites. */
 import { randomUUID } from "node:crypto"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { services } from "../../src/platform/model.ts"
 import { freePort } from "../support/freePort.ts"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
+import { askAdmin, makeTenant, ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
 
 const database = useDatabases()
 let databaseUrl = ""
@@ -29,9 +30,9 @@ beforeAll(async () => {
 
 afterAll(() => platform?.stop())
 
-const makeTenant = async () => {
-  const organization: string = (await okJson(["orgs", "create", `Acme ${randomUUID()}`], at)).id
-  const { key } = await okJson(["keys", "create", "--org", organization, "--services", "all", "--scopes", "all"], at)
+const makeCustomer = async () => {
+  const keyFor = { services, scopes: ["*"] }
+  const { id: organization, key } = await makeTenant(platform, { name: `Acme ${randomUUID()}` }, keyFor)
   const ask = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${platform.url}${path}`, {
       method,
@@ -48,7 +49,7 @@ const makeTenant = async () => {
   return { organization, ask, rate }
 }
 
-const order = async ({ ask }: Awaited<ReturnType<typeof makeTenant>>): Promise<string> => {
+const order = async ({ ask }: Awaited<ReturnType<typeof makeCustomer>>): Promise<string> => {
   const urls = { successUrl: "https://shop.example/thanks", cancelUrl: "https://shop.example/plans" }
   const { body } = await ask("POST", "/v1/billing/checkout", { priceId: "gold", ...urls })
   await fetch(body.url, { method: "POST" })
@@ -61,7 +62,7 @@ const order = async ({ ask }: Awaited<ReturnType<typeof makeTenant>>): Promise<s
 }
 
 it("links lead to the address at which customers reach the platform", async () => {
-  const tenant = await makeTenant()
+  const tenant = await makeCustomer()
   await order(tenant)
   const { pdfUrl } = (await tenant.ask("GET", "/v1/billing/invoices")).body.data[0]
   const urls = { successUrl: "https://shop.example/", cancelUrl: "https://shop.example/" }
@@ -71,7 +72,7 @@ it("links lead to the address at which customers reach the platform", async () =
 })
 
 it("a payment that an operator confirms puts the plan in force, and is recorded", async () => {
-  const tenant = await makeTenant()
+  const tenant = await makeCustomer()
   const id = await order(tenant)
   expect(await tenant.rate()).toBe("60")
   const open = await okJson(["invoices", "list"], at)
@@ -83,7 +84,13 @@ it("a payment that an operator confirms puts the plan in force, and is recorded"
   expect(await tenant.rate()).toBe("6000")
   expect(refusal(await sluice(["invoices", "pay", id], at))).toContain("does not wait for payment")
   expect(refusal(await sluice(["invoices", "fail", "in_none"], at))).toContain("in_none")
-  await until(async () => (await okJson(["invoices", "list", "--org", tenant.organization], at))[0].status === "paid")
+  const settled = async () => {
+    const { data } = await askAdmin(platform, "GET", `/organizations/${tenant.organization}/invoices`)
+    return (data as ReadonlyArray<{ readonly status: string }>)[0]!.status
+  }
+  await until(async () => (await settled()) === "paid")
+  const [own] = await okJson(["invoices", "list", "--org", tenant.organization], at)
+  expect(own).toMatchObject({ id, status: "paid" })
   expect((await okJson(["invoices", "list"], at)).map((one: { readonly id: string }) => one.id)).not.toContain(id)
   expect(await query(databaseUrl, "select act from admin_acts where subject = $1", [id])).toEqual([
     { act: "invoice.paid" }
@@ -91,16 +98,16 @@ it("a payment that an operator confirms puts the plan in force, and is recorded"
 })
 
 it("a payment that has failed puts nothing in force", async () => {
-  const tenant = await makeTenant()
+  const tenant = await makeCustomer()
   const id = await order(tenant)
   expect(await okJson(["invoices", "fail", id], at)).toEqual({ id, outcome: "failed" })
   expect(await tenant.rate()).toBe("60")
 })
 
 it("a plan that an operator sets stands until it is to follow the subscription", async () => {
-  const tenant = await makeTenant()
+  const tenant = await makeCustomer()
   await ok(["orgs", "set-plan", tenant.organization, "--plan", "early_adopter"], at)
-  await ok(["invoices", "pay", await order(tenant)], at)
+  await askAdmin(platform, "POST", `/invoices/${await order(tenant)}/pay`)
   expect(await tenant.rate()).toBe("600")
   const shown = await okJson(["orgs", "set-plan", tenant.organization, "--from-subscription"], at)
   expect([shown.plan, shown.sendPlan]).toEqual(["team", "hobby"])
@@ -110,7 +117,7 @@ it("a plan that an operator sets stands until it is to follow the subscription",
 })
 
 it("a site's credential is shown once, listed, used and revoked", async () => {
-  const { ask, organization } = await makeTenant()
+  const { ask, organization } = await makeCustomer()
   const { credential, id } = await okJson(["sites", "create", "--org", organization, "--name", "shop"], at)
   const report = async () => {
     const answer = await fetch(`${platform.url}/api/billing/usage`, {

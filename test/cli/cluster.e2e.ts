@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { partitionOf } from "../../src/engine/address.ts"
 import { patienceMillis } from "../support/patience.ts"
 import { logNamespaceOf, type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { makeTenant, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
+import { askAdmin, makeTenant, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const folder = useFolders()
@@ -153,15 +153,18 @@ describe("two nodes of a cluster", () => {
         found.partitions
       expect(partitions.map(({ status }) => status)).toEqual(all.map(() => "Serving"))
       expect(new Set(partitions.map((one) => one.node))).toEqual(new Set(["one", "two"]))
-      for (const partition of all) {
-        const inspected = await okJson(["inspect", "partition", String(partition)], { SLUICE_DATA_DIR: node.dataDir })
-        expect(inspected).toMatchObject({
+      for (const partition of all)
+        expect(await askAdmin(node, "GET", `/partitions/${partition}`)).toMatchObject({
           partition,
           status: { _tag: "Serving" },
           head: { epoch: partitions[partition]!.epoch }
         })
-      }
     }
+    const [foreign] = await served(second)
+    expect(await okJson(["inspect", "partition", `${foreign}`], { SLUICE_DATA_DIR: first.dataDir })).toMatchObject({
+      partition: foreign,
+      status: { _tag: "Serving" }
+    })
   })
 
   it("have the owner try again and give up what is parked there, whichever of them is asked", async () => {
@@ -196,10 +199,11 @@ describe("two nodes of a cluster", () => {
       databaseUrl,
       "alter table organizations add constraint no_early check (plan <> 'early_adopter') not valid"
     )
-    await okJson(["orgs", "set-plan", organization, "--plan", "early_adopter"], at)
+    await askAdmin(first, "PUT", `/organizations/${organization}/plans`, { plan: "early_adopter" })
     await until(async () => (await parked()).length === 1)
     await query(databaseUrl, "alter table organizations drop constraint no_early")
-    expect(await okJson(["parked", "retry", organization], at)).toEqual({ reactor: "projections", retried: 1, left: 0 })
+    const retried = await askAdmin(first, "POST", `/organizations/${organization}/parked/retry`, {})
+    expect(retried).toEqual({ reactor: "projections", retried: 1, left: 0 })
   })
 
   it("are named by a command that needs all of them stopped", async () => {
@@ -270,16 +274,13 @@ describe("two nodes of a cluster", () => {
     )
     expect(broken).toHaveLength(1)
     ;[first, second] = await Promise.all([start("one"), start("two")])
-    const settings = { SLUICE_DATA_DIR: first.dataDir }
-    const shown = async (node: Platform) =>
-      (await okJson(["inspect", "partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })) as {
-        readonly status: { readonly _tag: string }
-      }
-    for (const node of [first, second])
-      await until(async () => {
-        const { code } = await sluice(["inspect", "partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })
-        return code === 0 && (await shown(node)).status._tag === "Stopped"
-      })
+    // While no node has it, there is nothing to look into.
+    const statusAt = (node: Platform): Promise<string | undefined> =>
+      askAdmin(node, "GET", `/partitions/${partition}`).then(
+        ({ status }) => (status as { readonly _tag: string })._tag,
+        () => undefined
+      )
+    for (const node of [first, second]) await until(async () => (await statusAt(node)) === "Stopped")
     // One of the two does not have it.
     for (const node of [first, second]) {
       const told = await ok(["recover", "--partition", `${partition}`], { SLUICE_DATA_DIR: node.dataDir })
@@ -290,8 +291,8 @@ describe("two nodes of a cluster", () => {
         )
       )
     }
-    const owner = (await okJson(["cluster", "status"], settings)).partitions[partition].node
-    const other = owner === "one" ? second : first
+    const shown = (await askAdmin(first, "GET", "/cluster")).partitions as ReadonlyArray<{ readonly node: string }>
+    const other = shown[partition]!.node === "one" ? second : first
     expect(
       await ok(["recover", "--partition", `${partition}`, "--accept-loss"], { SLUICE_DATA_DIR: other.dataDir })
     ).toContain("Moved: the cursor of projections from frame 100000")

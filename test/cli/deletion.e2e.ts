@@ -10,7 +10,7 @@ import { aboutContentKey } from "../../src/send/contents/ContentKeys.ts"
 import { contentOf, openContent, placeOf } from "../../src/send/contents/contentFrames.ts"
 import { logNamespaceOf, type Platform, sharedSecretsKey, sluice, startPlatform } from "../support/platform.ts"
 import { askAt } from "../webhooks/platform.ts"
-import { ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
+import { makeTenant, ok, query, refusal, until, useDatabases, verifyDomain } from "./support.ts"
 
 const adminKey = `adm_${"Ab1".repeat(10)}`
 const database = useDatabases()
@@ -38,8 +38,8 @@ afterAll(() => platform?.stop())
 const secret = "the words that nobody may read"
 
 const made = async (name: string) => {
-  const { id } = await okJson(["orgs", "create", name, "--email", `ops@${name}.test`, "--send-plan", "enterprise"], at)
-  const { key } = await okJson(["keys", "create", "--org", id, "--services", "send,telco", "--scopes", "*"], at)
+  const organization = { name, email: `ops@${name}.test`, sendPlan: "enterprise" }
+  const { id, key } = await makeTenant(platform, organization, { services: ["send", "telco"], scopes: ["*"] })
   const ask = (method: string, path: string, body?: object) => askAt(platform.url, key)(method, path, body)
   const done = async (status: number, ...request: Parameters<typeof ask>) => {
     const answer = await ask(...request)
@@ -48,7 +48,7 @@ const made = async (name: string) => {
   }
   const domain = `${name}.example`
   await done(201, "POST", "/v1/send/domains", { name: domain })
-  await ok(["domains", "verify", domain, "--org", id, "--unchecked"], at)
+  await verifyDomain(platform, id, domain)
   await done(201, "POST", "/v1/webhooks", { url: "https://one.example/in", enabled_events: ["*"] })
   await done(201, "POST", "/v1/send/suppressions", { email: "gone@two.test" })
   const mail = { from: `ann@${domain}`, to: "bob@two.test", subject: "Hello", text: secret }

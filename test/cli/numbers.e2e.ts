@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
+import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()
 const newFolder = useFolders()
@@ -38,9 +38,13 @@ describe("sluice numbers", () => {
     await writeFile(path, lines.join("\r\n"))
     return path
   }
-  const owner = async (): Promise<string> => (await okJson(["orgs", "create", "numbers"], environment)).id
+  const owner = () => makeOrganization(platform, { name: "numbers" })
+  const numbersIn = (data: unknown) => (data as ReadonlyArray<{ readonly tn: string }>).map(({ tn }) => tn)
   const listed = async (org: string): Promise<ReadonlyArray<string>> =>
-    (await okJson(["numbers", "list", "--org", org], environment)).map(({ tn }: { readonly tn: string }) => tn)
+    numbersIn(await okJson(["numbers", "list", "--org", org], environment))
+  /** The same of an inventory of one page, without the command. */
+  const held = async (org: string): Promise<ReadonlyArray<string>> =>
+    numbersIn((await askAdmin(platform, "GET", `/organizations/${org}/numbers`)).data)
   const tn = (index: number): string => String(2_125_550_000 + index)
 
   it("import takes a number at the beginning of each line, however it is written, and ignores further columns", async () => {
@@ -70,7 +74,7 @@ describe("sluice numbers", () => {
     expect(await ok(["numbers", "import", path, "--org", org], environment)).toBe(
       `${path}\n  read 2, added 0, malformed 0\n`
     )
-    expect(await listed(org)).toEqual([tn(1), tn(2)])
+    expect(await held(org)).toEqual([tn(1), tn(2)])
   })
 
   it("import names malformed lines by their place and takes the others, unless more than 1 % are malformed", async () => {
@@ -98,7 +102,7 @@ describe("sluice numbers", () => {
       `${refused} was not taken: 3 of 200 lines are malformed, more than 1 %. The inventory is as it was.`
     )
     expect(sentence).toContain("line 150 does not begin with a number")
-    expect(await listed(other)).toEqual([])
+    expect(await held(other)).toEqual([])
   })
 
   it("import says what is wrong with a file that is none, and with an organization that there is not", async () => {
@@ -125,18 +129,18 @@ describe("sluice numbers", () => {
     expect(
       await query(databaseUrl, "select count(*)::int as count from telco_numbers where organization_id = $1", [org])
     ).toEqual([{ count }])
-    const created = await okJson(["keys", "create", "--org", org, "--services", "telco"], environment)
+    const key = await makeKey(platform, org, { services: ["telco"] })
     const response = await fetch(`${platform.url}/v1/telco/lookup/${numbers[4_321]}`, {
-      headers: { authorization: `Bearer ${created.key}` }
+      headers: { authorization: `Bearer ${key}` }
     })
     expect(await response.json()).toMatchObject({ tn: numbers[4_321], inInventory: true })
   })
 
   it("remove takes a number out, in any form, and says when it is not there", async () => {
     const org = await owner()
-    await ok(["numbers", "import", await file("two.csv", [tn(1), tn(2)]), "--org", org], environment)
+    await askAdmin(platform, "POST", `/organizations/${org}/numbers`, { numbers: [tn(1), tn(2)] })
     expect(await ok(["numbers", "remove", "(212) 555-0001", "--org", org], environment)).toBe(`Removed ${tn(1)}.\n`)
-    expect(await listed(org)).toEqual([tn(2)])
+    expect(await held(org)).toEqual([tn(2)])
     expect(refusal(await sluice(["numbers", "remove", tn(1), "--org", org], environment))).toContain(tn(1))
     expect(refusal(await sluice(["numbers", "remove", "x", "--org", org], environment))).toContain("Expected 10 digits")
     expect(

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
-import { ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
+import { askAdmin, makeOrganization, ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
 
 const database = useDatabases()
 let databaseUrl = ""
@@ -22,7 +22,9 @@ beforeAll(async () => {
 
 afterAll(() => platform?.stop())
 
-const makeOrganization = async (): Promise<string> => (await okJson(["orgs", "create", `Acme ${randomUUID()}`], at)).id
+const makeAcme = () => makeOrganization(platform, { name: `Acme ${randomUUID()}` })
+
+const setPlan = (id: string, plan: string) => askAdmin(platform, "PUT", `/organizations/${id}/plans`, { plan })
 
 const planOf = async (id: string) =>
   (await query<{ readonly plan: string }>(databaseUrl, "select plan from organizations where id = $1", [id]))[0]?.plan
@@ -45,16 +47,16 @@ const actsOf = (id: string) =>
   )
 
 it("what a projection cannot process is listed, retried and dismissed, and others go on", async () => {
-  const [first, second, other] = [await makeOrganization(), await makeOrganization(), await makeOrganization()]
+  const [first, second, other] = [await makeAcme(), await makeAcme(), await makeAcme()]
   expect(await ok(["parked", "list"], at)).toBe("Nothing is parked at projections.\n")
   await refuseTeam()
   for (const id of [first, second]) {
-    await ok(["orgs", "set-plan", id, "--plan", "team"], at)
+    await setPlan(id, "team")
     await until(async () => (await parkedNow(id)) === 1)
-    await ok(["orgs", "set-plan", id, "--plan", "early_adopter"], at)
+    await setPlan(id, "early_adopter")
     await until(async () => (await parkedNow(id)) === 2)
   }
-  await ok(["orgs", "set-plan", other, "--plan", "early_adopter"], at)
+  await setPlan(other, "early_adopter")
   await until(async () => (await planOf(other)) === "early_adopter")
   expect(await planOf(first)).toBe("free")
 
@@ -99,12 +101,12 @@ it("what a projection cannot process is listed, retried and dismissed, and other
   expect(await planOf(second)).toBe("early_adopter")
   expect(await ok(["parked", "list"], at)).toBe("Nothing is parked at projections.\n")
   // The reactor knows that they are free again.
-  await ok(["orgs", "set-plan", first, "--plan", "team"], at)
+  await setPlan(first, "team")
   await until(async () => (await planOf(first)) === "team")
 })
 
 it("mistakes are told in a sentence", async () => {
-  const id = await makeOrganization()
+  const id = await makeAcme()
   expect(refusal(await sluice(["parked", "dismiss", id, "first"], at))).toContain('not "first"')
   expect(refusal(await sluice(["parked", "list", "--reactor", "mailer"], at))).toContain(
     "no reactor is named mailer; known: projections"

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
 import { sending } from "./sendAccounts.ts"
-import { ok, okJson, query, refusal, useDatabases } from "./support.ts"
+import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useDatabases } from "./support.ts"
 
 const adminKey = `adm_${"Ab1".repeat(10)}`
 const database = useDatabases()
@@ -30,10 +30,10 @@ beforeAll(async () => {
 
 afterAll(() => platform?.stop())
 
-const makeOrganization = async (...flags: ReadonlyArray<string>): Promise<string> =>
-  (await okJson(["orgs", "create", `Acme ${randomUUID()}`, ...flags], at)).id
+const makeAcme = (more: object = {}): Promise<string> =>
+  makeOrganization(platform, { name: `Acme ${randomUUID()}`, ...more })
 
-const riskOf = async (id: string): Promise<string> => (await okJson(["orgs", "show", id], at)).risk
+const riskOf = async (id: string) => (await askAdmin(platform, "GET", `/organizations/${id}`)).risk
 
 const actsOf = (id: string) =>
   query<{ readonly act: string; readonly detail: Record<string, unknown> }>(
@@ -43,7 +43,7 @@ const actsOf = (id: string) =>
   )
 
 it("a paused account is shown with the facts that paused it, and its pause is lifted", async () => {
-  const [risky, bouncing] = [await makeOrganization("--send-plan", "pro"), await makeOrganization()]
+  const [risky, bouncing] = [await makeAcme({ sendPlan: "pro" }), await makeAcme()]
   await platform.stop()
   const on = { databaseUrl, natsUrl: inject("natsUrl") }
   const signals = ["foreign_link", "verification_subject"] as const
@@ -83,7 +83,7 @@ it("a paused account is shown with the facts that paused it, and its pause is li
   // The two accounts of an organization share no fact of what they send.
   expect(await okJson(["send", "show", "--org", bouncing], at)).toMatchObject({ trustStage: "probation", facts: [] })
 
-  const { key } = await okJson(["keys", "create", "--org", risky, "--services", "send"], at)
+  const key = await makeKey(platform, risky, { services: ["send"] })
   const emails = `${platform.url}/v1/send/emails`
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
   const mail = JSON.stringify({ from: "ann@one.test", to: "bob@two.test", subject: "Hello", text: "Hi" })
@@ -128,7 +128,7 @@ it("a paused account is shown with the facts that paused it, and its pause is li
 })
 
 it("risk and limits are set, shown and recorded, and a limit that is not named stays", async () => {
-  const id = await makeOrganization("--risk", "higher")
+  const id: string = (await okJson(["orgs", "create", `Acme ${randomUUID()}`, "--risk", "higher"], at)).id
   const caps = { emailsPerHour: 20, emailsPerDay: 100, domainsPerHour: 10 }
   // Looking at an account that nothing has happened to begins no probation.
   expect(await okJson(["send", "show", "--org", id], at)).toMatchObject({
@@ -166,7 +166,7 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
     custom: { requestsPerMinute: null },
     inForce: { requestsPerMinute: 10 }
   })
-  expect(await okJson(["send", "show", "--org", id, "--mode", "test"], at)).toMatchObject({ risk: "higher" })
+  expect(await askAdmin(platform, "GET", `/organizations/${id}/send?mode=test`)).toMatchObject({ risk: "higher" })
   expect((await actsOf(id)).slice(1)).toEqual([
     { act: "send.risk_set", detail: { mode: "live", risk: "standard" } },
     { act: "send.limits_set", detail: { mode: "live", emailsPerMonth: null, probation: own } },
@@ -181,8 +181,8 @@ it("risk and limits are set, shown and recorded, and a limit that is not named s
 })
 
 it("a domain counts as verified on an operator's word, which is recorded as such", async () => {
-  const id = await makeOrganization()
-  const key = (await okJson(["keys", "create", "--org", id, "--services", "send"], at)).key as string
+  const id = await makeAcme()
+  const key = await makeKey(platform, id, { services: ["send"] })
   const ask = async (method: string, path: string, body?: unknown) => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -205,7 +205,7 @@ it("a domain counts as verified on an operator's word, which is recorded as such
 })
 
 it("what cannot be is refused in one sentence, and nothing is done", async () => {
-  const id = await makeOrganization()
+  const id = await makeAcme()
   const refused = async (...args: ReadonlyArray<string>) => refusal(await sluice(["send", ...args], at))
   expect(await refused("show", "--org", "org_nobody")).toContain("org_nobody")
   expect(await refused("lift", "--org", "org_nobody")).toContain("org_nobody")
@@ -234,22 +234,23 @@ it("what cannot be is refused in one sentence, and nothing is done", async () =>
 
 it("an organization is of a higher risk where its sign-up speaks for it, and the act says why", async () => {
   const signalsOf = async (id: string) => (await actsOf(id))[0]?.detail.riskSignals
-  const free = await makeOrganization("--email", "ann@gmail.com")
-  expect([await riskOf(free), await signalsOf(free)]).toEqual(["higher", ["free_address"]])
-  const disposable = await makeOrganization("--email", "ann@mailinator.com")
+  const signUp = ["orgs", "create", `Acme ${randomUUID()}`, "--email", "ann@gmail.com"]
+  const free: string = (await okJson(signUp, at)).id
+  expect([(await okJson(["orgs", "show", free], at)).risk, await signalsOf(free)]).toEqual(["higher", ["free_address"]])
+  const disposable = await makeAcme({ email: "ann@mailinator.com" })
   expect([await riskOf(disposable), await signalsOf(disposable)]).toEqual(["higher", ["disposable_address"]])
-  const declared = await makeOrganization("--risk", "higher")
+  const declared = await makeAcme({ risk: "higher" })
   expect([await riskOf(declared), await signalsOf(declared)]).toEqual(["higher", ["declared"]])
   const domain = `bücher-${randomUUID()}.test`
   // Made at once: each is counted by the next all the same.
   const same = await Promise.all(
     ["ann", "Bob", "cid"].map((name, number) =>
-      makeOrganization("--email", `${name}@${number === 1 ? domain.toUpperCase() : domain}`)
+      makeAcme({ email: `${name}@${number === 1 ? domain.toUpperCase() : domain}` })
     )
   )
   const risks = await Promise.all(same.map(riskOf))
   expect(risks.toSorted()).toEqual(["higher", "standard", "standard"])
   expect(await signalsOf(same[risks.indexOf("higher")]!)).toEqual(["same_domain"])
-  const other = await makeOrganization("--email", `ann@${randomUUID()}.test`)
+  const other = await makeAcme({ email: `ann@${randomUUID()}.test` })
   expect([await riskOf(other), await signalsOf(other)]).toEqual(["standard", []])
 })

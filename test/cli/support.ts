@@ -126,9 +126,12 @@ export const okJson = async (args: ReadonlyArray<string>, environment: Readonly<
   return JSON.parse(stdout)
 }
 
+/** A platform whose environment names its admin credential. */
+type Running = Pick<Platform, "dataDir" | "environment">
+
 /** Asks the admin API of the platform that runs on a data folder, which takes a hundredth of what a command takes. */
 export const askAdmin = async (
-  { dataDir, environment }: Pick<Platform, "dataDir" | "environment">,
+  { dataDir, environment }: Running,
   method: string,
   path: string,
   body?: unknown
@@ -143,23 +146,36 @@ export const askAdmin = async (
   return (await answer.json()) as Readonly<Record<string, unknown>>
 }
 
-/** An organization with a key of a live mode. */
+/** Makes an organization by the admin API; answers its id. */
+export const makeOrganization = async (platform: Running, organization: object): Promise<string> =>
+  String((await askAdmin(platform, "POST", "/organizations", organization)).id)
+
+/** What a key is to be for: no scope and live mode, unless it says otherwise. */
+export interface KeyFor {
+  readonly services: ReadonlyArray<string>
+  readonly scopes?: ReadonlyArray<string>
+  readonly mode?: "live" | "test"
+}
+
+/** Makes a key of an organization by the admin API. */
+export const makeKey = async (platform: Running, organization: string, key: KeyFor): Promise<string> =>
+  String((await askAdmin(platform, "POST", `/organizations/${organization}/keys`, { scopes: [], ...key })).key)
+
+/** An organization with a key. */
 export interface Tenant {
   readonly id: string
   readonly key: string
 }
 
-/** Makes an organization and its key by the admin API. */
-export const makeTenant = async (
-  platform: Pick<Platform, "dataDir" | "environment">,
-  organization: object,
-  service: string
-): Promise<Tenant> => {
-  const { id } = await askAdmin(platform, "POST", "/organizations", organization)
-  const keys = `/organizations/${String(id)}/keys`
-  const { key } = await askAdmin(platform, "POST", keys, { services: [service], scopes: [] })
-  return { id: String(id), key: String(key) }
+/** Makes an organization and its key, which is for one service or as it says, by the admin API. */
+export const makeTenant = async (platform: Running, organization: object, key: string | KeyFor): Promise<Tenant> => {
+  const id = await makeOrganization(platform, organization)
+  return { id, key: await makeKey(platform, id, typeof key === "string" ? { services: [key] } : key) }
 }
+
+/** Has a domain of live keys count as verified, on the operator's word. */
+export const verifyDomain = (platform: Running, organization: string, domain: string): Promise<unknown> =>
+  askAdmin(platform, "POST", `/organizations/${organization}/send/domains/verify`, { domain, unchecked: true })
 
 /** What a command that fails may look like: a clear sentence, nothing on stdout, no stack trace. Answers the sentence. */
 export const refusal = ({ code, signal, stderr, stdout }: Finished): string => {

@@ -244,8 +244,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
     const replies = await inOneMinute(async () => {
       const { id, key } = await createOrganization("free")
       const before = await inOrder(...times(2, key))
-      const raised = await okJson(["orgs", "set-plan", id, "--plan", "team"], platform.environment)
-      expect(raised).toMatchObject({ id, plan: "team" })
+      expect(await admin("PUT", `/organizations/${id}/plans`, { plan: "team" })).toMatchObject({ id, plan: "team" })
       const middle = await inOrder(...times(59, key))
       await admin("PUT", `/organizations/${id}/plans`, { plan: "free" })
       const after = await inOrder(...times(2, key))
@@ -289,7 +288,7 @@ describe("the request rate", { timeout: patienceMillis }, () => {
   it("shows plan and limit of an organization where they are projected", async () => {
     const { id } = await createOrganization("free")
     await ok(["orgs", "set-plan", id, "--plan", "early_adopter", "--send-plan", "pro"], platform.environment)
-    await ok(["orgs", "set-limits", id, "--requests-per-minute", "1234"], platform.environment)
+    await admin("PUT", `/organizations/${id}/limits`, { requestsPerMinute: 1234 })
     await until(async () => (await admin("GET", `/organizations/${id}`)).requestsPerMinute === 1234)
     const shown = await okJson(["orgs", "show", id], platform.environment)
     expect(shown).toMatchObject({ id, plan: "early_adopter", sendPlan: "pro", requestsPerMinute: 1234 })

@@ -2,12 +2,13 @@
  * The life of accounts over HTTP, on real servers, by a clock that the test moves on for days (docs/platform.md, 9.2 to 9.6): caps that open again, promotions, held mail,
  * each trigger of a pause, and lifts. Live mail goes to a relay, and what becomes of it comes back to the listener.
  */
+import { randomBytes } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ok, okJson, until } from "../../cli/support.ts"
+import { askAdmin, makeTenant, until, verifyDomain } from "../../cli/support.ts"
 import { clockVariable, moveOn } from "../../support/movableClock.ts"
 import { patienceMillis } from "../../support/patience.ts"
 import { type Platform, startPlatform } from "../../support/platform.ts"
@@ -22,7 +23,6 @@ const scope = Scope.makeUnsafe()
 let folder = ""
 let relay: RelayServer
 let platform: Platform
-let at: Readonly<Record<string, string>>
 const socket = () => join(folder, "clock")
 const move = (millis: number) => moveOn(socket(), millis)
 
@@ -32,13 +32,13 @@ beforeAll(async () => {
   relay = await Effect.runPromise(Scope.provide(startRelay(), scope))
   const environment = {
     [clockVariable]: socket(),
+    SLUICE_ADMIN_KEY: `adm_${randomBytes(24).toString("hex")}`,
     SLUICE_DEMO: "off",
     SLUICE_SMTP_URL: `smtp://127.0.0.1:${relay.port}`,
     SLUICE_BOUNCE_DOMAIN: "bounces.sluice.test",
     SLUICE_BOUNCE_PORT: "0"
   }
   platform = await startPlatform(environment, join(folder, "data"), program)
-  at = { SLUICE_DATA_DIR: platform.dataDir }
 }, patienceMillis)
 
 afterAll(async () => {
@@ -66,9 +66,9 @@ type Body = Record<string, unknown>
 /** An organization with an account that has a verified domain. */
 const made = async (name: string, mode: "live" | "test") => {
   const domain = `${name}.example`
-  const { id: organization } = await okJson(["orgs", "create", name, "--plan", "team", "--send-plan", "enterprise"], at)
-  const keyed = ["keys", "create", "--org", organization, "--services", "send", "--scopes", "*"]
-  const { key } = await okJson(mode === "test" ? [...keyed, "--test"] : keyed, at)
+  const plans = { plan: "team", sendPlan: "enterprise" }
+  const keyFor = { services: ["send"], scopes: ["*"], mode }
+  const { id: organization, key } = await makeTenant(platform, { name, ...plans }, keyFor)
   const ask = askAt(platform.url, key)
   const done = async (status: number, method: string, path: string, body?: unknown): Promise<Body> => {
     const answer = await ask(method, path, body)
@@ -76,7 +76,7 @@ const made = async (name: string, mode: "live" | "test") => {
     return answer.body as Body
   }
   const { id: domainId } = await done(201, "POST", "/v1/send/domains", { name: domain })
-  if (mode === "live") await ok(["domains", "verify", domain, "--org", organization, "--unchecked"], at)
+  if (mode === "live") await verifyDomain(platform, organization, domain)
   const mails = (count: number, more: object = {}) =>
     Array.from({ length: count }, () => ({
       from: `ann@${domain}`,
@@ -123,6 +123,12 @@ const made = async (name: string, mode: "live" | "test") => {
       return standing()
     }
   }
+}
+
+/** Gives an account more on probation than a sender has a day. */
+const widen = async (organization: string): Promise<void> => {
+  const probation = { emailsPerHour: 500, emailsPerDay: 1_000, domainsPerHour: 25 }
+  await askAdmin(platform, "PUT", `/organizations/${organization}/send/limits`, { emailsPerMonth: null, probation })
 }
 
 type Account = Awaited<ReturnType<typeof made>>
@@ -214,7 +220,7 @@ describe("an account's life", { timeout: patienceMillis }, () => {
 
   it("has mail over a sender's daily cap held until the next day", async () => {
     const { organization, send, sender, stateOf } = await made("holding", "live")
-    await ok(["send", "limits", "--org", organization, "--probation", "500,1000,25"], at)
+    await widen(organization)
     const [first, second] = [await send(100), await send(100)]
     const third = await send(3)
     expect(new Set([...first, ...second].map(({ state }) => state))).toEqual(new Set(["queued"]))
@@ -318,7 +324,7 @@ describe("a pause", { timeout: patienceMillis }, () => {
     [
       "spike",
       async ({ organization, reported, send, stateOf }) => {
-        await ok(["send", "limits", "--org", organization, "--probation", "500,1000,25"], at)
+        await widen(organization)
         await reported("bounced", "gone")
         await move(3 * hourMillis)
         for (const { id } of await send(60)) await until(async () => (await stateOf(id)) === "sent")
@@ -355,7 +361,7 @@ describe("a pause", { timeout: patienceMillis }, () => {
     await move(4 * dayMillis)
     expect((await reaches("sending_paused")).pauseReason).toBe(reason)
 
-    await ok(["send", "lift", "--org", organization], at)
+    await askAdmin(platform, "POST", `/organizations/${organization}/send/lift`, {})
     const lifted = await reaches("probation")
     const now = await move(0)
     expect(Date.parse(lifted.probationEndsAt as string) - now).toBeGreaterThan(71 * hourMillis)
