@@ -120,17 +120,13 @@ const make = Effect.fnUntraced(function* (ingest: Run) {
 
   const run = (sources: ReadonlyArray<string>, options: RunOptions = {}) => {
     const source = sourceName(sources[0] ?? "")
-    const taken = Effect.acquireRelease(
-      Effect.andThen(
-        running.take(1),
-        Effect.sync(() => underWay.add(source))
-      ),
-      () =>
-        Effect.andThen(
-          Effect.sync(() => underWay.delete(source)),
-          running.release(1)
-        ),
-      { interruptible: true }
+    // Scoped: one that is interrupted as its turn comes gives it back.
+    const taken = Effect.andThen(
+      running.takeScoped(1),
+      Effect.acquireRelease(
+        Effect.sync(() => underWay.add(source)),
+        () => Effect.sync(() => underWay.delete(source))
+      )
     )
     const whole = Stream.unwrap(
       Effect.as(
