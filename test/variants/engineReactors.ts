@@ -68,14 +68,6 @@ export const engineReactors: ReadonlyArray<Variant> = [
     finders: [unit("transactionPlaces")]
   },
   {
-    name: "engine: a long transaction gives its place back twice",
-    file: src("shell/TransactionPlaces"),
-    find: "if (!isHeld) return Effect.void",
-    replace: "",
-    sentence: "after some slow transactions nothing bounds them any more",
-    finders: [unit("transactionPlaces")]
-  },
-  {
     name: "engine: what is committed while a reactor waits does not join",
     file: src("shell/reacting"),
     find: "isIsolating ? batch : this.grown(batch)",
