@@ -2,9 +2,11 @@
  * Two workers behind one port (`sluice serve --workers 2`): they share the partitions and count together, a killed one is started again and nothing that was
  * answered is lost, and what cannot start says so once and ends.
  */
+
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { inOneWindow, minuteMillis } from "../support/windows.ts"
 import {
   descendants,
   living,
@@ -105,9 +107,7 @@ it("count an organization's requests together", async () => {
     }
     return lefts
   }
-  let lefts = await left()
-  // A minute that ends begins the count anew.
-  if (lefts.some((value, index) => index > 0 && value > lefts[index - 1]!)) lefts = await left()
+  const lefts = await inOneWindow(minuteMillis, left)
   expect(lefts).toEqual(lefts.map((_, index) => lefts[0]! - index))
 })
 
