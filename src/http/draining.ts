@@ -19,6 +19,9 @@ interface Answering extends Socket {
   readonly _httpMessage?: { readonly headersSent: boolean; readonly _header?: string | null } | null
 }
 
+/** Answers that tell of events as they come, and of none for as long as there is none. */
+const streamPattern = /^content-type: *(?:text\/event-stream|application\/x-ndjson)/im
+
 export interface Draining {
   /** Asks every client to close, then waits for requests under way, at most `patienceMillis`. */
   readonly drain: (patienceMillis: number) => Effect.Effect<void>
@@ -35,7 +38,7 @@ export const watchConnections = (server: FrontedServer): Draining => {
     socket.once("close", () => sockets.delete(socket))
     socket.once("end", () => {
       // A client that has closed its side no longer reads a stream, and a stream may have nothing to write for long.
-      if (/^content-type: *text\/event-stream/im.test(socket._httpMessage?._header ?? "")) socket.destroy()
+      if (streamPattern.test(socket._httpMessage?._header ?? "")) socket.destroy()
     })
   })
   // A client that closes its side after the request still reads the answer.

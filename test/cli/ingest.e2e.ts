@@ -12,8 +12,9 @@ import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { zip } from "../directory/files/support.ts"
 import { usLines } from "../directory/support.ts"
+import { sluice } from "../support/commands.ts"
 import { needing } from "../support/needs.ts"
-import { type Platform, sluice, start, startPlatform } from "../support/platform.ts"
+import { type Platform, start, startPlatform } from "../support/platform.ts"
 import { seedFiles, textOf, usNpa } from "./files.ts"
 import { ok, okJson, refusal, until, useDatabases, useFolders } from "./support.ts"
 
@@ -302,8 +303,13 @@ it("leaves everything as it was when it is interrupted", async () => {
   })
   const slow = createServer((_, response) => {
     response.writeHead(200).write(textOf(usLines(usNpa).slice(0, 100)))
+    // It never stands still, so that nothing but an interruption ends it.
+    const trickle = setInterval(() => response.write("\n"), 1_000)
     asked!()
-    response.once("close", () => slow.close())
+    response.once("close", () => {
+      clearInterval(trickle)
+      slow.close()
+    })
   })
   await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve))
   const closed = new Promise((resolve) => slow.once("close", resolve))
