@@ -122,4 +122,5 @@ process.on("message", (settings: PeerSettings) => {
     process.exit(1)
   })
 })
-process.on("SIGTERM", () => process.exit(0))
+// Loaded into another server's process, it ends with that one.
+if (import.meta.main) process.on("SIGTERM", () => process.exit(0))

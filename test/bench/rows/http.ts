@@ -5,8 +5,8 @@
 
 import type { PeerSettings, RecordedAnswer } from "../peers/fastify.ts"
 import type { PostPeerSettings } from "../peers/fastifyPost.ts"
-import { atLeast, atMost, type Benchmark, benchmarkInTurns, type Stand } from "../runner/benchmark.ts"
-import { ChildFailed, freePort } from "../runner/child.ts"
+import { atLeast, atMost, type Benchmark, benchmarkInTurns, type Stand, type Standing } from "../runner/benchmark.ts"
+import { type Child, ChildFailed, freePort } from "../runner/child.ts"
 import { type HttpSample, loadNote, standUnderLoad, turns } from "../runner/load.ts"
 import { demoKey, filledDataFolder, keyHeaders, requestsPerMinute, startPlatform } from "../runner/platform.ts"
 import type { Workbench } from "../runner/workbench.ts"
@@ -70,24 +70,38 @@ const requireSame = async (url: string, read: Read, recorded: RecordedAnswer): P
   }
 }
 
+const peerScript = new URL("../peers/fastify.ts", import.meta.url).pathname
+
+/** Lets the peer that was loaded into a process serve there. */
+const fastifyIn = async (workbench: Workbench, child: Child, read: Read): Promise<Standing<HttpSample>> => {
+  const { answers, showsLimit } = await recordAnswers(workbench)
+  const port = await freePort()
+  await child.ask({ port, apiKey: demoKey, answers, requestsPerMinute, showsLimit } satisfies PeerSettings)
+  const url = `http://127.0.0.1:${port}`
+  await requireSame(url, read, answers.find(({ key }) => key === read.key)!)
+  return standUnderLoad(workbench, child, { url: url + read.path, headers: keyHeaders }, () => child.stop())
+}
+
 const fastify =
   (read: Read): Stand<HttpSample> =>
+  (workbench) =>
+    fastifyIn(workbench, workbench.start(process.execPath, [peerScript], { channel: true }), read)
+
+/** In the process of a platform, which is asked nothing: what a process that holds all of this costs any server of it. */
+const fastifyInside =
+  (read: Read): Stand<HttpSample> =>
   async (workbench) => {
-    const { answers, showsLimit } = await recordAnswers(workbench)
-    const script = new URL("../peers/fastify.ts", import.meta.url).pathname
-    const port = await freePort()
-    const child = workbench.start(process.execPath, [script], { channel: true })
-    await child.ask({ port, apiKey: demoKey, answers, requestsPerMinute, showsLimit } satisfies PeerSettings)
-    const url = `http://127.0.0.1:${port}`
-    await requireSame(url, read, answers.find(({ key }) => key === read.key)!)
-    return standUnderLoad(workbench, child, { url: url + read.path, headers: keyHeaders }, () => child.stop())
+    const dataFolder = await filledDataFolder(workbench, "beside")
+    const nodeArguments = ["--import", peerScript]
+    const { child } = await startPlatform(workbench, { dataFolder, nodeArguments, channel: true })
+    return fastifyIn(workbench, child, read)
   }
 
 const readBenchmarks: ReadonlyArray<Benchmark> = reads.map((read) =>
   benchmarkInTurns({
     name: `http/${read.name}`,
     turns,
-    stands: { sluice: sluice(read.path), fastify: fastify(read) },
+    stands: { sluice: sluice(read.path), fastify: fastify(read), inside: fastifyInside(read) },
     rows: [
       {
         name: "throughput",
@@ -110,6 +124,20 @@ const readBenchmarks: ReadonlyArray<Benchmark> = reads.map((read) =>
         figure: ({ sluice }) => sluice.serverCpuMicros,
         peer: ({ fastify }) => fastify.serverCpuMicros,
         note: "CPU of the server's process"
+      },
+      {
+        name: "throughput-inside",
+        unit: "requests/s",
+        figure: ({ sluice }) => sluice.requestsPerSecond,
+        peer: ({ inside }) => inside.requestsPerSecond,
+        note: "the peer serves in a platform's process"
+      },
+      {
+        name: "cpu-inside",
+        unit: "us/request",
+        figure: ({ sluice }) => sluice.serverCpuMicros,
+        peer: ({ inside }) => inside.serverCpuMicros,
+        note: "the peer serves in a platform's process"
       }
     ]
   })
