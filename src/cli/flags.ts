@@ -2,6 +2,7 @@
 import { Console, Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { type Config, type Resolved, resolveConfig, settings } from "../config/settings.ts"
+import { Environment } from "./environment.ts"
 import { explained } from "./output.ts"
 
 type SettingFlags = { readonly [K in keyof typeof settings]: Flag.Flag<Option.Option<string>> }
@@ -35,7 +36,7 @@ export const resolved = (flags: GivenFlags) =>
           Option.isOption(value) && Option.isSome(value) ? [[name, String(value.value)]] : []
         )
       )
-      const result: Resolved = yield* Effect.fromResult(resolveConfig(process.env, given))
+      const result: Resolved = yield* Effect.fromResult(resolveConfig(yield* Environment, given))
       for (const name of result.unknown) {
         yield* Console.error(`sluice: the environment variable ${name} is unknown and ignored`)
       }

@@ -42,11 +42,13 @@ const presenter: CliOutput.Presenter = {
 }
 
 /** Prints warnings while a command works; `serve` has loggers of its own. */
-const warnings = Logger.make<unknown, void>(({ message, cause }) => {
-  const words = Array.isArray(message) ? message : [message]
-  const told = [...words, ...(cause.reasons.length === 0 ? [] : [Cause.squash(cause)])]
-  console.error(`sluice: ${told.map((part) => (part instanceof Error ? part.message : String(part))).join(": ")}`)
-})
+const warnings = Logger.withConsoleError(
+  Logger.make<unknown, string>(({ message, cause }) => {
+    const words = Array.isArray(message) ? message : [message]
+    const told = [...words, ...(cause.reasons.length === 0 ? [] : [Cause.squash(cause)])]
+    return `sluice: ${told.map((part) => (part instanceof Error ? part.message : String(part))).join(": ")}`
+  })
+)
 
 /** Prints an unforeseen error with its stack: a fault of this program, to be reported. */
 export const reportDefect = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { beforeAll, describe, expect, it } from "vitest"
-import { sluice } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
 import { ok, okJson, query } from "./support.ts"
 
 export interface AdminContext {

@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { services } from "../../src/platform/model.ts"
+import { sluice } from "../support/commands.ts"
 import { freePort } from "../support/freePort.ts"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { type Platform, startPlatform } from "../support/platform.ts"
 import { askAdmin, makeTenant, ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
 
 const database = useDatabases()
@@ -134,5 +135,7 @@ it("a site's credential is shown once, listed, used and revoked", async () => {
   expect(listed).not.toContain(credential)
   await until(async () => (await ask("GET", "/v1/billing/entitlement?product=voip")).body.usage.apiCalls === 3)
   expect(await ok(["sites", "revoke", id], at)).toContain(`Revoked ${id}`)
+  // The node hears of it within a second.
+  await until(async () => (await report())[0] === 401)
   expect(await report()).toEqual([401, undefined])
 })

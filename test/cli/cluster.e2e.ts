@@ -6,8 +6,9 @@
 import { connect } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { partitionOf } from "../../src/engine/address.ts"
+import { sluice } from "../support/commands.ts"
 import { patienceMillis } from "../support/patience.ts"
-import { logNamespaceOf, type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { logNamespaceOf, type Platform, startPlatform } from "../support/platform.ts"
 import { inOneWindow, minuteMillis } from "../support/windows.ts"
 import { askAdmin, makeTenant, ok, okJson, query, refusal, until, useDatabases, useFolders } from "./support.ts"
 

@@ -8,7 +8,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { catalogue } from "../../src/events/index.ts"
-import { type Platform, type Started, sluice, start, startPlatform } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
+import { type Platform, type Started, start, startPlatform } from "../support/platform.ts"
 import {
   askAdmin,
   makeKey,

@@ -2,7 +2,8 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
+import { type Platform, startPlatform } from "../support/platform.ts"
 import { askAdmin, makeKey, makeOrganization, ok, okJson, query, refusal, useDatabases, useFolders } from "./support.ts"
 
 const database = useDatabases()

@@ -1,7 +1,8 @@
 /** Records that the platform's projections cannot process: parked, seen by operators, tried again and dismissed, and every act recorded. */
 import { randomUUID } from "node:crypto"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
+import { type Platform, startPlatform } from "../support/platform.ts"
 import { askAdmin, makeOrganization, ok, okJson, query, refusal, until, useDatabases } from "./support.ts"
 
 const database = useDatabases()

@@ -14,8 +14,9 @@ import pg from "pg"
 import { afterAll, expect, inject } from "vitest"
 import { findRunning } from "../../src/embedded/dataFolder.ts"
 import { isAlive, lookAt, type ProcessInfo } from "../../src/embedded/processes.ts"
+import { sluice } from "../support/commands.ts"
 import { urlOf } from "../support/database.ts"
-import { type Finished, type Platform, sluice } from "../support/platform.ts"
+import type { Finished, Platform } from "../support/platform.ts"
 import { type Template, templateDatabase } from "../support/templates.ts"
 
 const run = promisify(execFile)

@@ -8,7 +8,8 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { seedFiles } from "../cli/files.ts"
 import { ok, refusal, useDatabases, useFolders } from "../cli/support.ts"
-import { type Platform, sluice, startPlatform } from "../support/platform.ts"
+import { sluice } from "../support/commands.ts"
+import { type Platform, startPlatform } from "../support/platform.ts"
 import { send } from "./exchange.ts"
 
 const database = useDatabases()

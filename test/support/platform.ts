@@ -64,7 +64,7 @@ const secretsOf = ({ DATABASE_URL }: Readonly<Record<string, string>>): Record<s
 const compileCache = new URL("../../node_modules/.cache/sluice-compiled", import.meta.url).pathname
 
 /** The environment of a command: nothing of this process but its path, so that nothing unnoticed decides. */
-const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
+export const environmentOf = (environment: Readonly<Record<string, string>>): Record<string, string> => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/",
   ...logsOf(environment),

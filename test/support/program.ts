@@ -51,7 +51,7 @@ const replaced = (replacements: ReadonlyArray<Replacement>): Plugin => {
 }
 
 export interface Program {
-  /** The file to start with Node. */
+  /** The file to start with Node. Beside it is `commands.mjs`: what a process needs to run commands within itself (`commandLine.ts`). */
   readonly path: string
   readonly remove: () => Promise<void>
 }
@@ -61,7 +61,8 @@ export const bundleProgram = async (replacements: ReadonlyArray<Replacement> = [
   // A folder of its own, so that runs side by side do not see each other's source.
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, "sluice-program-"))
-  const bundle = await rolldown({ input: main, platform: "node", plugins: [replaced(replacements), places] })
+  const input = { main, commands: join(root, "test/support/commandLine.ts") }
+  const bundle = await rolldown({ input, platform: "node", plugins: [replaced(replacements), places] })
   // Their names say what they are; of a `.js` without a package Node compiles each twice at every start to find out.
   await bundle.write({
     dir: folder,

@@ -1,7 +1,7 @@
 /** Signing in to the console and out of it (docs/platform.md, 12.1): keys, links, and how sessions end. */
 import { describe, expect, it } from "vitest"
 import { query } from "../../cli/support.ts"
-import { sluice } from "../../support/platform.ts"
+import { sluice } from "../../support/commands.ts"
 import { heading, press, typeInto } from "../acting.ts"
 import { type ConsolePlatform, signIn } from "../consolePlatform.ts"
 import { ask } from "../fill.ts"

@@ -1,0 +1,59 @@
+/** The command line as an effect: `main.ts` runs it as a process, and prints and ends as it says. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Effect, Exit, Layer } from "effect"
+import { type CliError, Command } from "effect/cli"
+import { version } from "../common/version.ts"
+import { layerTerminal, reportDefect } from "./terminal.ts"
+
+/** The commands, each with what it needs: a command that asks a running platform need not load the platform. */
+const commands = {
+  serve: async () => (await import("./serve.ts")).serve,
+  ingest: async () => (await import("./ingest.ts")).ingest,
+  orgs: async () => (await import("./orgs.ts")).orgs,
+  keys: async () => (await import("./keys.ts")).keys,
+  console: async () => (await import("./console.ts")).consoleLink,
+  sites: async () => (await import("./sites.ts")).sites,
+  invoices: async () => (await import("./invoices.ts")).invoices,
+  numbers: async () => (await import("./numbers.ts")).numbers,
+  send: async () => (await import("./send.ts")).send,
+  domains: async () => (await import("./domains.ts")).domains,
+  feedback: async () => (await import("./feedback.ts")).feedback,
+  listen: async () => (await import("./listen.ts")).listen,
+  trigger: async () => (await import("./trigger.ts")).trigger,
+  config: async () => (await import("./config.ts")).config,
+  inspect: async () => (await import("./inspect.ts")).inspect,
+  cluster: async () => (await import("./cluster.ts")).cluster,
+  parked: async () => (await import("./parked.ts")).parked,
+  recover: async () => (await import("./recover.ts")).recover,
+  simulate: async () => (await import("./simulate.ts")).simulate
+}
+
+/** The one that is named, none for the version, else all of them: for help, completions, and to say what a wrong name may have meant. */
+const neededFor = (named: string): ReadonlyArray<() => Promise<Command.Command.Any>> =>
+  Object.hasOwn(commands, named)
+    ? [commands[named as keyof typeof commands]]
+    : named === "--version" || named === "-v"
+      ? []
+      : Object.values(commands)
+
+/** Runs the command that the arguments name, and tells of its failure itself. Its exit has the exit code of `exitCodeOf`. */
+export const commandLine = async (args: ReadonlyArray<string>): Promise<Effect.Effect<void, CliError.CliError>> => {
+  const loaded = await Promise.all(neededFor(args[0] ?? "").map((load) => load()))
+  const sluice = Command.make("sluice").pipe(
+    Command.withDescription(
+      "Actor-based stream processing engine on Effect, NATS JetStream and PostgreSQL, and its platform"
+    ),
+    Command.withSubcommands(loaded)
+  )
+  // Each command provides to itself what it needs, which the type of a list of different ones does not say.
+  const run = Command.runWith(sluice, { version })(args) as Effect.Effect<void, CliError.CliError, Command.Environment>
+  return run.pipe(Effect.tapCause(reportDefect), Effect.provide(Layer.merge(NodeServices.layer, layerTerminal)))
+}
+
+/** How a process ends that has run a command. */
+export const exitCodeOf = (exit: Exit.Exit<unknown, unknown>, args: ReadonlyArray<string>): number => {
+  if (Exit.isSuccess(exit)) return 0
+  // A server that was told to stop, and did, has succeeded; an interrupted command has not.
+  if (Cause.hasInterruptsOnly(exit.cause)) return args[0] === "serve" ? 0 : 130
+  return 1
+}
