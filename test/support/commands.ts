@@ -1,6 +1,6 @@
 /**
  * Commands of a test: the first of a file that runs `orgs create` runs it as its users do, as a process; another one of the same name runs in this process, which takes a
- * fiftieth of the time. What it reads, prints and ends with is the same; that a process ends by itself and has a memory of its own the first one shows.
+ * fraction of the time. What it reads, prints and ends with is the same; that a process ends by itself and has a memory of its own the first one shows.
  */
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
