@@ -8,6 +8,7 @@ import { engineRecoveryBenchmarks } from "./rows/engineRecovery.ts"
 import { httpBenchmarks } from "./rows/http.ts"
 import { importBenchmarks } from "./rows/imports.ts"
 import { ingestionBenchmarks } from "./rows/ingestion.ts"
+import { keysBenchmarks } from "./rows/keys.ts"
 import { limitsBenchmarks } from "./rows/limits.ts"
 import { nodesBenchmarks } from "./rows/nodes.ts"
 import { sendBenchmarks } from "./rows/send.ts"
@@ -28,6 +29,7 @@ export const benchmarks: ReadonlyArray<Benchmark> = [
   ...engineRecoveryBenchmarks,
   ...crossingBenchmarks,
   ...nodesBenchmarks,
+  ...keysBenchmarks,
   ...limitsBenchmarks,
   ...webhooksBenchmarks,
   ...sendBenchmarks,
