@@ -163,7 +163,7 @@ describeDocument("Platform API", {
   ],
   Keys: [
     ["They come as bearer or in a header of their own", ["http/sections/keys.ts", "%s takes each of them"]],
-    ["They must be active", ["http/sections/keys.ts", "revoked: refused within a second, also while it is in use"]],
+    ["They must be active", ["http/sections/keys.ts", "revoked: refused a moment later, also while it is in use"]],
     ["They must have the product", ["http/sections/keys.ts", "without any service: 403"]],
     ["They have scopes", ["platform/access.unit.ts", "scopes"]],
     [
