@@ -2,7 +2,6 @@
  * Two nodes on one database and one NATS: they share the partitions, every node answers every organization, and what a node had is served by the
  * other one when it is killed or stopped. Times are printed, and judged by `npm run test:cluster`.
  */
-
 import { connect } from "@nats-io/transport-node"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { partitionOf } from "../../src/engine/address.ts"

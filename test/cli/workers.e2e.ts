@@ -2,7 +2,6 @@
  * Two workers behind one port (`sluice serve --workers 2`): they share the partitions and count together, a killed one is started again and nothing that was
  * answered is lost, and what cannot start says so once and ends.
  */
-
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { type Platform, sluice, startPlatform } from "../support/platform.ts"

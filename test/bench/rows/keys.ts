@@ -3,12 +3,11 @@ import { ask } from "../../deliveries/tenants.ts"
 import { atMost, type Benchmark, benchmark, type Round } from "../runner/benchmark.ts"
 import { ChildFailed } from "../runner/child.ts"
 import { addressesOf, filledDataFolder, startPlatform } from "../runner/platform.ts"
+import { median } from "../runner/result.ts"
 
 /** Keys that are made, used and revoked in a round, one after the other. */
 const keys = 50
 const lookMillis = 2
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 const adminKey = `adm_${"Cd4".repeat(10)}`
 

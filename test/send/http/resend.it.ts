@@ -1,5 +1,4 @@
 /** The `resend` package as it is published, against the send endpoints: what it sends is understood, what it is answered it can read (docs/platform.md, 9.10 to 9.12). */
-
 import { Resend } from "resend"
 import { describe, expect, it } from "vitest"
 import { until } from "../../cli/support.ts"
